@@ -1,0 +1,51 @@
+# `make` lists what there is; `make demo` is the place to start.
+
+VENV   := .venv
+BIN    := $(VENV)/bin
+STAMP  := $(VENV)/.set-up
+# Test processes: each starts a JVM of its own (about 1 GB and some seconds), so more than the cores never pays.
+JOBS   ?= 0
+PYTEST := $(BIN)/python -m pytest -n $(JOBS)
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test check fast bench lint types layers format set-up clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+demo: $(STAMP) ## set up, then count the words of a text: the main job
+	@$(BIN)/python examples/word_count.py
+
+test: $(STAMP) ## set up, then run all tests (JOBS=2: in two processes)
+	@$(PYTEST) -q
+
+check: lint types layers test ## lint, types, layers, tests: what .ci/run runs
+
+fast: $(STAMP) ## the tests that need no JVM
+	@$(PYTEST) -q -m "not jvm"
+
+bench: $(STAMP) ## the benchmarks, as tables of ratios
+	@$(BIN)/python -m benchmarks
+
+lint: $(STAMP) ## ruff: rules and format
+	@$(BIN)/ruff check --quiet .
+	@$(BIN)/ruff format --check --quiet .
+
+types: $(STAMP) ## mypy, strict
+	@$(BIN)/mypy --no-error-summary
+
+layers: $(STAMP) ## import-linter: who may import whom
+	@$(BIN)/lint-imports --config pyproject.toml > $(VENV)/layers.log 2>&1 || { cat $(VENV)/layers.log; exit 1; }
+
+format: $(STAMP) ## let ruff format and repair
+	@$(BIN)/ruff check --quiet --fix . ; $(BIN)/ruff format --quiet .
+
+set-up: $(STAMP) ## make .venv with everything pinned by constraints.txt
+
+$(STAMP): pyproject.toml constraints.txt setup/set-up.sh
+	@setup/set-up.sh $(VENV)
+	@touch $@
+
+clean: ## remove .venv, caches and build products
+	@rm -rf $(VENV) build dist .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	@find src tests examples benchmarks -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true

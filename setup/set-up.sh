@@ -1,0 +1,24 @@
+#!/usr/bin/env bash
+# Make the virtual environment $1 and install Morisot into it, pinned by constraints.txt.
+set -euo pipefail
+venv=$1
+
+stop() { printf '%s\n' "$1" >&2; exit 1; }
+
+new_enough() { "$1" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; }
+
+python=
+for candidate in "${PYTHON:-python3}" python3.14 python3.13 python3.12 python3.11; do
+    if command -v "$candidate" >/dev/null && new_enough "$candidate"; then python=$candidate; break; fi
+done
+[ -n "$python" ] || stop "Morisot needs Python 3.11 or newer: install it with \`apt-get install python3.11 python3.11-venv\` (Debian/Ubuntu) or \`brew install python@3.11\` (macOS)."
+
+java="${JAVA_HOME:+$JAVA_HOME/bin/}java"
+# `java -version` says `version "17.0.15"`, and before Java 9 `version "1.8.0_402"`.
+version=$("$java" -version 2>&1 | sed -n 's/.*version "\(1\.\)\{0,1\}\([0-9]*\).*/\2/p' | head -n 1) || true
+[ "${version:-0}" -ge 17 ] || stop "Morisot needs Java 17 or newer: install it with \`apt-get install openjdk-17-jre-headless\` (Debian/Ubuntu) or \`brew install openjdk@17\` (macOS)."
+
+new_enough "$venv/bin/python" || "$python" -m venv --clear "$venv" ||
+    stop "Python cannot make a virtual environment here: install its venv module with \`apt-get install python3-venv\` (Debian/Ubuntu)."
+echo "Setting up $venv (once, a few minutes at most) ..."
+"$venv/bin/python" -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'

@@ -1,0 +1,89 @@
+"""What all streams share: a context, a node, and how one more operator is added."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from morisot.api.location import caller
+from morisot.compile.ladder import decide
+from morisot.compile.verdict import Verdict
+from morisot.errors import PlanError
+from morisot.plan.closure import Closure
+from morisot.plan.node import Node
+from morisot.types import infer
+from morisot.types.element import Type, arguments
+
+if TYPE_CHECKING:
+    from typing import Self
+
+    from morisot.api.context import StreamContext
+
+T = TypeVar("T")
+
+
+class StreamBase(Generic[T]):
+    """A stream: a description of what to compute, which runs when a sink does."""
+
+    def __init__(self, context: StreamContext, node: Node) -> None:
+        context.check(node)
+        self._context = context
+        self._node = node
+
+    @property
+    def type(self) -> Type:
+        """The type of the elements: `object` where none is known and elements travel pickled."""
+        return self._node.type
+
+    @property
+    def bounded(self) -> bool:
+        """Whether the stream ends by itself."""
+        return self._node.bounded
+
+    def name(self, label: str) -> Self:
+        """Give the operator a name of your own, for explain, drawings and snapshots."""
+        return type(self)(self._context, dataclasses.replace(self._node, label=label))
+
+    def _closure(
+        self, function: Callable[..., Any], operator: str, arity: int, returns: Any = None
+    ) -> Closure:
+        """The user's function, wrapped; one that cannot take its arguments is refused here."""
+        location = caller()
+        declared = None if returns is None else infer.of_annotation(returns)
+        check_callable(function, operator, arity, location)
+        return Closure(function, location, operator, declared)
+
+    def _compiled(
+        self, function: Callable[..., Any], operator: str, parameters: tuple[Type, ...], returns: Any = None
+    ) -> tuple[Closure, Verdict]:
+        """The user's function, wrapped, and what the compiler makes of it."""
+        closure = self._closure(function, operator, len(parameters), returns)
+        return closure, decide(closure, parameters)
+
+    @property
+    def _arguments(self) -> tuple[Type, ...]:
+        return arguments(self._node.type)
+
+
+def check_callable(function: Any, operator: str, arity: int, location: Any) -> None:
+    """Refuse what is no function, or one that does not take `arity` arguments."""
+    if not callable(function):
+        raise PlanError(
+            f"{operator} needs a function, not {function!r}", location=location, advice="pass a lambda or a def"
+        )
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):  # some builtins have no signature to check
+        return
+    try:
+        signature.bind(*range(arity))
+    except TypeError:
+        what = {1: "one argument, the element", 2: "two arguments"}.get(arity, f"{arity} arguments")
+        raise PlanError(
+            f"the function given to {operator} is called with {what}, but it is written as "
+            f"{getattr(function, '__name__', 'function')}{signature}",
+            location=location,
+            advice="on a keyed stream functions take (key, value); on a plain one, the element",
+        ) from None

@@ -1,0 +1,211 @@
+"""Where every program starts: sources, settings, and running what was described."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from morisot.api.engine import Engine
+from morisot.api.location import caller
+from morisot.api.methods.source import SourceMethods
+from morisot.config import Config
+from morisot.errors import PlanError
+from morisot.plan.node import Node
+from morisot.plan.sink import ForEach, Sink
+from morisot.worker.failure import element_error
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from pyspark.sql import SparkSession
+
+    from morisot.api.keyed_stream import KeyedStream
+    from morisot.api.stream import Stream
+    from morisot.run.job import Job
+
+T = TypeVar("T")
+
+
+class StreamContext(SourceMethods):
+    """The start of a program: makes streams, runs their sinks.
+
+    >>> import morisot as mo
+    >>> ctx = mo.StreamContext(engine="reference")
+    >>> ctx.stream_iter([3, 1, 2]).map(lambda n: n + 1).collect()
+    [4, 2, 3]
+    """
+
+    def __init__(
+        self,
+        spark: SparkSession | None = None,
+        *,
+        config: Config | None = None,
+        engine: str | None = None,
+        snapshots: None = None,
+        parallelism: int | None = None,
+    ) -> None:
+        if snapshots is not None:
+            raise PlanError("snapshots are not there yet", location=caller(), advice="leave out snapshots=")
+        self.config = _settings(config, engine, parallelism)
+        self._engine: Engine | None = None
+        self._spark = spark
+        self._sinks: dict[Sink, Callable[[list[Any]], None] | None] = {}
+        self._closers: dict[Sink, Callable[[], None]] = {}
+        self._jobs: list[Job] = []
+
+    @classmethod
+    def from_args(cls, argv: Sequence[str] | None = None) -> StreamContext:
+        """A context set by the program's arguments, `MORISOT_*` variables and a file, in this order of precedence."""
+        import sys
+
+        config, _ = Config.load(sys.argv[1:] if argv is None else argv)
+        return cls(config=config)
+
+    @classmethod
+    def from_file(cls, path: str | Path) -> StreamContext:
+        """A context set by a TOML file; `MORISOT_*` variables win over it."""
+        config, _ = Config.load(file=path)
+        return cls(config=config)
+
+    # -- running ----------------------------------------------------------------------------------------------------
+
+    @property
+    def engine(self) -> Engine:
+        """What runs the plans; Spark's session starts when it is first needed."""
+        if self._engine is None:
+            self._engine = self._make_engine()
+        return self._engine
+
+    def _make_engine(self) -> Engine:
+        if self.config.engine == "reference":
+            from morisot.reference.engine import ReferenceEngine
+
+            return ReferenceEngine()
+        from morisot.run.engine import SparkEngine
+
+        return SparkEngine(self.config, self._spark)
+
+    @property
+    def spark(self) -> SparkSession:
+        """The Spark session the streams run on."""
+        from morisot.run.engine import SparkEngine
+
+        if not isinstance(self.engine, SparkEngine):
+            raise PlanError("the reference engine has no Spark session", location=caller())
+        return self.engine.spark
+
+    def execute(self) -> None:
+        """Run every deferred sink to its end; what several of them read is computed once."""
+        sinks = self._take_sinks("execute")
+        unbounded = next((sink for sink in sinks if not sink.bounded), None)
+        if unbounded is not None:
+            self._sinks = sinks
+            raise PlanError(
+                f"{unbounded.operator} on an unbounded stream never ends",
+                location=unbounded.location,
+                advice="use ctx.start(), and job.stop() when you have seen enough",
+            )
+        try:
+            self.engine.execute(sinks)
+        finally:
+            for sink in sinks:
+                self._closers.pop(sink, lambda: None)()
+
+    def start(self) -> Job:
+        """Start every deferred sink and return at once; the job runs until it ends or is stopped."""
+        sinks = self._take_sinks("start")
+        job: Job = self.engine.start(sinks, self._closers)
+        self._jobs.append(job)
+        return job
+
+    def _take_sinks(self, operator: str) -> dict[Sink, Callable[[list[Any]], None] | None]:
+        if not self._sinks:
+            raise PlanError(
+                f"there is nothing to {operator}",
+                location=caller(),
+                advice="add a sink first: collect_vec(), collect_channel(), for_each(…), write_…(…)",
+            )
+        sinks, self._sinks = self._sinks, {}
+        return sinks
+
+    # -- what streams ask of their context --------------------------------------------------------------------------
+
+    def plain(self, node: Node) -> Stream[Any]:
+        from morisot.api.stream import Stream
+
+        return Stream(self, node)
+
+    def keyed(self, node: Node) -> KeyedStream[Any, Any]:
+        from morisot.api.keyed_stream import KeyedStream
+
+        return KeyedStream(self, node)
+
+    def check(self, node: Node) -> None:
+        """Refuse what cannot run, while the user's line is known."""
+        if not node.bounded:
+            from morisot.run.engine import refuse_unbounded
+
+            refuse_unbounded(node)
+
+    def add_sink(
+        self, node: Sink, receiver: Callable[[list[Any]], None] | None, closer: Callable[[], None] | None = None
+    ) -> None:
+        """Take note of a deferred sink."""
+        self.check(node)
+        self._sinks[node] = receiver
+        if closer is not None:
+            self._closers[node] = closer
+
+    def calling(self, node: ForEach) -> Callable[[list[Any]], None]:
+        """The receiver of for_each: it calls the user's own function, in this process."""
+        function = node.function.original
+
+        def receive(elements: Iterable[Any]) -> None:
+            for element in elements:
+                try:
+                    if node.keyed:
+                        function(*element)
+                    else:
+                        function(element)
+                except Exception as error:
+                    raise element_error(node.operator, node.location, element, error, 1) from error
+
+        return receive
+
+    # -- the end ----------------------------------------------------------------------------------------------------
+
+    def close(self) -> None:
+        """Stop the jobs that still run, and say so if a sink was never run."""
+        for job in self._jobs:
+            job.stop()
+        self._jobs.clear()
+        if self._sinks:
+            names = ", ".join(f"{sink.operator} ({sink.location})" for sink in self._sinks)
+            self._sinks = {}
+            warnings.warn(f"never run, because ctx.execute() or ctx.start() was not called: {names}", stacklevel=2)
+        if self._engine is not None:
+            self._engine.close()
+
+    def __enter__(self) -> StreamContext:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if error is not None:
+            self._sinks = {}  # the error is what the user must read
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<StreamContext on {self.config.master if self.config.engine == 'spark' else 'the reference engine'}>"
+
+
+def _settings(config: Config | None, engine: str | None, parallelism: int | None) -> Config:
+    """The configuration, with what was passed by name over it."""
+    import dataclasses
+
+    base = config if config is not None else Config.from_environment()
+    named = {"engine": engine, "parallelism": parallelism}
+    return dataclasses.replace(base, **{name: value for name, value in named.items() if value is not None})  # type: ignore[arg-type]

@@ -1,0 +1,47 @@
+"""What a context needs of an engine; Spark's and the reference's both have it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol
+
+from morisot.plan.node import Node
+from morisot.plan.sink import Sink
+from morisot.types.element import Record
+
+Receiver = Callable[[list[Any]], None]
+
+
+class Engine(Protocol):
+    """Runs plans."""
+
+    @property
+    def demoted(self) -> frozenset[Node]:
+        """Operators that were moved to Python at run time."""
+
+    def collect(self, node: Node) -> list[Any]:
+        """All elements of a bounded stream."""
+
+    def to_arrow(self, node: Node) -> Any:
+        """The elements as an Arrow table."""
+
+    def to_dataframe(self, node: Node) -> Any:
+        """The elements as a Spark DataFrame."""
+
+    def execute(self, receivers: Mapping[Sink, Receiver | None]) -> None:
+        """Run bounded sinks to their end, handing each receiver its elements."""
+
+    def start(self, receivers: Mapping[Sink, Receiver | None], closers: Mapping[Sink, Callable[[], None]]) -> Any:
+        """Start sinks and return a Job."""
+
+    def row_type(self, kind: str, path: str) -> Record:
+        """The type of the rows of files."""
+
+    def frame_type(self, frame: Any) -> Record:
+        """The type of the rows of a DataFrame."""
+
+    def spark_plan(self, node: Node) -> str:
+        """Spark's own plan, as text."""
+
+    def close(self) -> None:
+        """Give back what the engine opened."""

@@ -1,0 +1,25 @@
+"""A stream of elements that have a key."""
+
+from __future__ import annotations
+
+from typing import Generic, TypeVar
+
+from morisot.api.methods.aggregate import KeyedAggregateMethods
+from morisot.api.methods.keyed import KeyedKeyedMethods
+from morisot.api.methods.rowwise import KeyedRowwiseMethods
+from morisot.api.methods.see import SeeMethods
+from morisot.api.methods.sink import SinkMethods
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+
+class KeyedStream(
+    KeyedRowwiseMethods[K, V],
+    KeyedAggregateMethods[K, V],
+    KeyedKeyedMethods[K, V],
+    SinkMethods[tuple[K, V]],
+    SeeMethods[tuple[K, V]],
+    Generic[K, V],
+):
+    """A stream of values of type V, each with a key of type K; it collects as (key, value) pairs."""

@@ -1,0 +1,1 @@
+"""The methods of streams, a family a file."""

@@ -1,0 +1,50 @@
+"""Looking at a stream: what it is, what runs where, and why."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from morisot.api.base import StreamBase, T
+
+if TYPE_CHECKING:
+    from morisot.viz.forms import FormRecord
+
+
+class SeeMethods(StreamBase[T]):
+    """explain, forms, and how a stream shows itself."""
+
+    def explain(self, detail: bool = False) -> None:
+        """Print the operators with types, lines and the form of each function; with `detail`, Spark's plan too."""
+        from morisot.viz.text import text_tree
+
+        print(text_tree(self._node, self._context.engine.demoted))
+        if detail:
+            print()
+            print(self._context.engine.spark_plan(self._node).rstrip())
+
+    def forms(self) -> list[FormRecord]:
+        """One record per function: operator, location, form ("column" or "stage") and the reason."""
+        from morisot.viz.forms import forms_of
+
+        return forms_of(self._node, self._context.engine.demoted)
+
+    def __repr__(self) -> str:
+        kind = type(self).__name__
+        bounded = "" if self.bounded else ", unbounded"
+        return f"{kind}[{self.type}]{bounded}: {' → '.join(path_to(self))}"
+
+    def _repr_html_(self) -> str:
+        from morisot.viz.html import html_tree
+
+        return html_tree(self._node, self._context.engine.demoted)
+
+
+def path_to(stream: StreamBase[T]) -> list[str]:
+    """The operators that lead to a stream, from its first source on."""
+    names = []
+    node = stream._node
+    while True:
+        names.append(node.label or node.operator)
+        if not node.inputs:
+            return names[::-1]
+        node = node.inputs[0]

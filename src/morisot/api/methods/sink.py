@@ -1,0 +1,146 @@
+"""Where elements go."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from morisot.api.base import StreamBase, T
+from morisot.api.location import caller
+from morisot.api.output import Channel, Output
+from morisot.errors import PlanError
+from morisot.plan.sink import (
+    CollectChannel,
+    CollectCount,
+    CollectVec,
+    ForEach,
+    Sink,
+    WriteCsv,
+    WriteJson,
+    WriteMode,
+    WriteParquet,
+    WriteText,
+)
+from morisot.types.element import STR, Dict, List, Optional, Type, contains_any
+
+if TYPE_CHECKING:
+    import pandas
+    import pyarrow
+    from pyspark.sql import DataFrame
+
+
+class SinkMethods(StreamBase[T]):
+    """Sinks. `collect` and `to_…` run at once; the others wait for `ctx.execute()` or `ctx.start()`."""
+
+    def collect(self) -> list[T]:
+        """All elements as a list; runs now.
+
+        >>> import morisot as mo
+        >>> mo.StreamContext(engine="reference").stream_iter([1, 2]).collect()
+        [1, 2]
+        """
+        self._refuse_unbounded("collect")
+        return self._context.engine.collect(self._node)
+
+    def to_arrow(self) -> pyarrow.Table:
+        """The elements as an Arrow table, a column for each field; runs now."""
+        self._refuse_unbounded("to_arrow")
+        self._refuse_untyped("to_arrow")
+        return self._context.engine.to_arrow(self._node)
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """The elements as a pandas DataFrame, a column for each field; runs now."""
+        self._refuse_unbounded("to_pandas")
+        self._refuse_untyped("to_pandas")
+        return self._context.engine.to_arrow(self._node).to_pandas()
+
+    def to_dataframe(self) -> DataFrame:
+        """The elements as a Spark DataFrame, a column for each field, to go on with in Spark."""
+        self._refuse_untyped("to_dataframe")
+        return self._context.engine.to_dataframe(self._node)
+
+    def collect_vec(self) -> Output[list[T]]:
+        """All elements as a list, there after `ctx.execute()`."""
+        output: Output[list[T]] = Output("collect_vec")
+        node = CollectVec(self._node, type=self.type, location=caller())
+        self._context.add_sink(node, output.fill)
+        return output
+
+    def collect_count(self) -> Output[int]:
+        """How many elements there are, known after `ctx.execute()`."""
+        output: Output[int] = Output("collect_count")
+        node = CollectCount(self._node, type=self.type, location=caller())
+        self._context.add_sink(node, lambda counts: output.fill(counts[0]))
+        return output
+
+    def collect_channel(self, capacity: int = 10_000) -> Channel[T]:
+        """A queue of results, filled while the job runs: iterate it, or `get` one; a full queue slows the job down."""
+        channel: Channel[T] = Channel(capacity)
+        node = CollectChannel(self._node, type=self.type, location=caller())
+        self._context.add_sink(node, channel.put_all, channel.close)
+        return channel
+
+    def for_each(self, function: Callable[..., Any]) -> None:
+        """Call `function` on each element in this process: on each (key, value) for a keyed stream."""
+        closure = self._closure(function, "for_each", len(self._arguments))
+        node = ForEach(self._node, closure, type=self.type, location=closure.location)
+        self._context.add_sink(node, self._context.calling(node))
+
+    def write_text(self, path: str, *, mode: WriteMode = "error") -> None:
+        """Write each element, a str, as a line of text files in the directory `path`."""
+        if self.type != STR:
+            raise PlanError(
+                f"write_text writes str elements, not {self.type}",
+                location=caller(),
+                advice="map them to text first: .map(str)",
+            )
+        self._write(WriteText(self._node, str(path), mode=mode, type=self.type, location=caller()))
+
+    def write_csv(self, path: str, *, header: bool = True, delimiter: str = ",", mode: WriteMode = "error") -> None:
+        """Write the elements as CSV files in the directory `path`, a column for each field."""
+        self._refuse_untyped("write_csv")
+        parts = [child for _, child in self.type.children] or [self.type]
+        if any(is_nested(part) for part in parts):
+            raise PlanError(
+                f"write_csv cannot write {self.type}: a CSV field holds one plain value",
+                location=caller(),
+                advice="map to flat tuples or records first, or use write_json or write_parquet",
+            )
+        options: dict[str, Any] = {"header": header, "delimiter": delimiter, "mode": mode}
+        self._write(WriteCsv(self._node, str(path), **options, type=self.type, location=caller()))
+
+    def write_json(self, path: str, *, mode: WriteMode = "error") -> None:
+        """Write the elements as files with one JSON object a line in the directory `path`."""
+        self._refuse_untyped("write_json")
+        self._write(WriteJson(self._node, str(path), mode=mode, type=self.type, location=caller()))
+
+    def write_parquet(self, path: str, *, mode: WriteMode = "error") -> None:
+        """Write the elements as Parquet files in the directory `path`, a column for each field."""
+        self._refuse_untyped("write_parquet")
+        self._write(WriteParquet(self._node, str(path), mode=mode, type=self.type, location=caller()))
+
+    def _write(self, node: Sink) -> None:
+        self._context.add_sink(node, None)
+
+    def _refuse_unbounded(self, operator: str) -> None:
+        if not self.bounded:
+            raise PlanError(
+                f"{operator} on an unbounded stream would never end",
+                location=caller(),
+                advice="use collect_channel(), for_each(…) or write_…(…), then ctx.start()",
+            )
+
+    def _refuse_untyped(self, operator: str) -> None:
+        if contains_any(self.type):
+            raise PlanError(
+                f"{operator} needs elements with a type, but these are {self.type}",
+                location=caller(),
+                advice="say what the last function gives: map(f, returns=tuple[str, int]), or annotate it",
+            )
+
+
+def is_nested(type_: Type) -> bool:
+    """Whether a value is more than one CSV field can hold."""
+    if isinstance(type_, Optional):
+        return is_nested(type_.inner)
+    return isinstance(type_, List | Dict) or bool(type_.children)

@@ -1,0 +1,207 @@
+"""Where elements come from: the `stream_…` methods of a context."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any, TypeVar, overload
+
+from morisot.api.base import check_callable
+from morisot.api.location import caller
+from morisot.api.methods.rowwise import items_declared
+from morisot.errors import PlanError, SourceError
+from morisot.plan.closure import Closure
+from morisot.plan.files import is_local, local_files
+from morisot.plan.node import Node
+from morisot.plan.source import (
+    OnError,
+    StreamArrow,
+    StreamCsv,
+    StreamDataframe,
+    StreamFile,
+    StreamIter,
+    StreamJson,
+    StreamParIter,
+    StreamParquet,
+    StreamRange,
+    StreamRate,
+)
+from morisot.types import arrow, infer
+from morisot.types.element import ANY, INT, NONE, STR, List, Record, Type, contains_any
+
+if TYPE_CHECKING:
+    import pyarrow
+    from pyspark.sql import DataFrame
+
+    from morisot.api.engine import Engine
+    from morisot.api.stream import Stream
+
+T = TypeVar("T")
+Path = str | os.PathLike[str]
+
+
+class SourceMethods:
+    """The sources. Reading ones take `unbounded=True` to follow a directory."""
+
+    if TYPE_CHECKING:
+        engine: Engine
+
+        def plain(self, node: Node) -> Stream[Any]: ...
+
+    def stream_iter(self, iterable: Iterable[T]) -> Stream[T]:
+        """The items of an iterable, which is read once, now.
+
+        >>> import morisot as mo
+        >>> mo.StreamContext(engine="reference").stream_iter("abc").collect()
+        ['a', 'b', 'c']
+        """
+        if isinstance(iterable, range):
+            return self._range(iterable, "stream_iter")
+        if not isinstance(iterable, Iterable):
+            raise PlanError(f"stream_iter needs an iterable, not {iterable!r}", location=caller())
+        values = list(iterable)
+        type_ = infer.of_values(values)
+        type_ = ANY if type_ == NONE else type_
+        return self.plain(StreamIter(values, type=type_, location=caller()))
+
+    @overload
+    def stream_par_iter(self, generator: range) -> Stream[int]: ...
+    @overload
+    def stream_par_iter(self, generator: Callable[[int, int], Iterable[T]], *, returns: Any = None) -> Stream[T]: ...
+    def stream_par_iter(self, generator: Any, *, returns: Any = None) -> Stream[Any]:
+        """A range, or what `generator(instance, instances)` yields, made in parallel where it is used.
+
+        >>> import morisot as mo
+        >>> mo.StreamContext(engine="reference").stream_par_iter(range(3)).collect()
+        [0, 1, 2]
+        """
+        if isinstance(generator, range):
+            return self._range(generator, "stream_par_iter")
+        location = caller()
+        check_callable(generator, "stream_par_iter", 2, location)
+        declared = items_declared(generator, returns)
+        closure = Closure(generator, location, "stream_par_iter", declared)
+        item: Type = declared.item if isinstance(declared, List) else ANY
+        return self.plain(StreamParIter(closure, type=item, location=location))
+
+    def _range(self, numbers: range, operator: str) -> Stream[int]:
+        if numbers and not -(2**63) <= min(numbers) <= max(numbers) < 2**63:
+            raise PlanError(f"{numbers} goes beyond 64 bits, the range of an int element", location=caller())
+        return self.plain(StreamRange(numbers, type=INT, location=caller(), operator=operator))
+
+    def stream_file(self, path: Path, *, unbounded: bool = False) -> Stream[str]:
+        """The lines of a text file, of all files of a directory, or of a glob's; `.gz` is unpacked."""
+        where = checked_path(path, "stream_file", unbounded)
+        return self.plain(StreamFile(where, unbounded=unbounded, type=STR, location=caller()))
+
+    def stream_csv(
+        self,
+        path: Path,
+        record: type[T],
+        *,
+        header: bool = True,
+        delimiter: str = ",",
+        quote: str = '"',
+        multiline: bool = False,
+        on_error: OnError = "raise",
+        unbounded: bool = False,
+    ) -> Stream[T]:
+        """The rows of CSV files as records of a dataclass or NamedTuple.
+
+        Columns are matched with fields by the header's names (or by place where there are none). A row that does not
+        fit stops the job and is shown; with `on_error="skip"` it is left out and counted.
+        """
+        where = checked_path(path, "stream_csv", unbounded)
+        type_ = self._declared(record, "stream_csv")
+        if on_error not in ("raise", "skip"):
+            raise PlanError(f"on_error is {on_error!r}: give 'raise' or 'skip'", location=caller())
+        for name, child in type_.children:
+            if child.children or isinstance(child, List):
+                raise PlanError(
+                    f"the field {name} of {type_} is a {child}; a CSV field holds one plain value", location=caller()
+                )
+        options: dict[str, Any] = {
+            "header": header,
+            "delimiter": delimiter,
+            "quote": quote,
+            "multiline": multiline,
+            "on_error": on_error,
+            "unbounded": unbounded,
+        }
+        return self.plain(StreamCsv(where, **options, type=type_, location=caller()))
+
+    @overload
+    def stream_json(
+        self, path: Path, record: type[T], *, on_error: OnError = "raise", unbounded: bool = False
+    ) -> Stream[T]: ...
+    @overload
+    def stream_json(
+        self, path: Path, record: None = None, *, on_error: OnError = "raise", unbounded: bool = False
+    ) -> Stream[Any]: ...
+    def stream_json(
+        self, path: Path, record: Any = None, *, on_error: OnError = "raise", unbounded: bool = False
+    ) -> Stream[Any]:
+        """The objects of files with one JSON object a line, as records."""
+        where = checked_path(path, "stream_json", unbounded)
+        type_ = self._declared(record, "stream_json") if record else self.engine.row_type("json", where)
+        return self.plain(StreamJson(where, on_error=on_error, unbounded=unbounded, type=type_, location=caller()))
+
+    @overload
+    def stream_parquet(self, path: Path, record: type[T], *, unbounded: bool = False) -> Stream[T]: ...
+    @overload
+    def stream_parquet(self, path: Path, record: None = None, *, unbounded: bool = False) -> Stream[Any]: ...
+    def stream_parquet(self, path: Path, record: Any = None, *, unbounded: bool = False) -> Stream[Any]:
+        """The rows of Parquet files as records: of a class of yours, or of one made from the file's columns."""
+        where = checked_path(path, "stream_parquet", unbounded)
+        type_ = self._declared(record, "stream_parquet") if record else self.engine.row_type("parquet", where)
+        return self.plain(StreamParquet(where, unbounded=unbounded, type=type_, location=caller()))
+
+    def stream_dataframe(self, frame: DataFrame) -> Stream[Any]:
+        """The rows of a Spark DataFrame as records; a streaming DataFrame gives an unbounded stream."""
+        type_ = self.engine.frame_type(frame)
+        return self.plain(StreamDataframe(frame, unbounded=frame.isStreaming, type=type_, location=caller()))
+
+    def stream_arrow(self, table: pyarrow.Table) -> Stream[Any]:
+        """The rows of an Arrow table as records.
+
+        >>> import morisot as mo, pyarrow as pa
+        >>> rows = mo.StreamContext(engine="reference").stream_arrow(pa.table({"a": [1, 2]}))
+        >>> rows.map(lambda row: row.a * 2).collect()
+        [2, 4]
+        """
+        return self.plain(StreamArrow(table, type=arrow.row_type_of(table.schema), location=caller()))
+
+    def stream_rate(self, n_per_second: int) -> Stream[int]:
+        """The integers 0, 1, 2, … at a steady rate, without end."""
+        if n_per_second < 1:
+            raise PlanError(f"stream_rate cannot give {n_per_second} elements a second", location=caller())
+        return self.plain(StreamRate(n_per_second, type=INT, location=caller()))
+
+    def _declared(self, record: type, operator: str) -> Record:
+        if not (isinstance(record, type) and infer.is_record_class(record)):
+            raise PlanError(
+                f"{operator} needs a dataclass or NamedTuple, not {record!r}",
+                location=caller(),
+                advice="declare the row: class Row(NamedTuple): name: str; count: int",
+            )
+        type_ = infer.of_record_class(record)
+        if contains_any(type_):
+            untyped = [name for name, child in type_.children if contains_any(child)]
+            raise PlanError(
+                f"{operator} cannot read the field {untyped[0]} of {type_}: its annotation is no element type",
+                location=caller(),
+                advice="use int, float, bool, str, bytes, date, datetime, `… | None`, lists, or records of those",
+            )
+        return type_
+
+
+def checked_path(path: Path, operator: str, unbounded: bool) -> str:
+    """The path as text; a local one where nothing is there is refused now, not when the job runs."""
+    text = os.fspath(path)
+    if not is_local(text):
+        return text
+    if unbounded and not os.path.isdir(text):
+        raise SourceError(f"{operator} ({caller()}) follows a directory, and {text!r} is none")
+    if not unbounded and not os.path.isdir(text) and not local_files(text):
+        raise SourceError(f"{operator} ({caller()}) finds no file at {text!r}")
+    return os.path.abspath(text)

@@ -1,0 +1,14 @@
+"""A stream of elements."""
+
+from __future__ import annotations
+
+from morisot.api.base import T
+from morisot.api.methods.aggregate import AggregateMethods
+from morisot.api.methods.keyed import KeyedMethods
+from morisot.api.methods.rowwise import RowwiseMethods
+from morisot.api.methods.see import SeeMethods
+from morisot.api.methods.sink import SinkMethods
+
+
+class Stream(RowwiseMethods[T], AggregateMethods[T], KeyedMethods[T], SinkMethods[T], SeeMethods[T]):
+    """A stream of elements of type T. Streams are made by a StreamContext; operators give new streams."""

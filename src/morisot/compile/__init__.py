@@ -1,0 +1,1 @@
+"""Each closure to its fastest faithful form."""

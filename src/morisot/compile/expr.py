@@ -1,0 +1,138 @@
+"""Expressions over columns, free of Spark: what a compiled closure is made of before it becomes SQL text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from morisot.types.element import Type
+
+
+@dataclass(frozen=True)
+class Expr:
+    """The root of all expressions. `raises`: whether evaluating it may fail on some input."""
+
+    @property
+    def parts(self) -> tuple[Expr, ...]:
+        return ()
+
+    @property
+    def raises(self) -> bool:
+        return any(part.raises for part in self.parts)
+
+
+@dataclass(frozen=True)
+class Input(Expr):
+    """A leaf column of a parameter: the leaf at `path` (see `types.element.leaves`) of parameter `parameter`."""
+
+    parameter: int
+    path: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class Shared(Expr):
+    """A value computed once beforehand, under a name, because it is used more than once."""
+
+    name: str
+
+
+@dataclass(frozen=True)
+class Literal(Expr):
+    """A constant of a given type."""
+
+    value: Any
+    type: Type
+
+
+@dataclass(frozen=True)
+class Call(Expr):
+    """A Spark SQL function, operator or cast: `name` is a key of the renderer's table of templates."""
+
+    name: str
+    arguments: tuple[Expr, ...]
+    fails: bool = False
+    """Whether the function itself can fail (overflow, division by zero), apart from its arguments."""
+
+    @property
+    def parts(self) -> tuple[Expr, ...]:
+        return self.arguments
+
+    @property
+    def raises(self) -> bool:
+        return self.fails or any(part.raises for part in self.arguments)
+
+
+@dataclass(frozen=True)
+class Case(Expr):
+    """CASE WHEN … THEN … ELSE … END: only the branch taken is evaluated."""
+
+    branches: tuple[tuple[Expr, Expr], ...]
+    otherwise: Expr
+
+    @property
+    def parts(self) -> tuple[Expr, ...]:
+        return (*(part for branch in self.branches for part in branch), self.otherwise)
+
+
+@dataclass(frozen=True)
+class Struct(Expr):
+    """A tuple or record as one value: what a list of tuples, or a tuple that may be None, is made of."""
+
+    names: tuple[str, ...]
+    items: tuple[Expr, ...]
+
+    @property
+    def parts(self) -> tuple[Expr, ...]:
+        return self.items
+
+
+@dataclass(frozen=True)
+class Field(Expr):
+    """One part of a struct."""
+
+    struct: Expr
+    name: str
+
+    @property
+    def parts(self) -> tuple[Expr, ...]:
+        return (self.struct,)
+
+
+@dataclass(frozen=True)
+class Variable(Expr):
+    """The item an enclosing `Each` stands at."""
+
+    name: str
+
+
+@dataclass(frozen=True)
+class Each(Expr):
+    """`function` (transform, filter, exists, forall) applied to each item of a list: `items` as `variable` in `body`."""
+
+    function: str
+    items: Expr
+    variable: str
+    body: Expr
+
+    @property
+    def parts(self) -> tuple[Expr, ...]:
+        return (self.items, self.body)
+
+
+@dataclass(frozen=True)
+class Raise(Expr):
+    """Fail: the element has to be done by Python, which gives the true value or the true exception."""
+
+    reason: str
+
+    @property
+    def raises(self) -> bool:
+        return True
+
+
+def walk(expr: Expr) -> Iterator[Expr]:
+    """The expression and everything in it."""
+    yield expr
+    for part in expr.parts:
+        yield from walk(part)

@@ -1,0 +1,285 @@
+"""The table of what is understood: operators, functions and methods, by the types of their arguments.
+
+A row says: with arguments of these types the result has that type and this exact form. To teach the compiler a
+function is to add a row. What has no row runs as Python.
+"""
+
+from __future__ import annotations
+
+import ast
+import math
+import operator
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from morisot.compile import forms
+from morisot.compile.expr import Expr
+from morisot.compile.forms import Form, Plain
+from morisot.compile.values import literal_of
+from morisot.compile.verdict import Value
+from morisot.types.element import BOOL, BYTES, DATE, DATETIME, FLOAT, INT, STR, List, Type
+
+
+@dataclass(frozen=True)
+class Constant:
+    """An argument that has to be a constant of some class; the form gets the Python value itself."""
+
+    cls: type
+    fits: Callable[[Any], bool] = lambda _: True
+
+
+Parameter = Type | Constant | type[List]
+
+
+@dataclass(frozen=True)
+class Row:
+    """What is known of one operation on arguments of some types."""
+
+    parameters: tuple[Parameter, ...]
+    result: Type
+    form: Form
+
+
+_WIDER = {(BOOL, INT), (BOOL, FLOAT), (INT, FLOAT)}
+_WIDEN: dict[tuple[Type, Type], Form] = {
+    (BOOL, INT): Plain("bigint"),
+    (BOOL, FLOAT): Plain("double_of_bool"),
+    (INT, FLOAT): Plain("double"),
+}
+
+
+def find(rows: Sequence[Row], arguments: Sequence[Value], *, widen: bool = False) -> Row | None:
+    """The first row whose parameters the arguments have; with `widen` also as Python's numbers widen."""
+    exact = (row for row in rows if _fits(row, arguments, widen=False))
+    wider = (row for row in rows if widen and _fits(row, arguments, widen=True))
+    return next(exact, None) or next(wider, None)
+
+
+def _fits(row: Row, arguments: Sequence[Value], *, widen: bool) -> bool:
+    if len(row.parameters) != len(arguments):
+        return False
+    return all(_accepts(parameter, value, widen=widen) for parameter, value in zip(row.parameters, arguments, strict=True))
+
+
+def _accepts(parameter: Parameter, value: Value, *, widen: bool) -> bool:
+    match parameter:
+        case Constant(cls, fits):
+            known, found = constant_of(value)
+            return known and type(found) is cls and fits(found)
+        case Type():
+            return value.type == parameter or (widen and (value.type, parameter) in _WIDER)
+        case _:
+            return isinstance(value.type, parameter)
+
+
+def constant_of(value: Value) -> tuple[bool, Any]:
+    """Whether a value is a constant, and the Python object it is."""
+    literal = literal_of(value)
+    if literal is not None:
+        return True, literal.value
+    if value.expr is not None:
+        return False, None
+    items = [constant_of(item) for item in value.items]
+    return all(known for known, _ in items), tuple(item for _, item in items)
+
+
+def apply(row: Row, arguments: Sequence[Value], small: Callable[[Value], Value]) -> Value:
+    """The row's form on the arguments; `small` makes an argument cheap to repeat."""
+    once = isinstance(row.form, Plain)
+    built = []
+    for parameter, value in zip(row.parameters, arguments, strict=True):
+        if isinstance(parameter, Constant):
+            built.append(constant_of(value)[1])
+            continue
+        expr = (value if once else small(value)).expr
+        assert expr is not None, f"{value.type} is not one column"
+        built.append(_widened(expr, value.type, parameter))
+    return Value(row.result, row.form(*built))
+
+
+def _widened(expr: Expr, type_: Type, parameter: Parameter) -> Expr:
+    return _WIDEN[type_, parameter](expr) if isinstance(parameter, Type) and (type_, parameter) in _WIDER else expr
+
+
+def _binary(type_: Type, form: Form, result: Type | None = None) -> Row:
+    return Row((type_, type_), result or type_, form)
+
+
+def _is_factor(exponent: int) -> bool:
+    return 1 <= exponent <= 8
+
+
+def _are_texts(affixes: tuple[Any, ...]) -> bool:
+    return all(type(affix) is str for affix in affixes)
+
+
+def _is_shift(places: int) -> bool:
+    return 0 <= places <= 62
+
+
+BINARY: dict[type[ast.operator], tuple[Row, ...]] = {
+    ast.Add: (
+        _binary(INT, Plain("add", fails=True)),
+        _binary(FLOAT, Plain("add")),
+        _binary(STR, Plain("concat")),
+        _binary(BYTES, Plain("concat")),
+    ),
+    ast.Sub: (_binary(INT, Plain("subtract", fails=True)), _binary(FLOAT, Plain("subtract"))),
+    ast.Mult: (
+        _binary(INT, Plain("multiply", fails=True)),
+        _binary(FLOAT, Plain("multiply")),
+        Row((STR, INT), STR, forms.text_repeat),
+    ),
+    ast.Div: (_binary(INT, forms.int_truediv, FLOAT), _binary(FLOAT, Plain("divide", fails=True))),
+    ast.FloorDiv: (_binary(INT, forms.int_floordiv), _binary(FLOAT, forms.float_floordiv)),
+    ast.Mod: (_binary(INT, forms.int_mod), _binary(FLOAT, forms.float_mod)),
+    # With a float operand Java's pow differs from C's in the last bit, and x * x differs from both.
+    ast.Pow: (Row((INT, Constant(int, _is_factor)), INT, forms.int_power),),
+    ast.BitAnd: (_binary(BOOL, Plain("and")), _binary(INT, Plain("bit_and"))),
+    ast.BitOr: (_binary(BOOL, Plain("or")), _binary(INT, Plain("bit_or"))),
+    ast.BitXor: (_binary(BOOL, Plain("unequal")), _binary(INT, Plain("bit_xor"))),
+    ast.LShift: (Row((INT, Constant(int, _is_shift)), INT, forms.int_shift_left),),
+    ast.RShift: (Row((INT, Constant(int, lambda places: places >= 0)), INT, forms.int_shift_right),),
+}
+
+UNARY: dict[type[ast.unaryop], tuple[Row, ...]] = {
+    ast.USub: (Row((INT,), INT, Plain("negative", fails=True)), Row((FLOAT,), FLOAT, Plain("negative"))),
+    ast.UAdd: (Row((INT,), INT, Plain("itself")), Row((FLOAT,), FLOAT, Plain("itself"))),
+    ast.Invert: (Row((INT,), INT, Plain("bit_not")),),
+}
+
+_ORDERED = (INT, STR, BYTES, DATE, DATETIME, BOOL)
+
+
+def _comparison(name: str, floats: Form) -> tuple[Row, ...]:
+    plain = tuple(_binary(type_, Plain(name), BOOL) for type_ in _ORDERED)
+    mixed = forms.mixed_compare(name)
+    swapped = forms.mixed_compare(_MIRRORED[name])
+    return (
+        *plain,
+        _binary(FLOAT, floats, BOOL),
+        Row((INT, FLOAT), BOOL, mixed),
+        Row((FLOAT, INT), BOOL, lambda a, b: swapped(b, a)),
+    )
+
+
+_MIRRORED = {
+    "equal": "equal",
+    "unequal": "unequal",
+    "less": "greater",
+    "less_equal": "greater_equal",
+    "greater": "less",
+    "greater_equal": "less_equal",
+}
+
+COMPARE: dict[type[ast.cmpop], tuple[Row, ...]] = {
+    ast.Eq: _comparison("equal", forms.float_equal),
+    ast.NotEq: _comparison("unequal", forms.float_unequal),
+    ast.Lt: _comparison("less", forms.float_less),
+    ast.LtE: _comparison("less_equal", forms.float_less_equal),
+    ast.Gt: _comparison("greater", forms.float_greater),
+    ast.GtE: _comparison("greater_equal", forms.float_greater_equal),
+}
+
+IN: tuple[Row, ...] = (
+    Row((STR, STR), BOOL, Plain("contained")),
+    *(Row((type_, List(type_)), BOOL, Plain("array_member")) for type_ in (INT, STR, BOOL, BYTES, DATE, DATETIME)),
+)
+
+FUNCTIONS: dict[Any, tuple[Row, ...]] = {
+    len: (Row((STR,), INT, Plain("length")), Row((BYTES,), INT, Plain("octet_length")), Row((List,), INT, Plain("size"))),
+    abs: (Row((INT,), INT, Plain("abs", fails=True)), Row((FLOAT,), FLOAT, Plain("abs"))),
+    min: (
+        *(_binary(type_, Plain("least")) for type_ in (INT, STR, BYTES, DATE, DATETIME)),
+        _binary(FLOAT, forms.float_min),
+    ),
+    max: (
+        *(_binary(type_, Plain("greatest")) for type_ in (INT, STR, BYTES, DATE, DATETIME)),
+        _binary(FLOAT, forms.float_max),
+    ),
+    round: (Row((INT,), INT, Plain("itself")), Row((FLOAT,), INT, forms.float_to_int("rint"))),
+    int: (
+        Row((INT,), INT, Plain("itself")),
+        Row((BOOL,), INT, Plain("bigint")),
+        Row((FLOAT,), INT, forms.float_to_int("")),
+        Row((STR,), INT, forms.text_to_int),
+    ),
+    float: (
+        Row((FLOAT,), FLOAT, Plain("itself")),
+        Row((INT,), FLOAT, Plain("double")),
+        Row((BOOL,), FLOAT, Plain("double_of_bool")),
+        Row((STR,), FLOAT, forms.text_to_float),
+    ),
+    str: (
+        Row((STR,), STR, Plain("itself")),
+        Row((INT,), STR, Plain("string")),
+        Row((BOOL,), STR, forms.bool_text),
+        Row((FLOAT,), STR, forms.float_text),
+    ),
+    math.floor: (Row((INT,), INT, Plain("itself")), Row((FLOAT,), INT, forms.float_to_int("floor"))),
+    math.ceil: (Row((INT,), INT, Plain("itself")), Row((FLOAT,), INT, forms.float_to_int("ceil"))),
+    math.sqrt: (Row((FLOAT,), FLOAT, forms.float_sqrt),),
+    math.fabs: (Row((FLOAT,), FLOAT, Plain("abs")),),
+    math.isnan: (Row((FLOAT,), BOOL, Plain("is_nan")),),
+}
+
+FOLDED = frozenset({min, max})
+"""Functions of two arguments that take any number of them, from left to right."""
+
+METHODS: dict[tuple[Type, str], tuple[Row, ...]] = {
+    (STR, "lower"): (Row((STR,), STR, Plain("lower")),),
+    (STR, "upper"): (Row((STR,), STR, Plain("upper")),),
+    **{
+        (STR, name): (
+            Row((STR,), STR, forms.text_strip(function)),
+            Row((STR, Constant(type(None))), STR, forms.text_strip(function)),
+            Row((STR, Constant(str)), STR, forms.text_strip(function)),
+        )
+        for name, function in (("strip", "btrim"), ("lstrip", "ltrim"), ("rstrip", "rtrim"))
+    },
+    (STR, "split"): (
+        Row((STR,), List(STR), forms.text_split_words),
+        Row((STR, Constant(type(None))), List(STR), lambda a, _: forms.text_split_words(a)),
+        Row((STR, Constant(str, bool)), List(STR), forms.text_split),
+        Row((STR, Constant(str, bool), Constant(int)), List(STR), forms.text_split),
+    ),
+    (STR, "replace"): (
+        Row((STR, Constant(str, bool), STR), STR, lambda a, old, new: forms.call("replace", a, forms.text(old), new)),
+    ),
+    **{
+        (STR, name): (
+            Row((STR, Constant(tuple, _are_texts)), BOOL, forms.text_starts(name)),
+            Row((STR, STR), BOOL, Plain(name)),
+        )
+        for name in ("startswith", "endswith")
+    },
+    (STR, "find"): (Row((STR, STR), INT, Plain("find")),),
+}
+
+ATTRIBUTES: dict[tuple[Type, str], tuple[Row, ...]] = {
+    **{(DATE, name): (Row((DATE,), INT, Plain(name)),) for name in ("year", "month", "day")},
+    **{
+        (DATETIME, name): (Row((DATETIME,), INT, Plain(name)),)
+        for name in ("year", "month", "day", "hour", "minute", "second", "microsecond")
+    },
+}
+
+KEYWORDS: dict[str, tuple[str, ...]] = {"split": ("sep", "maxsplit")}
+"""The methods whose arguments may be given by name."""
+
+FOLDS: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.FloorDiv: operator.floordiv,
+    ast.Mod: operator.mod,
+    ast.Pow: operator.pow,
+    ast.BitAnd: operator.and_,
+    ast.BitOr: operator.or_,
+    ast.BitXor: operator.xor,
+    ast.LShift: operator.lshift,
+    ast.RShift: operator.rshift,
+}
+"""Operators between two constants are Python's own."""

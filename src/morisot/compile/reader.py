@@ -1,0 +1,171 @@
+"""From a function object to the syntax tree it was compiled from, proved by recompiling.
+
+`inspect.getsource` guesses: it returns the wrong text for the second lambda on a line and for a file edited after its
+import. Here a node is accepted only if the code compiled from it equals the function's own code, down to the column
+of every instruction.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+import linecache
+import types
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from morisot.compile.verdict import Refusal
+
+FunctionNode = ast.Lambda | ast.FunctionDef
+
+
+@dataclass(frozen=True)
+class Source:
+    """The syntax tree of a function, and the file it stands in."""
+
+    node: FunctionNode
+    file: str
+
+
+@dataclass(frozen=True)
+class _Module:
+    """A module's text, parsed and compiled once."""
+
+    file: str
+    text: str
+    functions: dict[int, tuple[FunctionNode, ...]]
+    codes: dict[int, tuple[types.CodeType, ...]]
+
+
+def read(function: types.FunctionType) -> Source | Refusal:
+    """The syntax tree `function` was compiled from, or why it cannot be known.
+
+    >>> read(eval("lambda x: x + 1")).reason
+    'there is no source text for <lambda>'
+    """
+    code = function.__code__
+    linecache.checkcache(code.co_filename)
+    text = "".join(linecache.getlines(code.co_filename, function.__globals__))
+    if not text:
+        return Refusal(
+            f"there is no source text for {code.co_name}",
+            advice="write the function in a file or a notebook cell instead of exec, eval or standard input",
+        )
+    module = _module(code.co_filename, text)
+    if module is None:
+        return _changed(code)
+    candidates = module.functions.get(code.co_firstlineno, ())
+    compiled = module.codes.get(code.co_firstlineno, ())
+    if not any(_same(code, other) for other in compiled):
+        return _changed(code)
+    if len(candidates) == 1:
+        return Source(candidates[0], code.co_filename)
+    for place in range(len(candidates)):
+        alone = _compile_apart(module, code.co_firstlineno, place)
+        if alone is not None and _same(code, alone):
+            return Source(candidates[place], code.co_filename)
+    return _changed(code)
+
+
+def _changed(code: types.CodeType) -> Refusal:
+    return Refusal(
+        f"the text of {code.co_filename} is not what {code.co_name} was compiled from",
+        line=code.co_firstlineno,
+        advice="restart the program if the file was edited while it ran",
+    )
+
+
+@functools.lru_cache(maxsize=64)
+def _module(file: str, text: str) -> _Module | None:
+    try:
+        tree = ast.parse(text, file)
+        compiled = compile(text, file, "exec", dont_inherit=True)
+    except (SyntaxError, ValueError):
+        return None
+    functions: dict[int, tuple[FunctionNode, ...]] = {}
+    for node in _functions(tree):
+        functions[_first_line(node)] = (*functions.get(_first_line(node), ()), node)
+    codes: dict[int, tuple[types.CodeType, ...]] = {}
+    for code in _codes(compiled):
+        codes[code.co_firstlineno] = (*codes.get(code.co_firstlineno, ()), code)
+    return _Module(file, text, functions, codes)
+
+
+def _functions(tree: ast.AST) -> Iterator[FunctionNode]:
+    return (node for node in ast.walk(tree) if isinstance(node, FunctionNode))
+
+
+def _first_line(node: FunctionNode) -> int:
+    """The line CPython records for a function: that of its first decorator, if there is one."""
+    return _first_node(node).lineno
+
+
+def _first_node(node: FunctionNode) -> ast.Lambda | ast.FunctionDef | ast.expr:
+    decorators = [] if isinstance(node, ast.Lambda) else node.decorator_list
+    return decorators[0] if decorators else node
+
+
+def _codes(code: types.CodeType) -> Iterator[types.CodeType]:
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            yield constant
+            yield from _codes(constant)
+
+
+def _compile_apart(module: _Module, line: int, place: int) -> types.CodeType | None:
+    """The code of one of several functions on a line, told from the others by moving it to a line of its own."""
+    tree = ast.parse(module.text, module.file)
+    node = [node for node in _functions(tree) if _first_line(node) == line][place]
+    moved = module.text.count("\n") + 10
+    first = _first_node(node)
+    first.end_lineno = moved + (first.end_lineno or first.lineno) - first.lineno
+    first.lineno = moved
+    found = [code for code in _codes(compile(tree, module.file, "exec", dont_inherit=True)) if code.co_firstlineno == moved]
+    return found[0] if len(found) == 1 else None
+
+
+_FIELDS = (
+    "co_name",
+    "co_argcount",
+    "co_posonlyargcount",
+    "co_kwonlyargcount",
+    "co_flags",
+    "co_names",
+    "co_varnames",
+    "co_freevars",
+    "co_cellvars",
+    "co_code",
+    "co_exceptiontable",
+)
+
+
+def _same(left: types.CodeType, right: types.CodeType) -> bool:
+    """Whether two code objects were compiled from the same text at the same place."""
+    return (
+        all(getattr(left, field, None) == getattr(right, field, None) for field in _FIELDS)
+        and _positions(left, left.co_firstlineno) == _positions(right, left.co_firstlineno)
+        and _same_constant(left.co_consts, right.co_consts)
+    )
+
+
+def _positions(code: types.CodeType, line: int) -> list[tuple[int | None, ...]]:
+    """Where each instruction comes from, as if the function began on `line`: it may have been moved."""
+    own = code.co_firstlineno
+    return [
+        (line if start == own else start, line if end == own else end, *columns)
+        for start, end, *columns in code.co_positions()
+    ]
+
+
+def _same_constant(left: Any, right: Any) -> bool:
+    """Equality that tells 1 from True and 0.0 from -0.0."""
+    if type(left) is not type(right):
+        return False
+    if isinstance(left, types.CodeType):
+        return _same(left, right)
+    if isinstance(left, tuple):
+        return len(left) == len(right) and all(map(_same_constant, left, right))
+    if isinstance(left, frozenset):
+        return sorted(map(repr, left)) == sorted(map(repr, right))
+    return bool(left == right) and repr(left) == repr(right)

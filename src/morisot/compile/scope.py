@@ -1,0 +1,141 @@
+"""What is known at one place of a function: its variables, what it captured, and the conditions that led there."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import dataclasses
+import types
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, NoReturn
+
+from morisot.compile.expr import Call, Expr, Field, Input, Literal, Shared, Variable, walk
+from morisot.compile.values import TRUE, Known, conjunction, constant, expand, facts, negate, pack, when
+from morisot.compile.verdict import Refusal, Value
+from morisot.types.element import Type
+
+_LARGEST = 20_000
+"""So many expressions are translated; a closure that needs more would take Spark longer to plan than Python to run."""
+_CHEAP = frozenset({"add", "subtract", "multiply", "negative", "bigint", "double", "is_null", "is_not_null", "not"})
+"""Calls that cost less to repeat than to keep."""
+
+
+class Refused(Exception):  # noqa: N818 - it carries a value out of the recursion, it is not an error
+    """Unwinds the translator; caught in one place, where it becomes the `Refusal` it carries."""
+
+    def __init__(self, refusal: Refusal) -> None:
+        super().__init__(refusal.reason)
+        self.refusal = refusal
+
+
+def refuse(node: ast.AST | None, reason: str, advice: str = "") -> NoReturn:
+    """Give up on the column form, for a reason at a line."""
+    raise Refused(Refusal(reason, getattr(node, "lineno", None), advice))
+
+
+class Sharing:
+    """The values of one closure that are computed once because they are used more often."""
+
+    def __init__(self) -> None:
+        self.entries: list[tuple[str, Expr]] = []
+        self._names: dict[Expr, Shared] = {}
+        self._steps = 0
+
+    def step(self, node: ast.AST) -> None:
+        self._steps += 1
+        if self._steps > _LARGEST:
+            refuse(node, "the function is too large for one expression", "split it into several operators")
+
+    def bind(self, expr: Expr, type_: Type, condition: Expr) -> Expr:
+        """A small expression with the same value; where it could fail it is computed only if `condition` holds."""
+        if _is_small(expr):
+            return expr
+        if expr.raises and condition != TRUE:
+            expr = when(condition, expr, Literal(None, type_))
+        if expr not in self._names:
+            name = f"s{len(self.entries)}"
+            self.entries.append((name, expr))
+            self._names[expr] = Shared(name)
+        return self._names[expr]
+
+
+def _is_small(expr: Expr) -> bool:
+    """Whether repeating the expression costs less than keeping its value."""
+    if isinstance(expr, Input | Shared | Literal | Variable):
+        return True
+    if isinstance(expr, Field):
+        return _is_small(expr.struct)
+    if isinstance(expr, Call):
+        return expr.name in _CHEAP and all(isinstance(part, Input | Shared | Literal) for part in expr.arguments)
+    return False
+
+
+@dataclass(frozen=True)
+class Scope:
+    """The names, facts and condition at one place of a function."""
+
+    function: types.FunctionType
+    sharing: Sharing
+    names: Mapping[str, Value | Known | None] = field(default_factory=dict)
+    """Local variables; None for one that is set on some ways only."""
+    facts: dict[Expr, bool] = field(default_factory=dict)
+    condition: Expr = TRUE
+    per_item: bool = False
+    """Inside a comprehension nothing can be shared: it differs from item to item."""
+    depth: int = 0
+
+    def where(self, condition: Expr, truth: bool = True) -> Scope:
+        """The scope of the branch taken if `condition` comes out as `truth`."""
+        known = self.facts | facts(condition, truth)
+        taken = condition if truth else negate(condition)
+        return dataclasses.replace(self, facts=known, condition=conjunction(self.condition, taken))
+
+    def having(self, names: Mapping[str, Value | Known | None]) -> Scope:
+        return dataclasses.replace(self, names={**self.names, **names})
+
+    def small(self, value: Value) -> Value:
+        """The same value, cheap to repeat."""
+        if self.per_item:
+            return value
+        if value.expr is None:
+            return Value(value.type, items=tuple(map(self.small, value.items)))
+        if any(isinstance(part, Variable) for part in walk(value.expr)):
+            return value
+        return Value(value.type, self.sharing.bind(value.expr, value.type, self.condition))
+
+    def small_expr(self, expr: Expr, type_: Type) -> Expr:
+        return pack(self.small(Value(type_, expr)))
+
+    def lookup(self, node: ast.Name) -> Value | Known:
+        """What a name stands for: a local, a captured variable, a global or a builtin."""
+        if node.id in self.names:
+            found = self.names[node.id]
+            if found is None:
+                refuse(node, f"{node.id} is not set on every way to here", f"give {node.id} a value before the branches")
+            return found
+        code = self.function.__code__
+        if node.id in code.co_freevars:
+            return self._captured(node)
+        if node.id in code.co_varnames or node.id in code.co_cellvars:
+            refuse(node, f"{node.id} is used before it is set")
+        if node.id in self.function.__globals__:
+            return known(self.function.__globals__[node.id])
+        if hasattr(builtins, node.id):
+            return known(getattr(builtins, node.id))
+        return refuse(node, f"the name {node.id} is not defined")
+
+    def _captured(self, node: ast.Name) -> Value | Known:
+        cells = self.function.__closure__ or ()
+        try:
+            return known(cells[self.function.__code__.co_freevars.index(node.id)].cell_contents)
+        except ValueError:
+            refuse(node, f"the captured variable {node.id} has no value yet")
+
+
+def known(value: Any) -> Value | Known:
+    """A Python object met while compiling: a constant column if it can be one."""
+    return constant(value) or Known(value)
+
+
+__all__ = ["Refused", "Scope", "Sharing", "expand", "known", "refuse"]

@@ -1,0 +1,225 @@
+"""Function bodies: straight-line code, branches and early returns become one value."""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import types
+from collections.abc import Sequence
+
+from morisot.compile import calls, translate
+from morisot.compile.expr import Expr, Literal
+from morisot.compile.reader import FunctionNode, read
+from morisot.compile.scope import Refused, Scope, Sharing, refuse
+from morisot.compile.scope import known as from_object
+from morisot.compile.values import Known, choose, parameter
+from morisot.compile.verdict import ColumnForm, Refusal, Value
+from morisot.types.element import NONE, List, Product, Type
+
+_NOTHING = Value(NONE, Literal(None, NONE))
+_STAGE = "nothing to change: it runs as Python"
+
+
+def compile_function(function: object, parameters: Sequence[Type]) -> ColumnForm | Refusal:
+    """The whole function as expressions over the columns of its parameters, or why that cannot be."""
+    sharing = Sharing()
+    arguments = [parameter(index, type_) for index, type_ in enumerate(parameters)]
+    try:
+        if isinstance(function, types.FunctionType):
+            result = _body(function, arguments, {}, Scope(function, sharing))
+        else:
+            result = calls.apply(ast.Pass(), function, arguments, {}, Scope(_nameless, sharing))
+        _check_result(result)
+    except Refused as refused:
+        return refused.refusal
+    return ColumnForm(result, tuple(sharing.entries))
+
+
+def _nameless() -> None:
+    """Stands for the function around a builtin that is used as a closure."""
+
+
+def _check_result(result: Value) -> None:
+    if result.type == NONE:
+        refuse(None, "the function returns only None", "return a value")
+    if _has_unknown(result.type):
+        refuse(None, "the type of the items of an empty list is not known", "annotate the return type")
+
+
+def _has_unknown(type_: Type) -> bool:
+    if isinstance(type_, List):
+        return type_.item == NONE or _has_unknown(type_.item)
+    return type_ == NONE or any(_has_unknown(child) for _, child in type_.children)
+
+
+def inline(
+    node: ast.AST, function: types.FunctionType, arguments: Sequence[Value], keywords: dict[str, Value], scope: Scope
+) -> Value:
+    """The result of a call of the user's own function, read where it is called."""
+    inner = dataclasses.replace(scope, function=function, names={}, depth=scope.depth + 1)
+    return _body(function, [scope.small(argument) for argument in arguments], keywords, inner)
+
+
+def _body(
+    function: types.FunctionType, arguments: Sequence[Value], keywords: dict[str, Value], scope: Scope
+) -> Value:
+    source = read(function)
+    if isinstance(source, Refusal):
+        raise Refused(source)
+    names = _bind_parameters(source.node, function, arguments, keywords)
+    scope = scope.having(names)
+    if isinstance(source.node, ast.Lambda):
+        return translate.value(source.node.body, scope)
+    return _Block(source.node).run(source.node.body, scope)
+
+
+def _bind_parameters(
+    node: FunctionNode, function: types.FunctionType, arguments: Sequence[Value], keywords: dict[str, Value]
+) -> dict[str, Value | Known | None]:
+    spec = node.args
+    if spec.vararg or spec.kwarg:
+        refuse(node, "a function with *args or **kwargs has no column form", "name the parameters")
+    places = [argument.arg for argument in (*spec.posonlyargs, *spec.args)]
+    if len(arguments) > len(places):
+        refuse(node, f"the function takes {len(places)} arguments and gets {len(arguments)}")
+    defaults = function.__defaults__ or ()
+    bound: dict[str, Value | Known | None] = {
+        name: from_object(default) for name, default in zip(places[len(places) - len(defaults) :], defaults, strict=True)
+    }
+    bound |= {name: from_object(default) for name, default in (function.__kwdefaults__ or {}).items()}
+    bound |= dict(zip(places, arguments, strict=False))
+    bound |= keywords
+    everything = [*places, *(argument.arg for argument in spec.kwonlyargs)]
+    for name in everything:
+        if name not in bound:
+            refuse(node, f"the function gets no argument {name}")
+    if set(keywords) - set(everything):
+        refuse(node, f"the function has no parameter {min(set(keywords) - set(everything))}")
+    return bound
+
+
+class _Block:
+    """Runs a function's statements on symbolic values."""
+
+    def __init__(self, node: ast.FunctionDef) -> None:
+        loads = [name.id for name in ast.walk(node) if isinstance(name, ast.Name) and isinstance(name.ctx, ast.Load)]
+        self.uses = {name: loads.count(name) for name in set(loads)}
+
+    def run(self, statements: Sequence[ast.stmt], scope: Scope) -> Value:
+        """The value returned."""
+        for place, statement in enumerate(statements):
+            scope.sharing.step(statement)
+            match statement:
+                case ast.Return(None):
+                    return _NOTHING
+                case ast.Return(ast.expr() as result):
+                    return translate.value(result, scope)
+                case ast.If() if _returns(statement):
+                    return self._return_from(statement, statements[place + 1 :], scope)
+                case _:
+                    scope = self._step(statement, scope)
+        return _NOTHING
+
+    def _return_from(self, node: ast.If, rest: Sequence[ast.stmt], scope: Scope) -> Value:
+        """A branch that may return: what follows belongs to the ways that go on."""
+        test = scope.small_expr(*_typed(translate.condition(node.test, scope)))
+        then = self.run([*node.body, *rest], scope.where(test))
+        otherwise = self.run([*node.orelse, *rest], scope.where(test, False))
+        return translate.choose_or_refuse(node, test, then, otherwise)
+
+    def _step(self, statement: ast.stmt, scope: Scope) -> Scope:
+        """The scope after a statement that does not return."""
+        match statement:
+            case ast.Pass():
+                return scope
+            case ast.Expr(ast.Constant()):  # a docstring, or `...`
+                return scope
+            case ast.Assign(targets, node):
+                found = translate.expression(node, scope)
+                for target in targets:
+                    scope = self._assign(target, found, scope)
+                return scope
+            case ast.AnnAssign(target, _, ast.expr() as node):
+                return self._assign(target, translate.expression(node, scope), scope)
+            case ast.AnnAssign():
+                return scope
+            case ast.AugAssign(ast.Name(name) as target, op, node):
+                old = translate.operand(ast.copy_location(ast.Name(name, ast.Load()), target), scope)
+                new = translate.binary(statement, op, old, translate.operand(node, scope), scope)
+                return self._assign(target, new, scope)
+            case ast.If():
+                return self._branch(statement, scope)
+            case _:
+                refuse(statement, f"{_STATEMENTS.get(type(statement), type(statement).__name__)} has no column form", _STAGE)
+
+    def _assign(self, target: ast.expr, found: Value | Known, scope: Scope) -> Scope:
+        match target:
+            case ast.Name(name):
+                if isinstance(found, Value) and self.uses.get(name, 0) > 1:
+                    found = scope.small(found)
+                return scope.having({name: found})
+            case ast.Tuple(targets) | ast.List(targets):
+                if not isinstance(found, Value) or not isinstance(found.type, Product):
+                    refuse(target, "only a tuple whose length is known can be unpacked", "index the list instead")
+                if len(targets) != len(found.items) or any(isinstance(one, ast.Starred) for one in targets):
+                    refuse(target, f"{found.type} does not unpack into {len(targets)} names")
+                for one, item in zip(targets, found.items, strict=True):
+                    scope = self._assign(one, item, scope)
+                return scope
+            case _:
+                refuse(target, f"assigning to {ast.unparse(target)} has no column form", "assign to a plain variable")
+
+    def _branch(self, node: ast.If, scope: Scope) -> Scope:
+        """Both branches go on: a variable set in one of them is chosen by the condition."""
+        test = scope.small_expr(*_typed(translate.condition(node.test, scope)))
+        then, otherwise = scope.where(test), scope.where(test, False)
+        for statement in node.body:
+            then = self._step(statement, then)
+        for statement in node.orelse:
+            otherwise = self._step(statement, otherwise)
+        changed = {
+            name: self._merge(node, name, test, then.names.get(name), otherwise.names.get(name), scope)
+            for name in {**then.names, **otherwise.names}
+            if then.names.get(name) is not otherwise.names.get(name)
+        }
+        return scope.having(changed)
+
+    def _merge(
+        self, node: ast.If, name: str, test: Expr, then: Value | Known | None, otherwise: Value | Known | None, scope: Scope
+    ) -> Value | None:
+        if not isinstance(then, Value) or not isinstance(otherwise, Value):
+            return None
+        merged = choose(test, then, otherwise)
+        if merged is None:
+            refuse(node, f"{name} is {then.type} after one branch and {otherwise.type} after the other", f"give {name} one type")
+        return scope.small(merged) if self.uses.get(name, 0) > 1 else merged
+
+
+_STATEMENTS = {
+    ast.For: "a for loop",
+    ast.While: "a while loop",
+    ast.Try: "try",
+    ast.With: "with",
+    ast.Raise: "raise",
+    ast.Assert: "assert",
+    ast.Import: "import",
+    ast.ImportFrom: "import",
+    ast.Global: "global",
+    ast.Nonlocal: "nonlocal",
+    ast.FunctionDef: "a function inside",
+    ast.Delete: "del",
+    ast.Match: "match",
+    ast.AugAssign: "an augmented assignment to a part",
+    ast.Expr: "a statement for its effect",
+}
+
+
+def _typed(test: Expr) -> tuple[Expr, Type]:
+    from morisot.types.element import BOOL
+
+    return test, BOOL
+
+
+def _returns(node: ast.AST) -> bool:
+    """Whether some way through the statement returns."""
+    return any(isinstance(inner, ast.Return) for inner in ast.walk(node))

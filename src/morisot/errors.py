@@ -1,0 +1,107 @@
+"""Every error Morisot raises: each says what failed, where (file:line), why, and what to do."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Location:
+    """A line of the user's program."""
+
+    file: str
+    line: int
+
+    def __str__(self) -> str:
+        path = Path(self.file)
+        try:
+            shown = path.relative_to(Path.cwd())
+        except ValueError:
+            shown = path
+        return f"{shown}:{self.line}"
+
+
+class MorisotError(Exception):
+    """The root of all errors that Morisot raises on purpose."""
+
+
+class ConfigError(MorisotError):
+    """A setting is unknown or has a value it cannot have."""
+
+
+class EnvironmentProblem(MorisotError):  # noqa: N818 - it names a state of the machine, not of the program
+    """The machine lacks something that Morisot needs, such as Java."""
+
+
+class PlanError(MorisotError):
+    """A program that cannot run as it is written, refused when the plan is built."""
+
+    def __init__(self, what: str, *, location: Location | None = None, advice: str = "") -> None:
+        where = f" ({location})" if location else ""
+        remedy = f"\n  What to do: {advice}" if advice else ""
+        super().__init__(f"{what}{where}{remedy}")
+        self.location = location
+        self.advice = advice
+
+
+class SourceError(MorisotError):
+    """An input does not exist, cannot be read, or holds a row that does not fit its type."""
+
+
+class SinkError(MorisotError):
+    """An output cannot be written."""
+
+
+class JobError(MorisotError):
+    """The engine stopped a job for a reason that lies outside the user's functions."""
+
+
+class ElementError(MorisotError):
+    """A user's function failed on an element.
+
+    Carries the operator, its file:line, the element and the original exception, which is also the `__cause__`.
+    """
+
+    def __init__(
+        self,
+        operator: str,
+        location: Location | None,
+        element: str,
+        original: str,
+        *,
+        original_traceback: str = "",
+        cause: BaseException | None = None,
+    ) -> None:
+        where = f" at {location}" if location else ""
+        super().__init__(f"{operator}{where} failed on the element {element}: {original}")
+        self.operator = operator
+        self.location = location
+        self.element = element
+        self.original = original
+        self.original_traceback = original_traceback
+        self.__cause__ = cause
+        if original_traceback:
+            self.add_note(f"The original traceback:\n{original_traceback.rstrip()}")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _rebuild_element_error, (
+            self.operator,
+            self.location,
+            self.element,
+            self.original,
+            self.original_traceback,
+            self.__cause__,
+        )
+
+
+def _rebuild_element_error(
+    operator: str,
+    location: Location | None,
+    element: str,
+    original: str,
+    original_traceback: str,
+    cause: BaseException | None,
+) -> ElementError:
+    return ElementError(operator, location, element, original, original_traceback=original_traceback, cause=cause)

@@ -1,0 +1,1 @@
+"""Plans to Spark DataFrames, bounded or unbounded."""

@@ -1,0 +1,276 @@
+"""Expressions to Spark SQL text: what `compile` says in values, in the words of Spark."""
+
+from __future__ import annotations
+
+import datetime
+import math
+from collections.abc import Callable
+from typing import Any
+
+from morisot.compile.expr import Call, Case, Each, Expr, Field, Input, Literal, Raise, Shared, Struct, Variable
+from morisot.compile.values import field_names
+from morisot.types.element import (
+    ANY,
+    BOOL,
+    BYTES,
+    DATE,
+    DATETIME,
+    FLOAT,
+    INT,
+    NONE,
+    STR,
+    Decimal,
+    Dict,
+    List,
+    Optional,
+    Type,
+)
+
+NameOf = Callable[[Input], str]
+"""The SQL of the column behind an input: a quoted name."""
+
+_TYPES: dict[Type, str] = {
+    INT: "BIGINT",
+    FLOAT: "DOUBLE",
+    BOOL: "BOOLEAN",
+    STR: "STRING",
+    BYTES: "BINARY",
+    DATE: "DATE",
+    DATETIME: "TIMESTAMP_NTZ",
+    NONE: "VOID",
+    ANY: "BINARY",
+}
+
+TEMPLATES: dict[str, str] = {
+    "itself": "{0}",
+    # arithmetic; ANSI mode makes overflow and division by zero an error
+    "add": "({0} + {1})",
+    "subtract": "({0} - {1})",
+    "multiply": "({0} * {1})",
+    "divide": "({0} / {1})",
+    "div": "({0} div {1})",
+    "rem": "({0} % {1})",
+    "negative": "(- {0})",
+    "abs": "abs({0})",
+    "rint": "rint({0})",
+    "floor": "floor({0})",
+    "ceil": "ceil({0})",
+    # floor() of a DOUBLE is a BIGINT; from 2**53 on every float is whole
+    "floor_double": "(CASE WHEN abs({0}) < 9007199254740992D THEN double(floor({0})) ELSE {0} END)",
+    "sqrt": "sqrt({0})",
+    "least": "least({*})",
+    "greatest": "greatest({*})",
+    "is_nan": "isnan({0})",
+    "bit_and": "({0} & {1})",
+    "bit_or": "({0} | {1})",
+    "bit_xor": "({0} ^ {1})",
+    "bit_not": "(~ {0})",
+    "shift_left": "shiftleft({0}, int({1}))",
+    "shift_right": "shiftright({0}, int({1}))",
+    # comparison and logic
+    "equal": "({0} = {1})",
+    "unequal": "({0} <> {1})",
+    "same": "({0} <=> {1})",
+    "less": "({0} < {1})",
+    "less_equal": "({0} <= {1})",
+    "greater": "({0} > {1})",
+    "greater_equal": "({0} >= {1})",
+    "between": "({0} BETWEEN {1} AND {2})",
+    "in": "({0} IN ({*1}))",
+    "and": "({0} AND {1})",
+    "or": "({0} OR {1})",
+    "not": "(NOT {0})",
+    "is_null": "({0} IS NULL)",
+    "is_not_null": "({0} IS NOT NULL)",
+    "coalesce": "coalesce({*})",
+    # conversion
+    "bigint": "CAST({0} AS BIGINT)",
+    "double": "CAST({0} AS DOUBLE)",
+    "double_of_bool": "CAST(CAST({0} AS INT) AS DOUBLE)",
+    "string": "CAST({0} AS STRING)",
+    # text
+    "concat": "concat({*})",
+    "length": "bigint(length({0}))",
+    "octet_length": "bigint(octet_length({0}))",
+    "lower": "lower({0})",
+    "upper": "upper({0})",
+    "btrim": "btrim({0}, {1})",
+    "ltrim": "ltrim({1}, {0})",
+    "rtrim": "rtrim({1}, {0})",
+    "split": "split({0}, {1}, int({2}))",
+    "replace": "replace({0}, {1}, {2})",
+    "startswith": "startswith({0}, {1})",
+    "endswith": "endswith({0}, {1})",
+    "contained": "contains({1}, {0})",
+    "find": "bigint(instr({0}, {1}) - 1)",
+    "substring": "substring({0}, int({1}), int({2}))",
+    "substring_from": "substring({0}, int({1}))",
+    "repeat": "repeat({0}, int({1}))",
+    "reverse": "reverse({0})",
+    "rlike": "({0} RLIKE {1})",
+    "join": "array_join({1}, {0})",
+    # lists
+    "array": "array({*})",
+    "size": "bigint(size({0}))",
+    "get": "get({0}, int({1}))",
+    "slice": "slice({0}, int({1}), int({2}))",
+    "array_member": "array_contains({1}, {0})",
+    "array_remove": "array_remove({0}, {1})",
+    "no_texts": "CAST(array() AS ARRAY<STRING>)",
+    # dates and times
+    "year": "bigint(year({0}))",
+    "month": "bigint(month({0}))",
+    "day": "bigint(day({0}))",
+    "hour": "bigint(hour({0}))",
+    "minute": "bigint(minute({0}))",
+    "second": "bigint(second({0}))",
+    "microsecond": "bigint(date_format({0}, 'SSSSSS'))",
+}
+"""Spark's word for each call; {*} stands for all arguments, {*1} for all from the second on."""
+
+
+def render(expr: Expr, name_of: NameOf) -> str:
+    """The expression as Spark SQL text.
+
+    >>> render(Call("add", (Input(0), Literal(1, INT))), lambda _: "`value/0`")
+    '(`value/0` + 1L)'
+    """
+
+    def sql(part: Expr) -> str:
+        return render(part, name_of)
+
+    match expr:
+        case Input():
+            return name_of(expr)
+        case Shared():
+            return quoted(expr.name)
+        case Variable(name):
+            return quoted(name)
+        case Literal(value, type_):
+            return literal(value, type_)
+        case Call(name, arguments):
+            return _fill(TEMPLATES[name], [sql(argument) for argument in arguments])
+        case Case(branches, otherwise):
+            whens = " ".join(f"WHEN {sql(condition)} THEN {sql(then)}" for condition, then in branches)
+            return f"(CASE {whens} ELSE {sql(otherwise)} END)"
+        case Struct(names, items):
+            fields = (f"{sql_text(name)}, {sql(item)}" for name, item in zip(names, items, strict=True))
+            return f"named_struct({', '.join(fields)})"
+        case Field(struct, name):
+            return f"{sql(struct)}.{quoted(name)}"
+        case Each(function, items, variable, body):
+            return f"{function}({sql(items)}, {quoted(variable)} -> {sql(body)})"
+        case Raise(reason):
+            return f"raise_error({sql_text(f'morisot: {reason}')})"
+    raise AssertionError(f"an expression without a rendering: {expr}")
+
+
+def _fill(template: str, arguments: list[str]) -> str:
+    """Not str.format alone: the arguments may contain braces."""
+    every = {"{*}": ", ".join(arguments), "{*1}": ", ".join(arguments[1:])}
+    every |= {f"{{{place}}}": argument for place, argument in enumerate(arguments)}
+    pieces = template.split("{")
+    filled = [pieces[0]]
+    for piece in pieces[1:]:
+        place, rest = piece.split("}", 1)
+        filled.append(every["{" + place + "}"] + rest)
+    return "".join(filled)
+
+
+def quoted(name: str) -> str:
+    """A column's name, whatever characters are in it.
+
+    >>> quoted("value/a`b")
+    '`value/a``b`'
+    """
+    return "`" + name.replace("`", "``") + "`"
+
+
+_ESCAPES = {"\\": "\\\\", "'": "\\'", "$": "\\u0024"}
+"""A dollar sign could begin a variable, which Spark replaces in every text it parses."""
+
+
+def sql_text(value: str) -> str:
+    r"""A string literal.
+
+    >>> print(sql_text("it's\n${x}"))
+    'it\'s\u000a\u0024{x}'
+    """
+    return "'" + "".join(map(_escape, value)) + "'"
+
+
+def _escape(character: str) -> str:
+    if character in _ESCAPES:
+        return _ESCAPES[character]
+    if character.isprintable():
+        return character
+    code = ord(character)
+    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+def literal(value: Any, type_: Type) -> str:
+    """A constant of a type.
+
+    >>> literal(-(2**63), INT), literal(0.1, FLOAT), literal(None, Optional(STR))
+    ('CAST(-9223372036854775808 AS BIGINT)', '0.1D', 'CAST(NULL AS STRING)')
+    """
+    if value is None:
+        return f"CAST(NULL AS {sql_type(type_)})"
+    match type_:
+        case Optional(inner):
+            return literal(value, inner)
+        case List(item):
+            items = ", ".join(literal(one, item) for one in value)
+            return f"array({items})" if value else f"CAST(array() AS {sql_type(type_)})"
+    if type_.children:
+        parts = zip(field_names(type_), value, (child for _, child in type_.children), strict=True)
+        return f"named_struct({', '.join(f'{sql_text(name)}, {literal(item, child)}' for name, item, child in parts)})"
+    return _SCALARS[type_](value)
+
+
+def _integer(value: int) -> str:
+    return f"{value}L" if value > -(2**63) else f"CAST({value} AS BIGINT)"
+
+
+def _double(value: float) -> str:
+    if math.isnan(value) or math.isinf(value):
+        return f"CAST('{value}' AS DOUBLE)"
+    if math.copysign(1.0, value) < 0 and value == 0:
+        return "(- abs(0.0D))"
+    return f"{value!r}D"
+
+
+def _time(value: datetime.datetime) -> str:
+    return f"TIMESTAMP_NTZ '{value.isoformat(sep=' ')}'"
+
+
+_SCALARS: dict[Type, Callable[[Any], str]] = {
+    INT: _integer,
+    FLOAT: _double,
+    BOOL: lambda value: "true" if value else "false",
+    STR: sql_text,
+    BYTES: lambda value: f"X'{value.hex()}'",
+    DATE: lambda value: f"DATE '{value.isoformat()}'",
+    DATETIME: _time,
+}
+
+
+def sql_type(type_: Type) -> str:
+    """The Spark type of a column that holds values of `type_`.
+
+    >>> sql_type(List(Optional(INT)))
+    'ARRAY<BIGINT>'
+    """
+    match type_:
+        case Optional(inner):
+            return sql_type(inner)
+        case List(item):
+            return f"ARRAY<{sql_type(item)}>"
+        case Dict(value):
+            return f"MAP<STRING, {sql_type(value)}>"
+        case Decimal(precision, scale):
+            return f"DECIMAL({precision}, {scale})"
+    if type_.children:
+        fields = zip(field_names(type_), type_.children, strict=True)
+        return f"STRUCT<{', '.join(f'{quoted(name)}: {sql_type(child)}' for name, (_, child) in fields)}>"
+    return _TYPES[type_]

@@ -1,0 +1,73 @@
+"""Aggregates that run in Python: partial results where the data is, a shuffle of those, and a merge in order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from morisot.compile.ladder import decide
+from morisot.compile.verdict import ColumnForm
+from morisot.lower import schema
+from morisot.lower.columns import quoted
+from morisot.lower.frame import Frame
+from morisot.lower.registry import folds
+from morisot.lower.ship import carry_by_value
+from morisot.lower.stages import dumps, in_worker, partition_id
+from morisot.plan import aggregate
+from morisot.plan.node import Node
+from morisot.types.element import ANY, BOOL, DATE, DATETIME, FLOAT, INT, STR, Keyed, Type, arguments, leaves
+from morisot.worker import fold
+from morisot.worker.stage import Step
+
+if TYPE_CHECKING:
+    from morisot.lower.planner import Lowering
+
+SUMMABLE = (INT, FLOAT, BOOL)
+ORDERED = (INT, FLOAT, BOOL, STR, DATE, DATETIME)
+
+_FOLDINGS: dict[type[Node], Callable[[Any], fold.Folding]] = {
+    aggregate.ReduceAssoc: lambda node: fold.Reducing(node.function.function),
+    aggregate.FoldAssoc: lambda node: fold.FoldingFrom(node.init, node.local.function, node.combine.function),
+    aggregate.Sum: lambda node: fold.Summing(node.value.function),
+    aggregate.Avg: lambda node: fold.Averaging(node.value.function),
+    aggregate.MinElement: lambda node: fold.Choosing(node.value.function, largest=False),
+    aggregate.MaxElement: lambda node: fold.Choosing(node.value.function, largest=True),
+}
+
+
+def needs_python(node: Node, demoted: frozenset[Node]) -> bool:
+    """Whether an aggregate has no native form (any more)."""
+    match node:
+        case aggregate.Sum(value=value) | aggregate.Avg(value=value):
+            native: tuple[Type, ...] = SUMMABLE
+        case aggregate.MinElement(value=value) | aggregate.MaxElement(value=value):
+            native = ORDERED
+        case _:
+            return True
+    verdict = decide(value, arguments(node.input.type)[-1:])
+    return node in demoted or not isinstance(verdict, ColumnForm) or verdict.type not in native
+
+
+@folds(*_FOLDINGS)
+def lower_fold(node: aggregate.Aggregate, lowering: Lowering, frame: Frame, steps: tuple[Step, ...]) -> Frame:
+    for _, closure in node.closures:
+        carry_by_value(closure)
+    element, output = node.input.type, node.type
+    key = element.key if isinstance(element, Keyed) else None
+    accumulator = _accumulator(node)
+    task = fold.Fold(_FOLDINGS[type(node)](node), node.operator, node.location)
+    partial = fold.PartialFold(steps, frame.type, element, accumulator, task, partition_id(), dumps)
+    merge = fold.MergeFold(key, accumulator, output, task, dumps)
+    partial_type = fold.partial_type(key, accumulator)
+    partition, sequence, same = (quoted(leaf.column) for leaf in leaves(partial_type)[:3])
+    rows = frame.df.mapInArrow(in_worker(partial), schema.ddl(partial_type))
+    rows = rows.repartition(1) if key is None else rows.repartition(lowering.parallelism, same)
+    rows = rows.sortWithinPartitions(same, partition, sequence)
+    return Frame(rows.mapInArrow(in_worker(merge), schema.ddl(output)), output)
+
+
+def _accumulator(node: aggregate.Aggregate) -> Type:
+    """What partial results are: the result itself where that is what is folded, otherwise any object."""
+    if isinstance(node, aggregate.ReduceAssoc | aggregate.FoldAssoc):
+        return arguments(node.type)[-1]
+    return ANY

@@ -1,0 +1,25 @@
+"""Giving elements a key, and taking it away again: columns are added or left out, nothing moves."""
+
+from __future__ import annotations
+
+from morisot.lower.frame import Frame
+from morisot.lower.planner import Lowering
+from morisot.lower.registry import lowers
+from morisot.plan.keyed import KeyBy, Unkey
+from morisot.types.element import Keyed, arguments
+
+
+@lowers(KeyBy)
+def lower_key_by(node: KeyBy, lowering: Lowering, frame: Frame) -> Frame:
+    at = (1,) if isinstance(frame.type, Keyed) else ()
+    form = lowering.column_form(node, node.key, arguments(frame.type)[-1])
+    assert form is not None, "a key that is no column should have been a stage"
+    values = frame.columns_under(*at)
+    frame, key = frame.evaluate(form, frame.names(at))
+    return frame.select(node.type, [*key, *values])
+
+
+@lowers(Unkey)
+def lower_unkey(node: Unkey, lowering: Lowering, frame: Frame) -> Frame:
+    parts = {"both": (), "key": (0,), "value": (1,)}
+    return frame.select(node.type, frame.columns_under(*parts[node.keep]))

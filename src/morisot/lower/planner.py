@@ -1,0 +1,143 @@
+"""Walks a plan and asks each operator's rule for its frame."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from pyspark.sql import DataFrame, SparkSession
+
+from morisot.compile.ladder import decide
+from morisot.compile.verdict import ColumnForm, Verdict
+from morisot.lower import folds, stages
+from morisot.lower.frame import Frame
+from morisot.lower.registry import python_rule_for, rule_for
+from morisot.plan.closure import Closure
+from morisot.plan.graph import consumer_counts, order_observed
+from morisot.plan.node import Node
+from morisot.plan.rowwise import Rowwise
+from morisot.plan.source import StreamParIter
+from morisot.types.element import Type
+from morisot.worker.stage import Step
+
+
+class Lowering:
+    """One lowering of some roots (sinks or streams) that run together.
+
+    `demoted` are the operators that must run in Python because their native form failed on the data;
+    `optimistic` collects those that ran natively although they may fail.
+    """
+
+    def __init__(
+        self,
+        spark: SparkSession,
+        roots: Iterable[Node],
+        *,
+        parallelism: int,
+        demoted: frozenset[Node] = frozenset(),
+    ) -> None:
+        self.spark = spark
+        self.parallelism = parallelism
+        self.demoted = demoted
+        self.optimistic: set[Node] = set()
+        self.kept: list[DataFrame] = []
+        """Frames held in Spark's cache because several sinks read them."""
+        roots = tuple(roots)
+        self._consumers = consumer_counts(roots)
+        self._ordered = order_observed(roots)
+        self._frames: dict[Node, Frame] = {}
+
+    def frame(self, node: Node) -> Frame:
+        """The node's elements as a frame."""
+        if node not in self._frames:
+            self._frames[node] = self._lower(node)
+        return self._frames[node]
+
+    def _lower(self, node: Node) -> Frame:
+        if self.in_stage(node):
+            frame, steps = self.pending(node)
+            return self._share(node, stages.run(frame, steps, node.type))
+        python_rule = python_rule_for(node)
+        if python_rule is not None and folds.needs_python(node, self.demoted):
+            (source,) = node.inputs
+            return self._share(node, python_rule(node, self, *self.pending(source)))
+        rule = rule_for(node)
+        assert rule is not None, f"{node.operator} passed the check of the plan without a rule"
+        return self._share(node, rule(node, self, *(self.frame(value) for value in node.inputs)))
+
+    def _share(self, node: Node, frame: Frame) -> Frame:
+        """Keep what several operators read, so that it is computed once; a stream cannot be kept."""
+        if self._consumers[node] > 1 and node.bounded:
+            self.kept.append(frame.df.persist())
+        return frame
+
+    def release(self) -> None:
+        """Give back what was kept."""
+        for df in self.kept:
+            df.unpersist()
+        self.kept.clear()
+
+    def is_ordered(self, node: Node) -> bool:
+        """Whether somebody sees the order of the node's elements."""
+        return node in self._ordered
+
+    # -- forms ------------------------------------------------------------------------------------------------------
+
+    def column_form(self, node: Node, closure: Closure, *parameters: Type) -> ColumnForm | None:
+        """The closure as columns, unless it has no such form or that form failed on the data before."""
+        verdict = self.verdict(node, closure, *parameters)
+        if not isinstance(verdict, ColumnForm) or node in self.demoted:
+            return None
+        if verdict.raises:
+            self.optimistic.add(node)
+        return verdict
+
+    def verdict(self, node: Node, closure: Closure, *parameters: Type) -> Verdict:
+        return decide(closure, parameters)
+
+    # -- stages -----------------------------------------------------------------------------------------------------
+
+    def in_stage(self, node: Node) -> bool:
+        """Whether the node runs in Python: by itself, or because it stands between two that do."""
+        if stages.needs_python(node, self.demoted):
+            return True
+        return self._python_upstream(node) and self._python_downstream(node)
+
+    def _python_upstream(self, node: Node) -> bool:
+        """Whether the nearest Python step above is reached through row-wise operators nobody else reads."""
+        while isinstance(node, Rowwise):
+            node = node.input
+            if self._consumers[node] > 1:
+                return False
+            if stages.needs_python(node, self.demoted):
+                return True
+        return False
+
+    def _python_downstream(self, node: Node) -> bool:
+        while self._consumers[node] == 1 and (following := self._only_consumer.get(node)) is not None:
+            if not isinstance(following, Rowwise):
+                return False
+            if stages.needs_python(following, self.demoted):
+                return True
+            node = following
+        return False
+
+    @property
+    def _only_consumer(self) -> dict[Node, Node]:
+        if not hasattr(self, "_consumer_of"):
+            self._consumer_of = {value: node for node in self._consumers for value in node.inputs}
+        return self._consumer_of
+
+    def pending(self, node: Node) -> tuple[Frame, tuple[Step, ...]]:
+        """The frame a stage reads and the steps that lead from it to the node; no steps if it needs no Python.
+
+        Operators that run in Python themselves, such as folds, take the steps into their own pass.
+        """
+        steps: list[Step] = []
+        while self.in_stage(node) and node not in self._frames:
+            steps.append(stages.step(node, self.parallelism))
+            if isinstance(node, StreamParIter):
+                return stages.instances(self), tuple(reversed(steps))
+            (node,) = node.inputs
+            if self._consumers[node] > 1:
+                break
+        return self.frame(node), tuple(reversed(steps))

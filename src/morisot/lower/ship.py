@@ -1,0 +1,77 @@
+"""Which of the user's modules travel with their functions, and which the workers import themselves."""
+
+from __future__ import annotations
+
+import site
+import sys
+import sysconfig
+from collections.abc import Iterator
+from pathlib import Path
+from types import FunctionType, ModuleType
+from typing import Any
+
+from pyspark import cloudpickle
+
+from morisot.plan.closure import Closure
+from morisot.types.element import Dict, List, Optional, Record, Type
+
+_INSTALLED = tuple(
+    str(Path(place).resolve())
+    for place in {*site.getsitepackages(), site.getusersitepackages(), sysconfig.get_paths()["stdlib"]}
+)
+_OWN = str(Path(__file__).resolve().parent.parent)
+
+
+def carry_by_value(closure: Closure) -> None:
+    """Let the modules that a closure refers to travel with it, unless they are installed packages.
+
+    A worker cannot import the user's script, notebook or test file; what those define must be sent.
+    """
+    for module in _modules_of(closure.original):
+        register(module)
+
+
+def carry_type(type_: Type) -> None:
+    """Let the classes of records travel."""
+    match type_:
+        case Record(cls=cls):
+            register(cls.__module__)
+        case Optional(inner) | List(inner) | Dict(inner):
+            carry_type(inner)
+    for _, child in type_.children:
+        carry_type(child)
+
+
+def register(name: str) -> None:
+    module = sys.modules.get(name)
+    if name == "__main__" or module is None or not _is_users(module):
+        return
+    cloudpickle.register_pickle_by_value(module)
+
+
+def _is_users(module: ModuleType) -> bool:
+    file = getattr(module, "__file__", None)
+    if file is None:
+        return False
+    path = str(Path(file).resolve())
+    return not path.startswith((*_INSTALLED, _OWN))
+
+
+def _modules_of(function: Any) -> Iterator[str]:
+    yield getattr(function, "__module__", None) or "__main__"
+    if isinstance(function, FunctionType):
+        captured = [cell.cell_contents for cell in function.__closure__ or () if _has_value(cell)]
+        used = [function.__globals__[name] for name in function.__code__.co_names if name in function.__globals__]
+        for value in (*captured, *used):
+            if isinstance(value, ModuleType):
+                yield value.__name__
+            elif isinstance(value, type | FunctionType):
+                yield value.__module__
+
+
+def _has_value(cell: Any) -> bool:
+    try:
+        cell.cell_contents  # noqa: B018 - reading is the test
+    except ValueError:
+        return False
+    return True

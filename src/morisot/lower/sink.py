@@ -1,0 +1,97 @@
+"""Sinks as frames: the elements in the shape the sink writes. `run` does the writing."""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame
+
+from morisot.lower.columns import quoted
+from morisot.lower.frame import Frame
+from morisot.lower.planner import Lowering
+from morisot.lower.registry import lowers
+from morisot.plan.sink import (
+    CollectChannel,
+    CollectCount,
+    CollectVec,
+    ForEach,
+    Sink,
+    WriteCsv,
+    WriteJson,
+    WriteParquet,
+    WriteText,
+)
+from morisot.types.element import Keyed, Record, Tuple, Type, leaves
+from morisot.worker.batches import field_name
+
+
+@lowers(CollectVec, "bounded")
+def lower_collect_vec(node: CollectVec, lowering: Lowering, frame: Frame) -> Frame:
+    return frame
+
+
+@lowers(CollectCount, "bounded")
+def lower_collect_count(node: CollectCount, lowering: Lowering, frame: Frame) -> Frame:
+    return frame
+
+
+@lowers(CollectChannel)
+def lower_collect_channel(node: CollectChannel, lowering: Lowering, frame: Frame) -> Frame:
+    return frame
+
+
+@lowers(ForEach)
+def lower_for_each(node: ForEach, lowering: Lowering, frame: Frame) -> Frame:
+    return frame
+
+
+@lowers(WriteText)
+def lower_write_text(node: WriteText, lowering: Lowering, frame: Frame) -> Frame:
+    return table(node, frame)
+
+
+@lowers(WriteCsv)
+def lower_write_csv(node: WriteCsv, lowering: Lowering, frame: Frame) -> Frame:
+    return table(node, frame)
+
+
+@lowers(WriteJson)
+def lower_write_json(node: WriteJson, lowering: Lowering, frame: Frame) -> Frame:
+    return table(node, frame)
+
+
+@lowers(WriteParquet)
+def lower_write_parquet(node: WriteParquet, lowering: Lowering, frame: Frame) -> Frame:
+    return table(node, frame)
+
+
+def table(node: Sink, frame: Frame) -> Frame:
+    """The elements as rows with the names a reader of the files expects."""
+    return Frame(as_table(frame), node.type)
+
+
+def as_table(frame: Frame) -> DataFrame:
+    """A DataFrame with one column per field: a record's names, `_0`, `_1`… for tuples, key and value, or value."""
+    columns = table_columns(frame.type)
+    return frame.df.selectExpr(*(f"{rebuilt(path, type_, frame)} AS {quoted(name)}" for name, path, type_ in columns))
+
+
+def table_columns(type_: Type) -> list[tuple[str, tuple[int, ...], Type]]:
+    """The columns of the table that elements of the type make: name, place in the element, type."""
+    match type_:
+        case Record() | Keyed():
+            return [(name, (place,), child) for place, (name, child) in enumerate(type_.children)]
+        case Tuple():
+            return [(f"_{name}", (place,), child) for place, (name, child) in enumerate(type_.children)]
+        case _:
+            return [("value", (), type_)]
+
+
+def rebuilt(path: tuple[int, ...], type_: Type, frame: Frame) -> str:
+    """A part of the element as one column: products become structs."""
+    if not type_.children:
+        (leaf,) = [leaf for leaf in leaves(frame.type) if leaf.path == path]
+        return quoted(leaf.column)
+    parts = [
+        f"{rebuilt((*path, place), child, frame)} AS {quoted(field_name(type_, name))}"
+        for place, (name, child) in enumerate(type_.children)
+    ]
+    return f"struct({', '.join(parts)})"

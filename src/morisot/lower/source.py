@@ -1,0 +1,121 @@
+"""Sources as frames."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import pyarrow as pa
+from pyspark.errors import AnalysisException
+from pyspark.sql import DataFrame
+
+from morisot.errors import SourceError
+from morisot.lower import tables
+from morisot.lower.frame import Frame
+from morisot.lower.planner import Lowering
+from morisot.lower.registry import lowers
+from morisot.lower.stages import dumps
+from morisot.plan.source import (
+    PathSource,
+    StreamArrow,
+    StreamCsv,
+    StreamDataframe,
+    StreamFile,
+    StreamIter,
+    StreamJson,
+    StreamParquet,
+    StreamRange,
+    StreamRate,
+)
+from morisot.types.element import Record
+from morisot.worker.batches import encode, schema_of
+
+_MOST_FILES_READ_ONE_BY_ONE = 64
+
+
+@lowers(StreamIter, "bounded")
+def lower_stream_iter(node: StreamIter, lowering: Lowering) -> Frame:
+    table = pa.Table.from_arrays(encode(node.values, node.type, dumps), schema=schema_of(node.type))
+    return Frame(lowering.spark.createDataFrame(table), node.type)
+
+
+@lowers(StreamRange, "bounded")
+def lower_stream_range(node: StreamRange, lowering: Lowering) -> Frame:
+    numbers = node.range
+    df = lowering.spark.range(numbers.start, numbers.stop, numbers.step, lowering.parallelism)
+    return Frame(df.selectExpr("id AS value"), node.type)
+
+
+@lowers(StreamRate, "unbounded")
+def lower_stream_rate(node: StreamRate, lowering: Lowering) -> Frame:
+    ticks = lowering.spark.readStream.format("rate").option("rowsPerSecond", node.per_second)
+    return Frame(ticks.option("numPartitions", lowering.parallelism).load().selectExpr("value"), node.type)
+
+
+@lowers(StreamFile)
+def lower_stream_file(node: StreamFile, lowering: Lowering) -> Frame:
+    return Frame(read(node, lowering, lambda reader, path: reader.text(path)), node.type)
+
+
+@lowers(StreamParquet)
+def lower_stream_parquet(node: StreamParquet, lowering: Lowering) -> Frame:
+    assert isinstance(node.type, Record)
+
+    def load(reader: Any, path: str) -> DataFrame:
+        if node.unbounded:  # a streaming read wants the schema beforehand
+            reader = reader.schema(tables.parquet_schema(lowering.spark, node.path, node.type))
+        df: DataFrame = reader.parquet(path)
+        return df
+
+    return tables.as_records(read(node, lowering, load), node)
+
+
+@lowers(StreamCsv)
+def lower_stream_csv(node: StreamCsv, lowering: Lowering) -> Frame:
+    return tables.csv(node, functools.partial(read, node, lowering))
+
+
+@lowers(StreamJson)
+def lower_stream_json(node: StreamJson, lowering: Lowering) -> Frame:
+    return tables.json(node, functools.partial(read, node, lowering))
+
+
+@lowers(StreamDataframe)
+def lower_stream_dataframe(node: StreamDataframe, lowering: Lowering) -> Frame:
+    return tables.as_records(node.frame, node)
+
+
+@lowers(StreamArrow, "bounded")
+def lower_stream_arrow(node: StreamArrow, lowering: Lowering) -> Frame:
+    return tables.as_records(lowering.spark.createDataFrame(node.table), node)
+
+
+def read(node: PathSource, lowering: Lowering, load: Callable[[Any, str], DataFrame]) -> DataFrame:
+    """The files as a DataFrame, in the order of their paths if somebody sees it."""
+    try:
+        if node.unbounded:
+            return load(lowering.spark.readStream, node.path)
+        df = load(lowering.spark.read, node.path)
+        return in_order(df, lowering, load) if lowering.is_ordered(node) else df
+    except AnalysisException as error:
+        raise SourceError(f"{node.operator} ({node.location}) cannot read {node.path!r}: {first_line(error)}") from None
+
+
+def in_order(df: DataFrame, lowering: Lowering, load: Callable[[Any, str], DataFrame]) -> DataFrame:
+    """Spark packs files into tasks by size; here the order of the paths is the order of the stream."""
+    files = sorted(df.inputFiles())
+    if len(files) < 2:
+        return df
+    if len(files) <= _MOST_FILES_READ_ONE_BY_ONE:
+        return functools.reduce(DataFrame.unionAll, (load(lowering.spark.read, file) for file in files))
+    place = ["_metadata.file_path AS `at/file`", "_metadata.file_block_start AS `at/start`"]
+    placed = df.selectExpr("*", *place, "monotonically_increasing_id() AS `at/row`")
+    return placed.orderBy("at/file", "at/start", "at/row").drop("at/file", "at/start", "at/row")
+
+
+def first_line(error: Exception) -> str:
+    """What Spark says, without the parts that only help those who know Spark."""
+    return str(error).splitlines()[0].split(" SQLSTATE")[0]
+
+

@@ -1,0 +1,127 @@
+"""Neighbouring operators that run in Python, fused into one pass over Arrow batches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from pyspark import cloudpickle
+
+from morisot.compile.ladder import decide
+from morisot.compile.verdict import ColumnForm
+from morisot.lower import schema
+from morisot.lower.frame import Frame
+from morisot.lower.ship import carry_by_value
+from morisot.plan import keyed, rowwise
+from morisot.plan.closure import Closure
+from morisot.plan.node import Node
+from morisot.plan.source import StreamParIter
+from morisot.types.element import INT, Keyed, List, Type, arguments
+from morisot.worker.batches import Dumps
+from morisot.worker.stage import Generator, Kind, Memo, Stage, Step
+
+if TYPE_CHECKING:
+    from morisot.lower.planner import Lowering
+
+dumps: Dumps = cloudpickle.dumps
+
+_KINDS: dict[type[Node], Kind] = {
+    rowwise.Map: "map",
+    rowwise.Filter: "filter",
+    rowwise.FlatMap: "flat_map",
+    rowwise.FilterMap: "filter_map",
+    rowwise.Flatten: "flatten",
+    rowwise.Inspect: "inspect",
+    rowwise.MapMemo: "map",
+    rowwise.MapAsync: "map_async",
+    keyed.KeyBy: "key_by",
+    StreamParIter: "flat_map",
+}
+_UNKEY_KINDS: dict[str, Kind] = {"both": "unkey", "value": "drop_key", "key": "keys"}
+
+
+def needs_python(node: Node, demoted: frozenset[Node] = frozenset()) -> bool:
+    """Whether an operator has no native form (any more)."""
+    if node in demoted and isinstance(node, rowwise.Rowwise):
+        return True
+    match node:
+        case StreamParIter() | rowwise.Inspect() | rowwise.MapAsync():
+            return True
+        case keyed.Unkey():
+            return False
+        case rowwise.Flatten(input=source):
+            return not isinstance(arguments(source.type)[-1], List)
+        case rowwise.FlatMap(input=source, function=function):
+            verdict = decide(function, arguments(source.type))
+            return not (isinstance(verdict, ColumnForm) and isinstance(verdict.type, List))
+        case keyed.KeyBy(input=source, key=key):
+            return not isinstance(decide(key, arguments(source.type)[-1:]), ColumnForm)
+        case rowwise.Rowwise(input=source):
+            closure = main_closure(node)
+            return closure is not None and not isinstance(decide(closure, arguments(source.type)), ColumnForm)
+        case _:
+            return False
+
+
+def main_closure(node: Node) -> Closure | None:
+    """The function that a row-wise operator applies to its elements."""
+    return node.closures[0][1] if node.closures else None
+
+
+def step(node: Node, parallelism: int) -> Step:
+    """What the operator does to one element, for the worker."""
+    closure = main_closure(node)
+    keyed_input = any(isinstance(value.type, Keyed) for value in node.inputs)
+    if isinstance(node, keyed.Unkey):
+        return Step(_UNKEY_KINDS[node.keep], node.operator, node.location, keyed=True)
+    return Step(
+        _KINDS[type(node)],
+        node.operator,
+        node.location,
+        keyed=keyed_input,
+        function=None if closure is None else _function(node, closure, parallelism),
+        concurrency=node.concurrency if isinstance(node, rowwise.MapAsync) else 1,
+    )
+
+
+def _function(node: Node, closure: Closure, parallelism: int) -> Callable[..., Any]:
+    for _, each in node.closures:
+        carry_by_value(each)
+    if isinstance(node, StreamParIter):
+        return Generator(closure.function, parallelism)
+    if isinstance(node, rowwise.MapMemo):
+        return Memo(closure.function, node.key.function if node.key else None, node.capacity)
+    return closure.function
+
+
+def instances(lowering: Lowering) -> Frame:
+    """One row per parallel instance of a generator, each in a partition of its own."""
+    n = lowering.parallelism
+    return Frame(lowering.spark.range(0, n, 1, n).selectExpr("id AS value"), INT)
+
+
+def run(frame: Frame, steps: Sequence[Step], output: Type) -> Frame:
+    """The frame after the steps."""
+    stage = Stage(tuple(steps), frame.type, output, dumps)
+    return Frame(frame.df.mapInArrow(in_worker(stage), schema.ddl(output)), output)
+
+
+def in_worker(task: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """The task as a plain function, which is what pyspark takes."""
+
+    def work(batches: Any) -> Any:
+        return task(batches)
+
+    return work
+
+
+def partition_id() -> Callable[[], int]:
+    """A function that tells a worker which partition it works on, without the worker package knowing Spark."""
+
+    def current() -> int:
+        from pyspark import TaskContext
+
+        context = TaskContext.get()
+        return context.partitionId() if context else 0
+
+    return current

@@ -1,0 +1,1 @@
+"""What the user said, as immutable values: one frozen dataclass per core operator."""

@@ -1,0 +1,105 @@
+"""Many elements to few. On a keyed stream each key has a result of its own."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from morisot.plan.closure import Closure
+from morisot.plan.node import Node
+from morisot.types.element import Type, arguments
+
+
+@dataclass(frozen=True, eq=False)
+class Aggregate(Node):
+    """The root of the operators that fold elements; an empty stream gives no result."""
+
+    input: Node
+
+    keeps_order: ClassVar[bool] = False
+
+    @property
+    def element(self) -> Type:
+        """What is folded: the element, or the value of a keyed one."""
+        return arguments(self.input.type)[-1]
+
+    def signature(self, closure: str) -> tuple[Type, ...]:
+        return (self.element,)
+
+
+@dataclass(frozen=True, eq=False)
+class Count(Aggregate):
+    """How many elements there are."""
+
+
+@dataclass(frozen=True, eq=False)
+class Sum(Aggregate):
+    """The sum of `value(element)`."""
+
+    value: Closure
+
+
+@dataclass(frozen=True, eq=False)
+class Avg(Aggregate):
+    """The mean of `value(element)`: the sum divided by the count."""
+
+    value: Closure
+
+
+@dataclass(frozen=True, eq=False)
+class MinElement(Aggregate):
+    """The whole element whose `value(element)` is smallest; of equals the first."""
+
+    value: Closure
+    observes_order: ClassVar[bool] = True
+
+
+@dataclass(frozen=True, eq=False)
+class MaxElement(Aggregate):
+    """The whole element whose `value(element)` is largest; of equals the first."""
+
+    value: Closure
+    observes_order: ClassVar[bool] = True
+
+
+@dataclass(frozen=True, eq=False)
+class ReduceAssoc(Aggregate):
+    """Combine elements two by two with an associative `function`, in parallel."""
+
+    function: Closure
+    observes_order: ClassVar[bool] = True
+
+    def signature(self, closure: str) -> tuple[Type, ...]:
+        return (self.element, self.element)
+
+
+@dataclass(frozen=True, eq=False)
+class FoldAssoc(Aggregate):
+    """Fold each partition from `init` with `local`, then merge the partial results with `combine`."""
+
+    init: Any
+    local: Closure
+    combine: Closure
+    observes_order: ClassVar[bool] = True
+
+    def signature(self, closure: str) -> tuple[Type, ...]:
+        accumulator = arguments(self.type)[-1]
+        return (accumulator, self.element) if closure == "local" else (accumulator, accumulator)
+
+
+@dataclass(frozen=True, eq=False)
+class Limit(Node):
+    """`n` elements of the whole stream, after `offset` of them."""
+
+    input: Node
+    n: int
+    offset: int = 0
+    observes_order: ClassVar[bool] = True
+
+
+@dataclass(frozen=True, eq=False)
+class Unique(Node):
+    """Each distinct element once."""
+
+    input: Node
+    keeps_order: ClassVar[bool] = False

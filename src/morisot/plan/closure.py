@@ -1,0 +1,75 @@
+"""A user's function, wrapped and frozen: what it captured is read once, when the plan is built."""
+
+from __future__ import annotations
+
+import builtins
+import dis
+import types
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from morisot.errors import Location
+from morisot.types.element import Type
+
+
+@dataclass(frozen=True, eq=False)
+class Closure:
+    """A function of the user's, where it was given, and what it captured.
+
+    `function` is a copy whose captured variables and globals no longer change; `original` is the object the user
+    passed, for functions that run in the user's own process and are meant to touch it (`for_each`).
+    """
+
+    original: Callable[..., Any]
+    location: Location
+    operator: str
+    returns: Type | None = None
+    function: Callable[..., Any] = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "function", freeze(self.original))
+
+    @property
+    def name(self) -> str:
+        return getattr(self.original, "__name__", type(self.original).__name__)
+
+
+def freeze(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A copy of a Python function that keeps the captured variables' values of now; other callables as they are."""
+    if not isinstance(function, types.FunctionType):
+        return function
+    cells = tuple(_copy_cell(cell) for cell in function.__closure__ or ())
+    captured = {name: function.__globals__[name] for name in global_names(function.__code__) if name in function.__globals__}
+    for name in ("__name__", "__package__", "__file__"):
+        if name in function.__globals__:
+            captured[name] = function.__globals__[name]
+    captured["__builtins__"] = function.__globals__.get("__builtins__", builtins)
+    copy = types.FunctionType(function.__code__, captured, function.__name__, function.__defaults__, cells)
+    copy.__kwdefaults__ = function.__kwdefaults__
+    copy.__annotations__ = function.__annotations__
+    copy.__module__ = function.__module__
+    copy.__qualname__ = function.__qualname__
+    copy.__doc__ = function.__doc__
+    copy.__dict__.update(function.__dict__)
+    return copy
+
+
+def _copy_cell(cell: types.CellType) -> types.CellType:
+    try:
+        return types.CellType(cell.cell_contents)
+    except ValueError:  # the variable has no value yet; CPython will say so when it is used
+        return types.CellType()
+
+
+def global_names(code: types.CodeType) -> frozenset[str]:
+    """The global names a function, and the functions written inside it, may read."""
+    names = {
+        instruction.argval
+        for instruction in dis.get_instructions(code)
+        if instruction.opname in ("LOAD_GLOBAL", "LOAD_NAME", "STORE_GLOBAL", "DELETE_GLOBAL")
+    }
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            names |= global_names(constant)
+    return frozenset(names)

@@ -1,0 +1,42 @@
+"""Walking plans."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+
+from morisot.plan.node import Node
+
+
+def walk(*roots: Node) -> Iterator[Node]:
+    """Every node of the plans once, inputs before what uses them."""
+    seen: set[Node] = set()
+    stack: list[tuple[Node, bool]] = [(root, False) for root in reversed(roots)]
+    while stack:
+        node, inputs_done = stack.pop()
+        if node in seen:
+            continue
+        if inputs_done:
+            seen.add(node)
+            yield node
+        else:
+            stack.append((node, True))
+            stack.extend((value, False) for value in reversed(node.inputs))
+
+
+def consumer_counts(roots: Iterable[Node]) -> Counter[Node]:
+    """How many nodes (or outside users, for the roots) read each node."""
+    nodes = tuple(roots)
+    counts: Counter[Node] = Counter(nodes)
+    for node in walk(*nodes):
+        counts.update(node.inputs)
+    return counts
+
+
+def order_observed(roots: Iterable[Node]) -> frozenset[Node]:
+    """The nodes whose order of elements some operator or sink can see."""
+    observed: set[Node] = set()
+    for node in reversed(list(walk(*roots))):
+        if node.observes_order or (node in observed and node.keeps_order):
+            observed.update(node.inputs)
+    return frozenset(observed)

@@ -1,0 +1,27 @@
+"""Giving elements a key, and taking it away again."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from morisot.plan.closure import Closure
+from morisot.plan.rowwise import Rowwise
+from morisot.types.element import Type, arguments
+
+
+@dataclass(frozen=True, eq=False)
+class KeyBy(Rowwise):
+    """Pair each element with its key. `group_by` is the same plan: elements of a key meet where an operator needs it."""
+
+    key: Closure
+
+    def signature(self, closure: str) -> tuple[Type, ...]:
+        return arguments(self.input.type)[-1:]
+
+
+@dataclass(frozen=True, eq=False)
+class Unkey(Rowwise):
+    """Make a plain stream of a keyed one: the pairs, only the values, or only the keys."""
+
+    keep: Literal["both", "value", "key"]

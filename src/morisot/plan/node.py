@@ -1,0 +1,84 @@
+"""The root of all operators: a plan is a graph of frozen nodes that know their inputs, type and line."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from morisot.errors import Location
+from morisot.plan.closure import Closure
+from morisot.types.element import Keyed, Type
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Node:
+    """One operator of a plan.
+
+    Traversal, explain and drawings read the dataclass fields: fields of type Node are inputs, fields of type Closure
+    are the user's functions, the rest are parameters.
+    """
+
+    type: Type
+    location: Location
+    operator: str = ""
+    """The method the user called; the class's own name unless a derived method says otherwise."""
+    label: str = field(default="", compare=False)
+    """What the user called this operator with `name("…")`."""
+
+    observes_order: ClassVar[bool] = False
+    """Whether the result depends on the order of the input's elements."""
+    keeps_order: ClassVar[bool] = True
+    """Whether the output's order follows from the input's."""
+
+    def __post_init__(self) -> None:
+        if not self.operator:
+            object.__setattr__(self, "operator", snake_case(type(self).__name__))
+
+    @property
+    def inputs(self) -> tuple[Node, ...]:
+        return tuple(value for value in self._values() if isinstance(value, Node))
+
+    @property
+    def closures(self) -> tuple[tuple[str, Closure], ...]:
+        """The user's functions, by field name."""
+        return tuple((f.name, v) for f, v in self._fields_and_values() if isinstance(v, Closure))
+
+    @property
+    def parameters(self) -> dict[str, object]:
+        """What the user set apart from inputs and functions, for explain and drawings."""
+        own = {f.name for f in dataclasses.fields(Node)}
+        return {
+            f.name: value
+            for f, value in self._fields_and_values()
+            if f.name not in own and f.repr and not isinstance(value, Node | Closure) and value != f.default
+        }
+
+    @property
+    def bounded(self) -> bool:
+        """Whether the stream ends by itself; sources that follow something override it."""
+        return all(node.bounded for node in self.inputs)
+
+    @property
+    def keyed(self) -> bool:
+        return isinstance(self.type, Keyed)
+
+    def signature(self, closure: str) -> tuple[Type, ...]:
+        """The types of the arguments that the closure in the named field is called with."""
+        raise NotImplementedError(f"{type(self).__name__}.{closure}")
+
+    def _fields_and_values(self) -> list[tuple[dataclasses.Field[object], object]]:
+        return [(f, getattr(self, f.name)) for f in dataclasses.fields(self)]
+
+    def _values(self) -> list[object]:
+        return [value for _, value in self._fields_and_values()]
+
+
+def snake_case(name: str) -> str:
+    """The method's name for a class's.
+
+    >>> snake_case("FlatMap")
+    'flat_map'
+    """
+    return re.sub(r"(?<!^)(?=[A-Z])", "_", name).lower()

@@ -1,0 +1,78 @@
+"""Where elements go."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import ClassVar, Literal
+
+from morisot.plan.closure import Closure
+from morisot.plan.node import Node
+from morisot.types.element import Type, arguments
+
+WriteMode = Literal["error", "overwrite", "append"]
+
+
+@dataclass(frozen=True, eq=False)
+class Sink(Node):
+    """The root of the sinks: they are what `ctx.execute()` and `ctx.start()` run."""
+
+    input: Node
+    observes_order: ClassVar[bool] = True
+
+    def signature(self, closure: str) -> tuple[Type, ...]:
+        return arguments(self.input.type)
+
+
+@dataclass(frozen=True, eq=False)
+class CollectVec(Sink):
+    """All elements, as a list in the user's program."""
+
+
+@dataclass(frozen=True, eq=False)
+class CollectCount(Sink):
+    """How many elements arrived."""
+
+    observes_order: ClassVar[bool] = False
+
+
+@dataclass(frozen=True, eq=False)
+class CollectChannel(Sink):
+    """A queue in the user's program, filled while the job runs."""
+
+
+@dataclass(frozen=True, eq=False)
+class ForEach(Sink):
+    """Call `function` on each element, in the user's program."""
+
+    function: Closure
+
+
+@dataclass(frozen=True, eq=False)
+class WriteSink(Sink):
+    """A directory of files."""
+
+    path: str
+    mode: WriteMode = field(default="error", kw_only=True)
+
+
+@dataclass(frozen=True, eq=False)
+class WriteText(WriteSink):
+    """Lines of text."""
+
+
+@dataclass(frozen=True, eq=False)
+class WriteCsv(WriteSink):
+    """CSV files."""
+
+    header: bool = field(default=True, kw_only=True)
+    delimiter: str = field(default=",", kw_only=True)
+
+
+@dataclass(frozen=True, eq=False)
+class WriteJson(WriteSink):
+    """One JSON object a line."""
+
+
+@dataclass(frozen=True, eq=False)
+class WriteParquet(WriteSink):
+    """Parquet files."""

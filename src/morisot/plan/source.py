@@ -1,0 +1,107 @@
+"""Where elements come from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from morisot.plan.closure import Closure
+from morisot.plan.node import Node
+from morisot.types.element import INT, Type
+
+OnError = Literal["raise", "skip"]
+
+
+@dataclass(frozen=True, eq=False)
+class StreamIter(Node):
+    """The items of a Python iterable, read once when the stream is made."""
+
+    values: Sequence[Any] = field(repr=False)
+
+
+@dataclass(frozen=True, eq=False)
+class StreamRange(Node):
+    """The integers of a range, generated where they are used."""
+
+    range: range
+
+
+@dataclass(frozen=True, eq=False)
+class StreamParIter(Node):
+    """What `generator(instance, instances)` yields, each instance on its own worker."""
+
+    generator: Closure
+
+    def signature(self, closure: str) -> tuple[Type, ...]:
+        return (INT, INT)
+
+
+@dataclass(frozen=True, eq=False)
+class PathSource(Node):
+    """Files under a path: a file, a directory or a glob; with `unbounded`, files that arrive later too."""
+
+    path: str
+    unbounded: bool = field(default=False, kw_only=True)
+
+    @property
+    def bounded(self) -> bool:
+        return not self.unbounded
+
+
+@dataclass(frozen=True, eq=False)
+class StreamFile(PathSource):
+    """The lines of text files, without their newline."""
+
+
+@dataclass(frozen=True, eq=False)
+class StreamCsv(PathSource):
+    """The rows of CSV files, as records."""
+
+    header: bool = field(default=True, kw_only=True)
+    delimiter: str = field(default=",", kw_only=True)
+    quote: str = field(default='"', kw_only=True)
+    multiline: bool = field(default=False, kw_only=True)
+    on_error: OnError = field(default="raise", kw_only=True)
+
+
+@dataclass(frozen=True, eq=False)
+class StreamJson(PathSource):
+    """The objects of files with one JSON object a line, as records."""
+
+    on_error: OnError = field(default="raise", kw_only=True)
+
+
+@dataclass(frozen=True, eq=False)
+class StreamParquet(PathSource):
+    """The rows of Parquet files, as records."""
+
+
+@dataclass(frozen=True, eq=False)
+class StreamDataframe(Node):
+    """The rows of a Spark DataFrame of the user's, as records."""
+
+    frame: Any = field(repr=False)
+    unbounded: bool = field(default=False, kw_only=True)
+
+    @property
+    def bounded(self) -> bool:
+        return not self.unbounded
+
+
+@dataclass(frozen=True, eq=False)
+class StreamArrow(Node):
+    """The rows of a pyarrow Table, as records."""
+
+    table: Any = field(repr=False)
+
+
+@dataclass(frozen=True, eq=False)
+class StreamRate(Node):
+    """The integers 0, 1, 2, … at a steady rate, without end."""
+
+    per_second: int
+
+    @property
+    def bounded(self) -> bool:
+        return False

@@ -1,0 +1,1 @@
+"""Sessions, jobs, loops and snapshots: what happens when a plan runs."""

@@ -1,0 +1,149 @@
+"""Bounded jobs: lower, run, and where a native form met data it cannot do, run that part in Python."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+import pyarrow as pa
+from pyspark.errors import AnalysisException
+from pyspark.sql import DataFrame, SparkSession
+
+from morisot.errors import SinkError
+from morisot.lower.frame import Frame
+from morisot.lower.planner import Lowering
+from morisot.lower.sink import as_table
+from morisot.lower.stages import in_worker
+from morisot.plan.node import Node
+from morisot.plan.sink import CollectCount, CollectVec, Sink, WriteCsv, WriteJson, WriteParquet, WriteSink, WriteText
+from morisot.run.failures import SPARK_ERRORS, is_data_error, job_error, reported_by_morisot, users_error
+from morisot.types.element import Type
+from morisot.worker.batches import decode
+from morisot.worker.ipc import PackBatches, unpack_batch
+
+Receiver = Callable[[list[Any]], None]
+R = TypeVar("R")
+
+
+@dataclass
+class Demotions:
+    """The operators that run in Python from now on, because their native form failed on the data."""
+
+    nodes: set[Node] = field(default_factory=set)
+
+    def add(self, nodes: set[Node]) -> bool:
+        """Remember them; whether any is new."""
+        new = nodes - self.nodes
+        self.nodes |= new
+        return bool(new)
+
+
+@dataclass(frozen=True)
+class BatchRunner:
+    """Runs bounded plans on one session."""
+
+    spark: SparkSession
+    parallelism: int
+    demotions: Demotions
+
+    def lowering(self, *roots: Node) -> Lowering:
+        return Lowering(self.spark, roots, parallelism=self.parallelism, demoted=frozenset(self.demotions.nodes))
+
+    def run(self, node: Node, action: Callable[[Lowering, Frame], R]) -> R:
+        """The action on the node's frame, tried again with the optimistic operators in Python on a data error."""
+        while True:
+            lowering = self.lowering(node)
+            try:
+                with reported_by_morisot():
+                    return action(lowering, lowering.frame(node))
+            except SPARK_ERRORS as error:
+                self.demote_or_raise(lowering, error)
+            finally:
+                lowering.release()
+
+    def demote_or_raise(self, lowering: Lowering, error: BaseException) -> None:
+        """Return if another try makes sense; otherwise raise what the user should read."""
+        theirs = users_error(error)
+        if theirs is not None:
+            raise theirs from theirs.__cause__
+        if is_data_error(error) and self.demotions.add(lowering.optimistic):
+            return
+        raise job_error(error) from None
+
+    def collect(self, node: Node) -> list[Any]:
+        return self.run(node, lambda _, frame: elements(frame.df, node.type))
+
+    def execute(self, receivers: Mapping[Sink, Receiver | None]) -> None:
+        """Run all sinks; what several of them read is computed once."""
+        waiting = dict(receivers)
+        while waiting:
+            lowering = self.lowering(*waiting)
+            try:
+                with reported_by_morisot():
+                    for sink in list(waiting):
+                        self._run_sink(sink, waiting[sink], lowering)
+                        del waiting[sink]
+            except SPARK_ERRORS as error:
+                self.demote_or_raise(lowering, error)
+            finally:
+                lowering.release()
+
+    def _run_sink(self, sink: Sink, receiver: Receiver | None, lowering: Lowering) -> None:
+        frame = lowering.frame(sink)
+        if isinstance(sink, WriteSink):
+            write(sink, frame.df)
+            return
+        assert receiver is not None
+        if isinstance(sink, CollectCount):
+            receiver([frame.df.count()])
+        elif isinstance(sink, CollectVec) or lowering.optimistic:
+            # delivered in one go: a native form may still fail on the last element
+            receiver(elements(frame.df, sink.type))
+        else:
+            for batch in batches(frame.df, sink.type):
+                receiver(batch)
+
+
+def elements(df: DataFrame, type_: Type) -> list[Any]:
+    """The Python elements of a frame, in order."""
+    return decode(df.toArrow().combine_chunks().columns, type_)
+
+
+def batches(df: DataFrame, type_: Type) -> Iterator[list[Any]]:
+    """The elements of a frame piece by piece, so that this process never holds them all."""
+    packed = df.mapInArrow(in_worker(PackBatches()), "batch BINARY")
+    for row in packed.toLocalIterator(prefetchPartitions=True):
+        batch = unpack_batch(row[0])
+        yield decode(batch.columns, type_)
+
+
+def write(sink: WriteSink, df: DataFrame) -> None:
+    """Write the files of a sink."""
+    writer = df.write.mode("errorifexists" if sink.mode == "error" else sink.mode)
+    try:
+        match sink:
+            case WriteText():
+                writer.text(sink.path)
+            case WriteCsv():
+                writer.csv(sink.path, header=sink.header, sep=sink.delimiter, escape='"', emptyValue="")
+            case WriteJson():
+                writer.json(sink.path)
+            case WriteParquet():
+                writer.parquet(sink.path)
+    except AnalysisException as error:
+        raise sink_error(sink, error) from None
+
+
+def sink_error(sink: WriteSink, error: AnalysisException) -> SinkError:
+    if error.getCondition() == "PATH_ALREADY_EXISTS":
+        return SinkError(
+            f"{sink.operator} ({sink.location}): {sink.path!r} exists already; "
+            'pass mode="overwrite" or mode="append", or choose another path'
+        )
+    return SinkError(f"{sink.operator} ({sink.location}) cannot write {sink.path!r}: {str(error).splitlines()[0]}")
+
+
+def to_arrow(runner: BatchRunner, node: Node) -> pa.Table:
+    """The elements as an Arrow table, a column a field."""
+    return runner.run(node, lambda _, frame: as_table(frame).toArrow())

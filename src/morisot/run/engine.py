@@ -1,0 +1,120 @@
+"""The Spark engine: what a context asks for, on a session."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from pyspark.errors import AnalysisException
+from pyspark.sql import DataFrame, SparkSession
+
+from morisot.config import Config
+from morisot.errors import PlanError, SourceError
+from morisot.lower import registry, rules, schema
+from morisot.lower.planner import Lowering
+from morisot.lower.sink import as_table
+from morisot.plan.node import Node
+from morisot.plan.sink import Sink
+from morisot.run import batch
+from morisot.run.batch import BatchRunner, Demotions, Receiver
+from morisot.run.job import Job, Part, ThreadPart
+from morisot.run.progress import progress
+from morisot.run.session import build_session
+from morisot.run.streaming import StreamPart
+from morisot.types.element import Record
+
+assert rules.FAMILIES, "importing the rules registers them"
+
+
+class SparkEngine:
+    """Runs plans on Spark; builds the session when it is first needed."""
+
+    def __init__(self, config: Config, spark: SparkSession | None = None) -> None:
+        self._config = config
+        self._spark = spark
+        self._demotions = Demotions()
+
+    @property
+    def spark(self) -> SparkSession:
+        if self._spark is None:
+            self._spark = build_session(self._config)
+        return self._spark
+
+    @property
+    def parallelism(self) -> int:
+        if self._config.parallelism is not None:
+            return self._config.parallelism
+        return int(self.spark.conf.get("spark.sql.shuffle.partitions") or 1)
+
+    @property
+    def demoted(self) -> frozenset[Node]:
+        """The operators that were moved to Python at run time."""
+        return frozenset(self._demotions.nodes)
+
+    def _runner(self) -> BatchRunner:
+        return BatchRunner(self.spark, self.parallelism, self._demotions)
+
+    def collect(self, node: Node) -> list[Any]:
+        runner = self._runner()
+        with self._progress("collect"):
+            return runner.collect(node)
+
+    def to_arrow(self, node: Node) -> Any:
+        runner = self._runner()
+        with self._progress("to_arrow"):
+            return batch.to_arrow(runner, node)
+
+    def to_dataframe(self, node: Node) -> DataFrame:
+        return as_table(self._runner().lowering(node).frame(node))
+
+    def execute(self, receivers: Mapping[Sink, Receiver | None]) -> None:
+        runner = self._runner()
+        with self._progress("execute"):
+            runner.execute(receivers)
+
+    def start(self, receivers: Mapping[Sink, Receiver | None], closers: Mapping[Sink, Callable[[], None]]) -> Job:
+        runner = self._runner()
+        bounded = {sink: receiver for sink, receiver in receivers.items() if sink.bounded}
+        parts: list[Part] = []
+        for sink, receiver in receivers.items():
+            if not sink.bounded:
+                parts.append(StreamPart(runner, sink, receiver, closers.get(sink)))
+        if bounded:
+            parts.append(ThreadPart("bounded", lambda: runner.execute(bounded)))
+        return Job(parts)
+
+    def row_type(self, kind: str, path: str) -> Record:
+        """The type of the rows of files, as Spark reads them."""
+        try:
+            return schema.row_type_of(self.spark.read.format(kind).load(path).schema)
+        except AnalysisException as error:
+            raise SourceError(f"cannot read {path!r}: {str(error).splitlines()[0]}") from None
+
+    def frame_type(self, frame: DataFrame) -> Record:
+        return schema.row_type_of(frame.schema)
+
+    def spark_plan(self, node: Node) -> str:
+        """Spark's own plan, for explain(detail=True)."""
+        frame = self._runner().lowering(node).frame(node)
+        return str(frame.df._jdf.queryExecution().toString()) if hasattr(frame.df, "_jdf") else ""
+
+    def analysis(self, node: Node) -> Lowering:
+        """A lowering that only answers which operators run where; it touches no session."""
+        return Lowering(None, (node,), parallelism=1, demoted=self.demoted)  # type: ignore[arg-type]
+
+    def _progress(self, description: str) -> Any:
+        return progress(self.spark, enabled=self._config.progress, description=description)
+
+    def close(self) -> None:
+        """End the session if it was built here."""
+
+
+def refuse_unbounded(node: Node) -> None:
+    """Refuse an operator that has no rule for unbounded input."""
+    if not registry.runs(node):
+        raise PlanError(
+            f"{node.operator} cannot run on unbounded input",
+            location=node.location,
+            advice="bound the input (leave out unbounded=True), or end the plan with collect_channel(), for_each(…) or "
+            "write_…(…) and ctx.start()",
+        )

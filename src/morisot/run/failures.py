@@ -1,0 +1,58 @@
+"""What Spark throws, as what the user should read."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import re
+from collections.abc import Iterator
+
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
+
+from morisot.errors import JobError, MorisotError, SourceError
+from morisot.lower.tables import BAD_ROW
+from morisot.worker.failure import unpack
+
+SPARK_ERRORS = (PySparkException, Py4JError)
+_BAD_ROW = re.compile(re.escape(BAD_ROW) + r"(.*)")
+_DATA_ERROR = re.compile(
+    r"SQLSTATE: (22\w{3}|P0001)|\[(ARITHMETIC_OVERFLOW|DIVIDE_BY_ZERO|CAST_INVALID_INPUT|CAST_OVERFLOW|"
+    r"USER_RAISED_EXCEPTION|INVALID_ARRAY_INDEX|BINARY_ARITHMETIC_OVERFLOW|REMAINDER_BY_ZERO)"
+)
+
+
+def users_error(error: BaseException) -> MorisotError | None:
+    """The failure of a user's function, or of a row of theirs, inside what Spark threw."""
+    text = str(error)
+    found = unpack(text)
+    if found is not None:
+        return found
+    row = _BAD_ROW.search(text)
+    if row:
+        return SourceError(row[1].split(" SQLSTATE")[0].strip())
+    return None
+
+
+def is_data_error(error: BaseException) -> bool:
+    """Whether a native expression met a value it cannot do: Python will do it, or raise what Python raises."""
+    state = error.getSqlState() if isinstance(error, PySparkException) else None
+    return bool(state and (state.startswith("22") or state == "P0001")) or bool(_DATA_ERROR.search(str(error)))
+
+
+def job_error(error: BaseException) -> JobError:
+    """A failure that is neither the user's function's nor the data's, without the JVM's stack."""
+    lines = [line for line in str(error).splitlines() if line.strip() and not line.lstrip().startswith("at ")]
+    return JobError("Spark stopped the job: " + "\n".join(lines[:5]))
+
+
+@contextlib.contextmanager
+def reported_by_morisot() -> Iterator[None]:
+    """Keep PySpark from printing a failure with the JVM's stack: it is caught here and said in the user's words."""
+    logger = logging.getLogger("SQLQueryContextLogger")
+    was = logger.disabled
+    logger.disabled = True
+    try:
+        yield
+    finally:
+        logger.disabled = was

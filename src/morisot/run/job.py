@@ -1,0 +1,98 @@
+"""A running job, in the user's hands."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from morisot.errors import MorisotError
+
+
+class Part(Protocol):
+    """One sink of a job."""
+
+    def stop(self) -> None: ...
+
+    def join(self, timeout: float | None) -> bool: ...
+
+    @property
+    def error(self) -> BaseException | None: ...
+
+    def metrics(self) -> dict[str, Any]: ...
+
+
+class Job:
+    """What `ctx.start()` returns."""
+
+    def __init__(self, parts: list[Part]) -> None:
+        self._parts = parts
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Wait for the job to end, at most `timeout` seconds; whether it did. Raises what made it fail."""
+        deadline = None if timeout is None else time.monotonic() + timeout
+        for part in self._parts:
+            left = None if deadline is None else max(0.0, deadline - time.monotonic())
+            ended = part.join(left)
+            self._raise_failure()
+            if not ended:
+                return False
+        return True
+
+    def stop(self) -> None:
+        """End the job; results that were delivered stay."""
+        for part in self._parts:
+            part.stop()
+
+    @property
+    def running(self) -> bool:
+        return any(not part.join(0) for part in self._parts)
+
+    def exception(self) -> MorisotError | None:
+        """What made the job fail, if it did."""
+        errors = (part.error for part in self._parts)
+        return next((error for error in errors if isinstance(error, MorisotError)), None)
+
+    def metrics(self) -> dict[str, Any]:
+        """Elements read, results delivered, micro-batches and rates, in all and per sink."""
+        sinks = [part.metrics() for part in self._parts]
+        totals = {name: sum(sink.get(name, 0) for sink in sinks) for name in ("elements_in", "elements_out", "batches")}
+        return {**totals, "sinks": sinks}
+
+    def _raise_failure(self) -> None:
+        error = self.exception()
+        if error is not None:
+            raise error from error.__cause__
+
+    def __repr__(self) -> str:
+        state = "failed" if self.exception() else "running" if self.running else "ended"
+        return f"<Job {state}: {len(self._parts)} sinks>"
+
+
+class ThreadPart:
+    """A bounded run on a thread of its own."""
+
+    def __init__(self, name: str, run: Callable[[], None]) -> None:
+        self._name = name
+        self._run = run
+        self.error: BaseException | None = None
+        self._thread = threading.Thread(target=self._guarded, name=f"morisot-{name}", daemon=True)
+        self._thread.start()
+
+    def _guarded(self) -> None:
+        try:
+            self._run()
+        except BaseException as error:
+            self.error = error
+
+    def stop(self) -> None:
+        """A bounded run ends by itself."""
+        self._thread.join()
+
+    def join(self, timeout: float | None) -> bool:
+        self._thread.join(timeout)
+        return not self._thread.is_alive()
+
+    def metrics(self) -> dict[str, Any]:
+        return {"sink": self._name}

@@ -1,0 +1,1 @@
+"""Element types as values: what flows, and how it travels."""

@@ -1,0 +1,200 @@
+"""The types of elements, as values.
+
+A type says what Python value an element is and how it travels. A product type (tuple, record, keyed pair) that can
+not be None travels as one column per leaf, so that Spark reads, moves and caches only the leaves that are used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Type:
+    """The root of all element types."""
+
+    @property
+    def children(self) -> tuple[tuple[str, Type], ...]:
+        """The named parts that travel as columns of their own; none for everything but products."""
+        return ()
+
+
+@dataclass(frozen=True)
+class Scalar(Type):
+    """A plain Python value: int (64 bit), float, bool, str, bytes, date, datetime (naive) or None."""
+
+    name: str
+
+    def __str__(self) -> str:
+        return self.name
+
+
+INT = Scalar("int")
+FLOAT = Scalar("float")
+BOOL = Scalar("bool")
+STR = Scalar("str")
+BYTES = Scalar("bytes")
+DATE = Scalar("date")
+DATETIME = Scalar("datetime")
+NONE = Scalar("None")
+ANY = Scalar("object")
+"""Any Python object, carried pickled: the type of what no better type is known for."""
+
+NUMBERS = frozenset({INT, FLOAT, BOOL})
+
+
+@dataclass(frozen=True)
+class Decimal(Type):
+    """A decimal number of a table's column; it passes through, no closure on it is compiled."""
+
+    precision: int
+    scale: int
+
+    def __str__(self) -> str:
+        return f"Decimal({self.precision}, {self.scale})"
+
+
+@dataclass(frozen=True)
+class Optional(Type):
+    """A value of `inner`, or None."""
+
+    inner: Type
+
+    def __str__(self) -> str:
+        return f"{self.inner} | None"
+
+
+@dataclass(frozen=True)
+class Tuple(Type):
+    """A plain tuple with a type for each place."""
+
+    items: tuple[Type, ...]
+
+    @property
+    def children(self) -> tuple[tuple[str, Type], ...]:
+        return tuple((str(place), item) for place, item in enumerate(self.items))
+
+    def __str__(self) -> str:
+        return f"tuple[{', '.join(map(str, self.items))}]"
+
+
+@dataclass(frozen=True)
+class Record(Type):
+    """A NamedTuple or dataclass: fields with names, read as attributes."""
+
+    cls: type
+    names: tuple[str, ...]
+    items: tuple[Type, ...]
+
+    @property
+    def is_tuple(self) -> bool:
+        return issubclass(self.cls, tuple)
+
+    @property
+    def children(self) -> tuple[tuple[str, Type], ...]:
+        return tuple(zip(self.names, self.items, strict=True))
+
+    def __str__(self) -> str:
+        return self.cls.__name__
+
+
+@dataclass(frozen=True)
+class List(Type):
+    """A list whose items have one type."""
+
+    item: Type
+
+    def __str__(self) -> str:
+        return f"list[{self.item}]"
+
+
+@dataclass(frozen=True)
+class Dict(Type):
+    """A dict with str keys whose values have one type."""
+
+    value: Type
+
+    def __str__(self) -> str:
+        return f"dict[str, {self.value}]"
+
+
+@dataclass(frozen=True)
+class Keyed(Type):
+    """The (key, value) pair of a keyed stream."""
+
+    key: Type
+    value: Type
+
+    @property
+    def children(self) -> tuple[tuple[str, Type], ...]:
+        return (("key", self.key), ("value", self.value))
+
+    def __str__(self) -> str:
+        return f"{self.key} → {self.value}"
+
+
+Product = Tuple | Record | Keyed
+
+
+@dataclass(frozen=True)
+class Leaf:
+    """A part of an element that travels as one column."""
+
+    path: tuple[int, ...]
+    names: tuple[str, ...]
+    type: Type
+
+    @property
+    def column(self) -> str:
+        """The column's name in every frame; "/" because Spark gives "." a meaning of its own."""
+        return "/".join(self.names)
+
+
+def leaves(type_: Type, root: str = "value") -> tuple[Leaf, ...]:
+    """The columns an element of `type_` travels as, in order.
+
+    >>> [leaf.column for leaf in leaves(Keyed(STR, Tuple((INT, FLOAT))))]
+    ['key', 'value/0', 'value/1']
+    """
+    names = () if isinstance(type_, Keyed) else (root,)
+    return tuple(_leaves(type_, (), names))
+
+
+def _leaves(type_: Type, path: tuple[int, ...], names: tuple[str, ...]) -> Iterator[Leaf]:
+    if not type_.children:
+        yield Leaf(path, names, type_)
+    for place, (name, child) in enumerate(type_.children):
+        yield from _leaves(child, (*path, place), (*names, name.replace(".", "·").replace("`", "'")))
+
+
+def is_hashable(type_: Type) -> bool:
+    """Whether Python can hash values of the type; lists and dicts it cannot, of `object` nobody knows."""
+    match type_:
+        case List() | Dict():
+            return False
+        case Optional(inner):
+            return is_hashable(inner)
+        case Record(cls=cls) if cls.__hash__ is None:
+            return False
+        case _:
+            return all(is_hashable(child) for _, child in type_.children)
+
+
+def contains_any(type_: Type) -> bool:
+    """Whether some part of the type travels pickled."""
+    match type_:
+        case Optional(inner) | List(inner) | Dict(inner):
+            return contains_any(inner)
+        case _:
+            return type_ == ANY or any(contains_any(child) for _, child in type_.children)
+
+
+def arguments(type_: Type) -> tuple[Type, ...]:
+    """The types of the arguments a row-wise function takes: (key, value) on a keyed stream, else the element."""
+    return (type_.key, type_.value) if isinstance(type_, Keyed) else (type_,)
+
+
+def with_value(type_: Type, value: Type) -> Type:
+    """The stream's type once its values became `value`: a keyed stream keeps its key."""
+    return Keyed(type_.key, value) if isinstance(type_, Keyed) else value

@@ -1,0 +1,229 @@
+"""From Python values and annotations to types."""
+
+from __future__ import annotations
+
+import collections
+import dataclasses
+import datetime
+import functools
+import types as python_types
+import typing
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from morisot.types.element import (
+    ANY,
+    BOOL,
+    BYTES,
+    DATE,
+    DATETIME,
+    FLOAT,
+    INT,
+    NONE,
+    STR,
+    Dict,
+    Keyed,
+    List,
+    Optional,
+    Record,
+    Tuple,
+    Type,
+)
+
+_OF_CLASS: dict[Any, Type] = {
+    int: INT,
+    float: FLOAT,
+    bool: BOOL,
+    str: STR,
+    bytes: BYTES,
+    datetime.date: DATE,
+    datetime.datetime: DATETIME,
+    type(None): NONE,
+    None: NONE,
+}
+_INT64 = range(-(2**63), 2**63)
+
+
+def of_annotation(annotation: Any) -> Type:
+    """The type an annotation stands for; `object` for what has no type of its own.
+
+    >>> str(of_annotation(tuple[int, str | None]))
+    'tuple[int, str | None]'
+    """
+    if isinstance(annotation, Type):
+        return annotation
+    if _is_class_or_none(annotation) and annotation in _OF_CLASS:
+        return _OF_CLASS[annotation]
+    origin, arguments = typing.get_origin(annotation), typing.get_args(annotation)
+    if origin in (typing.Union, python_types.UnionType):
+        return functools.reduce(unify, map(of_annotation, arguments))
+    if origin is tuple and arguments and Ellipsis not in arguments:
+        return Tuple(tuple(map(of_annotation, arguments)))
+    if origin is list and arguments:
+        return List(of_annotation(arguments[0]))
+    if origin is dict and arguments and arguments[0] is str:
+        return Dict(of_annotation(arguments[1]))
+    if isinstance(annotation, type) and is_record_class(annotation):
+        return of_record_class(annotation)
+    return ANY
+
+
+def _is_class_or_none(annotation: Any) -> bool:
+    return annotation is None or isinstance(annotation, type)
+
+
+def is_record_class(cls: type) -> bool:
+    """Whether instances are records: a NamedTuple, or a dataclass whose constructor takes just its fields."""
+    if issubclass(cls, tuple):
+        return bool(getattr(cls, "_fields", ()))
+    return dataclasses.is_dataclass(cls) and all(field.init for field in dataclasses.fields(cls))
+
+
+@functools.lru_cache(maxsize=1024)
+def of_record_class(cls: type) -> Record:
+    """The record type of a NamedTuple or dataclass."""
+    names = field_names(cls)
+    try:
+        hints = typing.get_type_hints(cls)
+    except Exception:  # an annotation that names something unknown leaves its field untyped
+        hints = {}
+    return Record(cls, names, tuple(of_annotation(hints.get(name, object)) for name in names))
+
+
+def field_names(cls: type) -> tuple[str, ...]:
+    """The names of a record class's fields, in the order of its constructor."""
+    if issubclass(cls, tuple):
+        return tuple(cls._fields)  # type: ignore[attr-defined]
+    return tuple(field.name for field in dataclasses.fields(cls))
+
+
+@functools.lru_cache(maxsize=256)
+def row_class(names: tuple[str, ...]) -> type:
+    """The class of the rows of a table with these columns: one class per set of names, attributes for columns."""
+    return collections.namedtuple("Row", names, rename=True)  # type: ignore[misc]
+
+
+def row_type(columns: Sequence[tuple[str, Type]]) -> Record:
+    """The type of a table's rows."""
+    cls = row_class(tuple(name for name, _ in columns))
+    return Record(cls, tuple(cls._fields), tuple(type_ for _, type_ in columns))  # type: ignore[attr-defined]
+
+
+def of_value(value: Any) -> Type:
+    """The type of one value.
+
+    >>> str(of_value([("a", 1), ("b", None)]))
+    'list[tuple[str, int | None]]'
+    """
+    cls = type(value)
+    if cls is int:
+        return INT if value in _INT64 else ANY
+    if cls is datetime.datetime:
+        return DATETIME if value.tzinfo is None and not value.fold else ANY
+    if cls is str:
+        return STR if _is_text(value) else ANY
+    if cls in _OF_CLASS:
+        return _OF_CLASS[cls]
+    if cls is tuple and value:
+        return Tuple(tuple(map(of_value, value)))
+    if cls is list:
+        item = of_values(value)
+        return ANY if item in (ANY, NONE) else List(item)
+    if cls is dict and all(type(key) is str for key in value):
+        item = of_values(list(value.values()))
+        return ANY if item in (ANY, NONE) else Dict(item)
+    if is_record_class(cls):
+        return _of_record(value)
+    return ANY
+
+
+def _of_record(value: Any) -> Type:
+    """What the class declares, where the values fit it; otherwise what they are."""
+    names = field_names(type(value))
+    declared = of_record_class(type(value)).items
+    actual = tuple(of_value(getattr(value, name)) for name in names)
+    items = tuple(d if d != ANY and unify(d, a) == d else a for d, a in zip(declared, actual, strict=True))
+    return Record(type(value), names, items)
+
+
+def _is_text(value: str) -> bool:
+    """Lone surrogates cannot enter a Spark string: such text travels pickled."""
+    if value.isascii():
+        return True
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def of_values(values: Sequence[Any]) -> Type:
+    """The one type that fits all values: `object` where they differ, so that no value is ever converted."""
+    if not values:
+        return NONE
+    classes = set(map(type, values))
+    if len(classes) == 1:
+        (cls,) = classes
+        if cls is int:
+            return INT if min(values) in _INT64 and max(values) in _INT64 else ANY
+        if cls in (float, bool, bytes):
+            return _OF_CLASS[cls]
+        if cls is tuple and len({len(value) for value in values}) == 1 and values[0]:
+            return Tuple(tuple(of_values(place) for place in zip(*values, strict=True)))
+    return functools.reduce(unify, map(of_value, values))
+
+
+def unify(left: Type, right: Type) -> Type:
+    """The type that holds the values of both without changing any; int and float have none but `object`."""
+    if left == right:
+        return left
+    if left == NONE:
+        return right if isinstance(right, Optional) else _optional(right)
+    if right == NONE:
+        return unify(right, left)
+    if isinstance(left, Optional) or isinstance(right, Optional):
+        return _optional(unify(without_none(left), without_none(right)))
+    match left, right:
+        case Tuple(a), Tuple(b) if len(a) == len(b):
+            return Tuple(tuple(map(unify, a, b)))
+        case Record(cls, names, a), Record(other, _, b) if cls is other:
+            return Record(cls, names, tuple(map(unify, a, b)))
+        case List(a), List(b):
+            return List(unify(a, b))
+        case Dict(a), Dict(b):
+            return Dict(unify(a, b))
+        case _:
+            return ANY
+
+
+def _optional(type_: Type) -> Type:
+    return type_ if type_ in (ANY, NONE) else Optional(type_)
+
+
+def without_none(type_: Type) -> Type:
+    """The type left when None is ruled out."""
+    return type_.inner if isinstance(type_, Optional) else type_
+
+
+def of_return(function: Callable[..., Any]) -> Type | None:
+    """The type a function's return annotation declares, if it has one."""
+    try:
+        hints = typing.get_type_hints(function)
+    except Exception:  # builtins, partials and broken annotations declare nothing
+        return None
+    return of_annotation(hints["return"]) if "return" in hints else None
+
+
+def item_of(annotation: Any) -> Type:
+    """The type of the items of an annotated iterable: `Iterator[int]`, `list[int]`, `Iterable[int]`."""
+    arguments = typing.get_args(annotation)
+    origin = typing.get_origin(annotation)
+    if arguments and isinstance(origin, type) and issubclass(origin, Iterable):
+        return of_annotation(arguments[0])
+    return ANY
+
+
+def key_and_value(type_: Type) -> tuple[Type, Type]:
+    """The two parts of a keyed stream's type."""
+    assert isinstance(type_, Keyed), f"{type_} is not the type of a keyed stream"
+    return type_.key, type_.value

@@ -1,0 +1,69 @@
+"""The form of every closure of a plan, and why it is not a faster one."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from morisot.compile.ladder import decide
+from morisot.compile.verdict import ColumnForm, Form, Verdict
+from morisot.errors import Location
+from morisot.lower import folds
+from morisot.lower.planner import Lowering
+from morisot.lower.registry import python_rule_for
+from morisot.plan.aggregate import FoldAssoc, ReduceAssoc
+from morisot.plan.closure import Closure
+from morisot.plan.graph import walk
+from morisot.plan.node import Node
+from morisot.plan.rowwise import Inspect, MapAsync
+from morisot.plan.sink import ForEach
+from morisot.plan.source import StreamParIter
+
+
+class FormRecord(NamedTuple):
+    """What became of one function."""
+
+    operator: str
+    location: Location
+    form: Form
+    reason: str
+    advice: str = ""
+
+
+def forms_of(root: Node, demoted: frozenset[Node] = frozenset()) -> list[FormRecord]:
+    """One record per function of the plan, in the order of the operators."""
+    lowering = Lowering(None, (root,), parallelism=1, demoted=demoted)  # type: ignore[arg-type]
+    return [form_of(node, name, closure, lowering) for node in walk(root) for name, closure in node.closures]
+
+
+_WHY_PYTHON: dict[type[Node], str] = {
+    StreamParIter: "a generator is run as it is, where its elements are used",
+    Inspect: "it is called for its effect",
+    MapAsync: "coroutines run in Python",
+    ReduceAssoc: "a fold of your own runs in Python: partial results first, then their merge",
+    FoldAssoc: "a fold of your own runs in Python: partial results first, then their merge",
+    ForEach: "it is called in this process",
+}
+
+
+def form_of(node: Node, name: str, closure: Closure, lowering: Lowering) -> FormRecord:
+    """The form a function of a node has in the plan as it would run now."""
+
+    def record(form: Form, reason: str, advice: str = "") -> FormRecord:
+        return FormRecord(node.operator, closure.location, form, reason, advice)
+
+    if type(node) in _WHY_PYTHON:
+        return record("stage", _WHY_PYTHON[type(node)])
+    verdict = decide(closure, node.signature(name))
+    if not isinstance(verdict, ColumnForm):
+        return record("stage", str(verdict.refusal), verdict.refusal.advice)
+    if node in lowering.demoted:
+        return record("stage", "moved to Python at run time: its native form met a value it cannot do exactly")
+    if lowering.in_stage(node):
+        return record("stage", between(verdict), "make its neighbours columns, or move it before or after them")
+    if python_rule_for(node) is not None and folds.needs_python(node, lowering.demoted):
+        return record("stage", f"values of type {verdict.type} are folded in Python")
+    return record("column", "")
+
+
+def between(verdict: Verdict) -> str:
+    return "it stands between two functions that run in Python, and leaving Python in between would cost more"

@@ -1,0 +1,56 @@
+"""A plan as a tree of text."""
+
+from __future__ import annotations
+
+from morisot.lower.planner import Lowering
+from morisot.plan.node import Node
+from morisot.viz.forms import FormRecord, form_of
+
+_BRANCH, _LAST, _PIPE, _SPACE = "├─ ", "└─ ", "│  ", "   "
+
+
+def text_tree(root: Node, demoted: frozenset[Node] = frozenset()) -> str:
+    """The operators from the result down to the sources, each with its type, line and functions."""
+    lowering = Lowering(None, (root,), parallelism=1, demoted=demoted)  # type: ignore[arg-type]
+    lines: list[str] = []
+    seen: dict[Node, int] = {}
+
+    def draw(node: Node, first: str, rest: str) -> None:
+        if node in seen and node.inputs:
+            lines.append(f"{first}{title(node)}  (shared, shown above)")
+            return
+        seen[node] = len(seen)
+        lines.append(first + headline(node))
+        below = _PIPE if node.inputs else _SPACE
+        for name, closure in node.closures:
+            lines.extend(f"{rest}{below}{line}" for line in function_lines(form_of(node, name, closure, lowering), name))
+        for place, value in enumerate(node.inputs):
+            last = place == len(node.inputs) - 1
+            draw(value, rest + (_LAST if last else _BRANCH), rest + (_SPACE if last else _PIPE))
+
+    draw(root, "", "")
+    return "\n".join(lines)
+
+
+def title(node: Node) -> str:
+    return f'{node.operator} "{node.label}"' if node.label else node.operator
+
+
+def headline(node: Node) -> str:
+    """Operator, parameters, type and line."""
+    parameters = ", ".join(f"{name}={value!r}" for name, value in node.parameters.items() if short(value))
+    shown = f"({parameters})" if parameters else ""
+    unbounded = "" if node.bounded else "  unbounded"
+    return f"{title(node)}{shown}  : {node.type}{unbounded}  [{node.location}]"
+
+
+def short(value: object) -> bool:
+    return len(repr(value)) <= 80
+
+
+def function_lines(record: FormRecord, name: str) -> list[str]:
+    """What became of one function, and what would change that."""
+    lines = [f"{name}: {record.form}" + (f" — {record.reason}" if record.reason else "")]
+    if record.advice:
+        lines.append(f"{' ' * len(name)}  ↳ {record.advice}")
+    return lines

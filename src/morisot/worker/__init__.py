@@ -1,0 +1,1 @@
+"""What executors import: no pyspark, no plan."""

@@ -1,0 +1,240 @@
+"""Between Arrow columns and Python elements, exactly: no value is ever converted, truncated or dropped."""
+
+from __future__ import annotations
+
+import datetime
+import pickle
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from morisot.types.element import (
+    ANY,
+    BOOL,
+    BYTES,
+    DATE,
+    DATETIME,
+    FLOAT,
+    INT,
+    NONE,
+    STR,
+    Decimal,
+    Dict,
+    Keyed,
+    List,
+    Optional,
+    Record,
+    Tuple,
+    Type,
+    leaves,
+)
+
+Dumps = Callable[[Any], bytes]
+
+_ARROW: dict[Type, pa.DataType] = {
+    INT: pa.int64(),
+    FLOAT: pa.float64(),
+    BOOL: pa.bool_(),
+    STR: pa.string(),
+    BYTES: pa.binary(),
+    DATE: pa.date32(),
+    DATETIME: pa.timestamp("us"),
+    NONE: pa.null(),
+    ANY: pa.binary(),
+}
+_CLASS: dict[Type, type] = {
+    INT: int,
+    FLOAT: float,
+    BOOL: bool,
+    STR: str,
+    BYTES: bytes,
+    DATE: datetime.date,
+    DATETIME: datetime.datetime,
+    NONE: type(None),
+}
+
+
+class Misfit(Exception):  # noqa: N818 - it is caught and named by whoever knows the operator
+    """A value that is not of the type declared for it."""
+
+    def __init__(self, value: Any, type_: Type) -> None:
+        super().__init__(f"{value!r} ({type(value).__name__}) is not of the type {type_}")
+        self.value = value
+        self.type = type_
+
+
+def arrow_type(type_: Type) -> pa.DataType:
+    """How a value of the type is stored inside one column."""
+    match type_:
+        case Optional(inner):
+            return arrow_type(inner)
+        case Decimal(precision, scale):
+            return pa.decimal128(precision, scale)
+        case List(item):
+            return pa.list_(arrow_type(item))
+        case Dict(value):
+            return pa.map_(pa.string(), arrow_type(value))
+        case _ if type_.children:
+            return pa.struct([(field_name(type_, name), arrow_type(child)) for name, child in type_.children])
+        case _:
+            return _ARROW[type_]
+
+
+def field_name(type_: Type, name: str) -> str:
+    """The name of a part inside a struct: records keep theirs, tuples count `_0`, `_1`, …"""
+    return name if isinstance(type_, Record) else f"_{name}"
+
+
+def schema_of(type_: Type) -> pa.Schema:
+    """The columns an element travels as."""
+    return pa.schema([(leaf.column, arrow_type(leaf.type)) for leaf in leaves(type_)])
+
+
+def decode(columns: Sequence[Any], type_: Type) -> list[Any]:
+    """The Python elements of a batch, from one array per leaf."""
+    return _assemble(iter(columns), type_)
+
+
+def _assemble(columns: Iterator[Any], type_: Type) -> list[Any]:
+    if not type_.children:
+        return decode_leaf(next(columns), type_)
+    parts = [_assemble(columns, child) for _, child in type_.children]
+    if isinstance(type_, Record):
+        return list(map(type_.cls, *parts))
+    return list(zip(*parts, strict=True))
+
+
+def decode_leaf(array: Any, type_: Type) -> list[Any]:
+    """The Python values of one column."""
+    if array.null_count == 0 and type_ in (INT, FLOAT):
+        values: list[Any] = array.to_numpy().tolist()  # several times faster than to_pylist
+        return values
+    values = array.to_pylist()
+    if is_plain(type_):
+        return values
+    return [revive(value, type_) for value in values]
+
+
+def is_plain(type_: Type) -> bool:
+    """Whether Arrow's own conversion already gives the Python value."""
+    match type_:
+        case Optional(inner) | List(inner):
+            return is_plain(inner)
+        case Decimal():
+            return True
+        case _:
+            return type_ in _CLASS
+
+
+def revive(value: Any, type_: Type) -> Any:
+    """The Python value of what Arrow gives for a nested one: dicts become tuples and records, pairs become dicts."""
+    match type_:
+        case Optional(inner):
+            return None if value is None else revive(value, inner)
+        case List(item):
+            return [revive(each, item) for each in value]
+        case Dict(item):
+            pairs = value.items() if isinstance(value, dict) else value
+            return {key: revive(each, item) for key, each in pairs}
+        case Record(cls, names, items):
+            return cls(*(revive(value[name], item) for name, item in zip(names, items, strict=True)))
+        case Tuple() | Keyed():
+            return tuple(revive(value[field_name(type_, name)], child) for name, child in type_.children)
+        case _ if type_ == ANY:
+            return pickle.loads(value)
+        case _:
+            return value
+
+
+def encode(values: Sequence[Any], type_: Type, dumps: Dumps) -> list[Any]:
+    """One array per leaf for Python elements; a value of another type is a Misfit."""
+    if not type_.children:
+        return [encode_leaf(values, type_, dumps)]
+    return [
+        array
+        for part, (_, child) in zip(split_parts(values, type_), type_.children, strict=True)
+        for array in encode(part, child, dumps)
+    ]
+
+
+def split_parts(values: Sequence[Any], type_: Type) -> list[Sequence[Any]]:
+    """The parts of products, place by place, after a check that each value is such a product."""
+    width = len(type_.children)
+    cls = type_.cls if isinstance(type_, Record) else tuple
+    for value in values:
+        if type(value) is not cls or (cls is tuple and len(value) != width):
+            raise Misfit(value, type_)
+    if isinstance(type_, Record) and not type_.is_tuple:
+        return [[getattr(value, name) for value in values] for name in type_.names]
+    return list(zip(*values, strict=True)) if values else [()] * width
+
+
+def encode_leaf(values: Sequence[Any], type_: Type, dumps: Dumps) -> Any:
+    """The Arrow array of one column."""
+    if type_ == ANY:
+        return pa.array([dumps(value) for value in values], pa.binary())
+    if isinstance(type_, Optional):
+        return _encode_optional(values, type_, dumps)
+    if isinstance(type_, Decimal):
+        return pa.array(values, arrow_type(type_))
+    if type_.children:
+        arrays = [encode_leaf(p, c, dumps) for p, (_, c) in zip(split_parts(values, type_), type_.children, strict=True)]
+        return pa.StructArray.from_arrays(arrays, fields=list(arrow_type(type_)))
+    if isinstance(type_, List | Dict):
+        return _encode_nested(values, type_, dumps)
+    return _encode_scalar(values, type_)
+
+
+def _encode_scalar(values: Sequence[Any], type_: Type) -> Any:
+    expected = _CLASS[type_]
+    if set(map(type, values)) - {expected}:
+        raise Misfit(next(value for value in values if type(value) is not expected), type_)
+    try:
+        return pa.array(values, _ARROW[type_])
+    except (OverflowError, pa.ArrowInvalid, UnicodeEncodeError):
+        for value in values:
+            _encode_one(value, type_)
+        raise
+
+
+def _encode_one(value: Any, type_: Type) -> None:
+    if type_ == INT and not -(2**63) <= value < 2**63:
+        raise OverflowError(f"{value} is beyond 64 bits, the range of an int element")
+    try:
+        pa.array([value], _ARROW[type_])
+    except (OverflowError, pa.ArrowInvalid, UnicodeEncodeError) as error:
+        raise Misfit(value, type_) from error
+
+
+def _encode_optional(values: Sequence[Any], type_: Optional, dumps: Dumps) -> Any:
+    present = [value for value in values if value is not None]
+    dense = encode_leaf(present, type_.inner, dumps)
+    if len(present) == len(values):
+        return dense
+    places: list[int | None] = []
+    place = 0
+    for value in values:
+        places.append(None if value is None else place)
+        place += value is not None
+    return dense.take(pa.array(places, pa.int64()))
+
+
+def _encode_nested(values: Sequence[Any], type_: List | Dict, dumps: Dumps) -> Any:
+    expected = list if isinstance(type_, List) else dict
+    offsets = [0]
+    flat: list[Any] = []
+    keys: list[str] = []
+    for value in values:
+        if type(value) is not expected:
+            raise Misfit(value, type_)
+        if isinstance(type_, List):
+            flat.extend(value)
+        else:
+            keys.extend(value)
+            flat.extend(value.values())
+        offsets.append(len(flat))
+    starts = pa.array(offsets, pa.int32())
+    if isinstance(type_, List):
+        return pa.ListArray.from_arrays(starts, encode_leaf(flat, type_.item, dumps))
+    return pa.MapArray.from_arrays(starts, _encode_scalar(keys, STR), encode_leaf(flat, type_.value, dumps))

@@ -1,0 +1,303 @@
+"""Folds in Python, in two phases: each partition to partial results, then the partial results of a key to one.
+
+Partial results carry where they come from, and are merged in that order. So an associative function gives what a
+loop over the whole stream would give, even if it is not commutative.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import pyarrow as pa
+
+from morisot.errors import Location
+from morisot.types.element import BYTES, INT, Keyed, Tuple, Type
+from morisot.worker import failure
+from morisot.worker.batches import Dumps
+from morisot.worker.keys import canonical
+from morisot.worker.stage import Pipeline, Step, decode_columns, encode_batch, reporting
+
+_MOST_KEYS_HELD = 100_000
+_OUTPUT_ROWS = 10_000
+
+
+class Folding(Protocol):
+    """What an aggregate does with elements of one key."""
+
+    def start(self, element: Any) -> Any:
+        """The accumulator of the first element."""
+
+    def add(self, accumulator: Any, element: Any) -> Any:
+        """The accumulator after one more element."""
+
+    def merge(self, left: Any, right: Any) -> Any:
+        """The accumulator of two partial ones, the earlier first."""
+
+    def finish(self, accumulator: Any) -> Any:
+        """The result."""
+
+
+@dataclass(frozen=True)
+class Reducing:
+    """Elements combined two by two."""
+
+    function: Callable[[Any, Any], Any]
+
+    def start(self, element: Any) -> Any:
+        return element
+
+    def add(self, accumulator: Any, element: Any) -> Any:
+        return self.function(accumulator, element)
+
+    def merge(self, left: Any, right: Any) -> Any:
+        return self.function(left, right)
+
+    def finish(self, accumulator: Any) -> Any:
+        return accumulator
+
+
+@dataclass(frozen=True)
+class FoldingFrom:
+    """A fold from a start value; every key and partition gets a copy of it, so that a list may be the start."""
+
+    init: Any
+    local: Callable[[Any, Any], Any]
+    combine: Callable[[Any, Any], Any]
+
+    def start(self, element: Any) -> Any:
+        return self.local(copy.deepcopy(self.init), element)
+
+    def add(self, accumulator: Any, element: Any) -> Any:
+        return self.local(accumulator, element)
+
+    def merge(self, left: Any, right: Any) -> Any:
+        return self.combine(left, right)
+
+    def finish(self, accumulator: Any) -> Any:
+        return accumulator
+
+
+@dataclass(frozen=True)
+class Counting:
+    """How many."""
+
+    def start(self, element: Any) -> Any:
+        return 1
+
+    def add(self, accumulator: Any, element: Any) -> Any:
+        return accumulator + 1
+
+    def merge(self, left: Any, right: Any) -> Any:
+        return left + right
+
+    def finish(self, accumulator: Any) -> Any:
+        return accumulator
+
+
+@dataclass(frozen=True)
+class Summing:
+    """Python's sum() of a value of each element."""
+
+    value: Callable[[Any], Any]
+
+    def start(self, element: Any) -> Any:
+        return 0 + self.value(element)
+
+    def add(self, accumulator: Any, element: Any) -> Any:
+        return accumulator + self.value(element)
+
+    def merge(self, left: Any, right: Any) -> Any:
+        return left + right
+
+    def finish(self, accumulator: Any) -> Any:
+        return accumulator
+
+
+@dataclass(frozen=True)
+class Averaging:
+    """The sum of a value of each element, divided by how many there are."""
+
+    value: Callable[[Any], Any]
+
+    def start(self, element: Any) -> Any:
+        return 0 + self.value(element), 1
+
+    def add(self, accumulator: Any, element: Any) -> Any:
+        return accumulator[0] + self.value(element), accumulator[1] + 1
+
+    def merge(self, left: Any, right: Any) -> Any:
+        return left[0] + right[0], left[1] + right[1]
+
+    def finish(self, accumulator: Any) -> Any:
+        return accumulator[0] / accumulator[1]
+
+
+@dataclass(frozen=True)
+class Choosing:
+    """The element with the smallest (or largest) value, of equals the first: what min() and max() give."""
+
+    value: Callable[[Any], Any]
+    largest: bool
+
+    def start(self, element: Any) -> Any:
+        return self.value(element), element
+
+    def add(self, accumulator: Any, element: Any) -> Any:
+        return self.merge(accumulator, (self.value(element), element))
+
+    def merge(self, left: Any, right: Any) -> Any:
+        better = right[0] > left[0] if self.largest else right[0] < left[0]
+        return right if better else left
+
+    def finish(self, accumulator: Any) -> Any:
+        return accumulator[1]
+
+
+@dataclass(frozen=True)
+class Fold:
+    """A folding together with the operator it belongs to."""
+
+    folding: Folding
+    operator: str
+    location: Location | None
+
+    def failed(self, element: Any, error: BaseException) -> failure.ElementError:
+        return failure.element_error(self.operator, self.location, element, error, 1)
+
+
+def partial_type(key: Type | None, accumulator: Type) -> Type:
+    """Partial results travel as (partition, sequence, canonical key), key and accumulator."""
+    origin = Tuple((INT, INT, BYTES))
+    return Tuple((origin, accumulator)) if key is None else Tuple((origin, key, accumulator))
+
+
+@dataclass(frozen=True)
+class PartialFold:
+    """The first phase, given to mapInArrow: the elements of a partition to one partial result per key."""
+
+    steps: tuple[Step, ...]
+    input: Type
+    element: Type
+    accumulator: Type
+    fold: Fold
+    partition: Callable[[], int]
+    dumps: Dumps
+
+    def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
+        pipeline = Pipeline(self.steps)
+        groups: dict[bytes, list[Any]] = {}
+        sequence = 0
+        for batch in batches:
+            elements = reporting(pipeline.run, decode_columns(batch, self.input), self.dumps)
+            reporting(lambda values: self.take(groups, values), elements, self.dumps)
+            if len(groups) > _MOST_KEYS_HELD:
+                yield self.rows(groups, sequence)
+                groups.clear()
+                sequence += 1
+        if groups:
+            yield self.rows(groups, sequence)
+
+    def take(self, groups: dict[bytes, list[Any]], elements: list[Any]) -> list[Any]:
+        """Fold the elements into the groups."""
+        keyed = isinstance(self.element, Keyed)
+        folding = self.fold.folding
+        for element in elements:
+            try:
+                key, value = element if keyed else (None, element)
+                same = canonical(key)
+                held = groups.get(same)
+                if held is None:
+                    groups[same] = [key, folding.start(value)]
+                else:
+                    held[1] = folding.add(held[1], value)
+            except Exception as error:
+                raise self.fold.failed(element, error) from error
+        return []
+
+    def rows(self, groups: dict[bytes, list[Any]], sequence: int) -> pa.RecordBatch:
+        partition = self.partition()
+        origins = [(partition, sequence, same) for same in groups]
+        key = self.element.key if isinstance(self.element, Keyed) else None
+        if key is None:
+            rows: list[Any] = [(o, acc) for o, (_, acc) in zip(origins, groups.values(), strict=True)]
+        else:
+            rows = [(o, k, acc) for o, (k, acc) in zip(origins, groups.values(), strict=True)]
+        type_ = partial_type(key, self.accumulator)
+        return encode_batch(rows, type_, self.dumps, self.fold.operator, self.fold.location)
+
+
+@dataclass(frozen=True)
+class MergeFold:
+    """The second phase, given to mapInArrow: partial results, sorted by key and origin, to results."""
+
+    key: Type | None
+    accumulator: Type
+    output: Type
+    fold: Fold
+    dumps: Dumps
+
+    def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
+        results: list[Any] = []
+        held: tuple[bytes, Any, Any] | None = None
+        for batch in batches:
+            for origin, *key, accumulator in decode_columns(batch, partial_type(self.key, self.accumulator)):
+                same = origin[2]
+                if held is not None and held[0] == same:
+                    held = (same, held[1], self._merged(held[2], accumulator))
+                    continue
+                if held is not None:
+                    results.append(self._result(held))
+                held = (same, key[0] if key else None, accumulator)
+            if len(results) >= _OUTPUT_ROWS:
+                yield self._encoded(results)
+                results = []
+        if held is not None:
+            results.append(self._result(held))
+        if results:
+            yield self._encoded(results)
+
+    def _merged(self, left: Any, right: Any) -> Any:
+        try:
+            return self.fold.folding.merge(left, right)
+        except Exception as error:
+            raise failure.pack(self.fold.failed((left, right), error), self.dumps) from None
+
+    def _result(self, held: tuple[bytes, Any, Any]) -> Any:
+        try:
+            value = self.fold.folding.finish(held[2])
+        except Exception as error:
+            raise failure.pack(self.fold.failed(held[2], error), self.dumps) from None
+        return value if self.key is None else (held[1], value)
+
+    def _encoded(self, results: list[Any]) -> pa.RecordBatch:
+        return encode_batch(results, self.output, self.dumps, self.fold.operator, self.fold.location)
+
+
+@dataclass(frozen=True)
+class WithCanonical:
+    """Given to mapInArrow: each batch with one more column, the canonical bytes of what its first columns are.
+
+    Spark then groups keys that travel pickled: their bytes differ although Python calls them equal.
+    """
+
+    part: Type
+    operator: str
+    location: Location | None
+    dumps: Dumps
+
+    def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
+        for batch in batches:
+            parts = decode_columns(batch, self.part)
+            same = pa.array([self._canonical(part) for part in parts], pa.binary())
+            yield pa.RecordBatch.from_arrays([*batch.columns, same], [*batch.schema.names, "canonical"])
+
+    def _canonical(self, part: Any) -> bytes:
+        try:
+            return canonical(part)
+        except Exception as error:
+            raise failure.pack(
+                failure.element_error(self.operator, self.location, part, error, 1), self.dumps
+            ) from None

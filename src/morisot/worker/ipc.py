@@ -1,0 +1,25 @@
+"""Whole batches as single values, for the ways through Spark that only know rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pyarrow as pa
+
+
+class PackBatches:
+    """Given to mapInArrow: each batch becomes one binary row."""
+
+    def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
+        for batch in batches:
+            sink = pa.BufferOutputStream()
+            with pa.ipc.new_stream(sink, batch.schema) as writer:
+                writer.write_batch(batch)
+            yield pa.RecordBatch.from_arrays([pa.array([sink.getvalue().to_pybytes()], pa.binary())], ["batch"])
+
+
+def unpack_batch(packed: bytes) -> Any:
+    """The batch again."""
+    with pa.ipc.open_stream(packed) as reader:
+        return reader.read_next_batch()

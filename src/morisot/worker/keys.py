@@ -1,0 +1,74 @@
+"""When two keys are the same: equal in Python, whatever process they live in."""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime
+import decimal
+import enum
+import fractions
+import uuid
+from typing import Any
+
+
+class UnstableKey(TypeError):
+    """A key whose equality means nothing outside the process that made it."""
+
+
+def canonical(key: Any) -> bytes:
+    """Bytes that are the same for equal keys and different for others.
+
+    Follows Python's equality (1 == 1.0 == True, a NamedTuple equals its tuple), with one exception: NaN is one key,
+    because a stream cannot tell one NaN object from another.
+
+    >>> canonical((1, "a")) == canonical((True, "a")) != canonical((1, b"a"))
+    True
+    """
+    match key:
+        case None:
+            return b"N"
+        case bool() | int() | float() | decimal.Decimal() | fractions.Fraction():
+            return _number(key)
+        case enum.Enum():
+            return _of_class(b"E", type(key), key.name)
+        case str():
+            return _sized(b"s", key.encode("utf-8", "surrogatepass"))
+        case bytes():
+            return _sized(b"b", key)
+        case tuple():
+            return _sized(b"t", b"".join(map(canonical, key)))
+        case frozenset():
+            return _sized(b"f", b"".join(sorted(map(canonical, key))))
+        case datetime.datetime() | datetime.date() | datetime.time() | datetime.timedelta() | uuid.UUID():
+            return _of_class(b"d", type(key), _moment(key))
+    if dataclasses.is_dataclass(key) and type(key).__hash__ not in (None, object.__hash__):
+        parts = tuple(getattr(key, field.name) for field in dataclasses.fields(key) if field.compare)
+        return _of_class(b"D", type(key), parts)
+    hash(key)  # an unhashable key raises what Python raises
+    raise UnstableKey(
+        f"{type(key).__name__} cannot be a key: its equality is not known outside one process; "
+        "use a tuple, a frozen dataclass or a plain value of it"
+    )
+
+
+def _number(key: Any) -> bytes:
+    if key != key:
+        return b"n"
+    if isinstance(key, float) and key in (float("inf"), float("-inf")):
+        return b"+" if key > 0 else b"-"
+    exact = fractions.Fraction(key)
+    return _sized(b"i", f"{exact.numerator}/{exact.denominator}".encode())
+
+
+def _moment(key: Any) -> Any:
+    if isinstance(key, datetime.datetime) and key.tzinfo is not None:
+        return ("utc", key.astimezone(datetime.UTC).replace(tzinfo=None).isoformat())
+    return str(key)
+
+
+def _of_class(kind: bytes, cls: type, content: Any) -> bytes:
+    return _sized(kind, f"{cls.__module__}.{cls.__qualname__}:".encode() + canonical(content))
+
+
+def _sized(kind: bytes, content: bytes) -> bytes:
+    return kind + str(len(content)).encode() + b":" + content

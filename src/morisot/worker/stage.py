@@ -1,0 +1,281 @@
+"""One fused pass of Python over Arrow batches.
+
+The steps of neighbouring operators become one generated loop, so that an element costs its functions' calls and
+nothing else. When one fails, the loop's own frame tells the step (by its line) and the element (by its variable).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import itertools
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from types import FrameType
+from typing import Any, Literal
+
+import pyarrow as pa
+
+from morisot.errors import Location
+from morisot.types.element import Type, leaves
+from morisot.worker import failure
+from morisot.worker.batches import Dumps, Misfit, decode, encode, schema_of
+
+Kind = Literal[
+    "map", "filter", "flat_map", "filter_map", "flatten", "inspect", "map_async", "key_by", "unkey", "drop_key", "keys"
+]
+
+# What a step does to the element `{x}`, giving `{y}`; `f` is the step's function. Keyed functions take (key, value)
+# and change only the value.
+_PLAIN: dict[str, tuple[str, ...]] = {
+    "map": ("{y} = {f}({x})",),
+    "filter": ("if not {f}({x}): continue", "{y} = {x}"),
+    "flat_map": ("for {y} in {f}({x}):",),
+    "filter_map": ("{y} = {f}({x})", "if {y} is None: continue"),
+    "flatten": ("for {y} in {x}:",),
+    "inspect": ("{f}({x})", "{y} = {x}"),
+    "key_by": ("{y} = ({f}({x}), {x})",),
+}
+_KEYED: dict[str, tuple[str, ...]] = {
+    "map": ("{y} = ({x}[0], {f}(*{x}))",),
+    "filter": ("if not {f}(*{x}): continue", "{y} = {x}"),
+    "flat_map": ("for {i} in {f}(*{x}):", "    {y} = ({x}[0], {i})"),
+    "filter_map": ("{i} = {f}(*{x})", "if {i} is None: continue", "{y} = ({x}[0], {i})"),
+    "flatten": ("for {i} in {x}[1]:", "    {y} = ({x}[0], {i})"),
+    "inspect": ("{f}(*{x})", "{y} = {x}"),
+    "key_by": ("{y} = ({f}({x}[1]), {x}[1])",),
+    "unkey": ("{y} = {x}",),
+    "drop_key": ("{y} = {x}[1]",),
+    "keys": ("{y} = {x}[0]",),
+}
+
+
+@dataclass(frozen=True)
+class Step:
+    """What one operator does to one element."""
+
+    kind: Kind
+    operator: str
+    location: Location | None
+    keyed: bool = False
+    function: Callable[..., Any] | None = None
+    concurrency: int = 1
+
+
+class Memo:
+    """A function that remembers the results of its last `capacity` distinct keys; each worker has a memory of its own."""
+
+    def __init__(self, function: Callable[..., Any], key: Callable[..., Any] | None, capacity: int) -> None:
+        self._recipe = (function, key, capacity)
+        self._key = key
+        self._remembered = functools.lru_cache(maxsize=capacity)(lambda call: function(*call.arguments))
+
+    def __call__(self, *arguments: Any) -> Any:
+        key = self._key(*arguments) if self._key else arguments
+        return self._remembered(_KeyedCall(key, arguments))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Memo, self._recipe
+
+
+@dataclass(frozen=True)
+class Generator:
+    """A parallel source's function, told how many instances there are."""
+
+    function: Callable[[int, int], Iterable[Any]]
+    instances: int
+
+    def __call__(self, instance: int) -> Iterable[Any]:
+        return self.function(instance, self.instances)
+
+
+@dataclass(frozen=True, eq=False)
+class _KeyedCall:
+    """Equal when the keys are, so that the cache asks the key and the function gets the arguments."""
+
+    key: Any
+    arguments: tuple[Any, ...]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _KeyedCall) and self.key == other.key
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+
+def loop_source(steps: Sequence[Step]) -> tuple[str, dict[int, int]]:
+    """The text of the fused loop, and which step each of its lines belongs to."""
+    lines = ["def loop(elements, emit):", "    for e0 in elements:"]
+    owner: dict[int, int] = {}
+    indent = 8
+    for number, step in enumerate(steps):
+        template = (_KEYED if step.keyed else _PLAIN)[step.kind]
+        names = {"x": f"e{number}", "y": f"e{number + 1}", "i": f"i{number}", "f": f"f{number}"}
+        for line in template:
+            lines.append(" " * indent + line.format(**names))
+            owner[len(lines)] = number
+        if template[0].startswith("for"):
+            indent += 4
+    lines.append(" " * indent + f"emit(e{len(steps)})")
+    return "\n".join(lines) + "\n", owner
+
+
+_LOOP_FILE = "<morisot stage>"
+
+
+class Segment:
+    """A run of steps as one generated loop over elements."""
+
+    def __init__(self, steps: Sequence[Step]) -> None:
+        self.steps = tuple(steps)
+        text, self.owner = loop_source(self.steps)
+        names: dict[str, Any] = {f"f{number}": step.function for number, step in enumerate(self.steps)}
+        exec(compile(text, _LOOP_FILE, "exec"), names)
+        self.loop: Callable[[Iterable[Any], Callable[[Any], None]], None] = names["loop"]
+
+    def __call__(self, elements: Iterable[Any], emit: Callable[[Any], None]) -> None:
+        try:
+            self.loop(elements, emit)
+        except Exception as error:
+            found = self._where(error)
+            if found is None:
+                raise
+            step, element, skip = found
+            raise failure.element_error(step.operator, step.location, element, error, skip) from error
+
+    def _where(self, error: BaseException) -> tuple[Step, Any, int] | None:
+        """The step and the element of a failure, read from the loop's frame."""
+        trace, depth = error.__traceback__, 0
+        while trace and trace.tb_frame.f_code.co_filename != _LOOP_FILE:
+            trace, depth = trace.tb_next, depth + 1
+        if trace is None or trace.tb_lineno not in self.owner:
+            return None
+        number = self.owner[trace.tb_lineno]
+        return self.steps[number], _element(trace.tb_frame, self.steps[number], number), depth + 1
+
+
+def _element(frame: FrameType, step: Step, number: int) -> Any:
+    element = frame.f_locals.get(f"e{number}")
+    return element[1] if step.keyed and step.kind == "key_by" else element
+
+
+class AsyncSegment:
+    """A coroutine function over elements: many at once, results in order."""
+
+    def __init__(self, step: Step) -> None:
+        self.step = step
+
+    def __call__(self, elements: Iterable[Any], emit: Callable[[Any], None]) -> None:
+        for result in asyncio.run(self._gather(list(elements))):
+            emit(result)
+
+    async def _gather(self, elements: list[Any]) -> list[Any]:
+        slots = asyncio.Semaphore(self.step.concurrency)
+
+        async def one(element: Any) -> Any:
+            async with slots:
+                try:
+                    return await self._call(element)
+                except Exception as error:
+                    raise failure.element_error(self.step.operator, self.step.location, element, error, 2) from error
+
+        tasks = [asyncio.ensure_future(one(element)) for element in elements]
+        try:
+            return list(await asyncio.gather(*tasks))
+        except BaseException:
+            for task in tasks:
+                task.cancel()
+            raise
+
+    async def _call(self, element: Any) -> Any:
+        assert self.step.function is not None
+        if self.step.keyed:
+            return element[0], await self.step.function(*element)
+        return await self.step.function(element)
+
+
+def segments(steps: Sequence[Step]) -> list[Segment | AsyncSegment]:
+    """The steps cut where a coroutine needs a whole batch at once."""
+    runs: list[Segment | AsyncSegment] = []
+    for is_async, group in itertools.groupby(steps, key=lambda step: step.kind == "map_async"):
+        runs += [AsyncSegment(step) for step in group] if is_async else [Segment(list(group))]
+    return runs
+
+
+class Pipeline:
+    """Steps over lists of elements; `run` is what the stage and the folds share."""
+
+    def __init__(self, steps: Sequence[Step]) -> None:
+        self._runs = segments(steps)
+
+    def run(self, elements: Iterable[Any]) -> list[Any]:
+        current: Iterable[Any] = elements
+        for segment in self._runs:
+            output: list[Any] = []
+            segment(current, output.append)
+            current = output
+        return current if isinstance(current, list) else list(current)
+
+
+@dataclass(frozen=True)
+class Stage:
+    """The function given to mapInArrow: batches in, batches out."""
+
+    steps: tuple[Step, ...]
+    input: Type
+    output: Type
+    dumps: Dumps
+
+    def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
+        pipeline = Pipeline(self.steps)
+        for batch in batches:
+            elements = decode_columns(batch, self.input)
+            yield self.encoded(reporting(pipeline.run, elements, self.dumps))
+
+    def encoded(self, elements: list[Any]) -> Any:
+        """The output batch, or the failure of the last operator on the value that does not fit its type."""
+        last = self.steps[-1]
+        return encode_batch(elements, self.output, self.dumps, last.operator, last.location)
+
+
+def decode_columns(batch: Any, type_: Type) -> list[Any]:
+    """The elements of a record batch whose first columns are the leaves of `type_`."""
+    return decode(batch.columns[: len(leaves(type_))], type_)
+
+
+def reporting(run: Callable[[list[Any]], list[Any]], elements: list[Any], dumps: Dumps) -> list[Any]:
+    """Run, and turn an ElementError into what survives the way to the driver."""
+    try:
+        return run(elements)
+    except failure.ElementError as error:
+        raise failure.pack(error, dumps) from None
+
+
+def encode_batch(
+    elements: Sequence[Any], type_: Type, dumps: Dumps, operator: str, location: Location | None
+) -> pa.RecordBatch:
+    """The record batch of elements; one that does not fit is an ElementError of the operator."""
+    try:
+        arrays = encode(elements, type_, dumps)
+    except Exception:
+        error = _first_misfit(elements, type_, dumps, operator, location)
+        raise failure.pack(error, dumps) from None
+    return pa.RecordBatch.from_arrays(arrays, schema=schema_of(type_))
+
+
+def _first_misfit(
+    elements: Sequence[Any], type_: Type, dumps: Dumps, operator: str, location: Location | None
+) -> failure.ElementError:
+    for element in elements:
+        try:
+            encode([element], type_, dumps)
+        except Exception as error:
+            return failure.element_error(operator, location, element, _advised(error), sys.maxsize)
+    raise AssertionError("a batch was refused of which every element fits")
+
+
+def _advised(error: Exception) -> Exception:
+    if isinstance(error, Misfit):
+        return TypeError(f"{error}; correct `returns=` or the return annotation, or leave it out to carry any object")
+    return error

@@ -1,0 +1,80 @@
+"""The benchmarks run, and their pieces mean what they say."""
+
+from __future__ import annotations
+
+import csv
+import json
+import subprocess
+import sys
+from datetime import date, timedelta
+from pathlib import Path
+
+import pytest
+
+from benchmarks import data
+from benchmarks.collision import Collision, week
+from benchmarks.cpu import measured
+from benchmarks.data import cache
+from benchmarks.workload import difference
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture
+def directory(tmp_path, monkeypatch):
+    monkeypatch.setattr(cache, "DIRECTORY", tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize(("make", "size"), [(data.orders, 500), (data.text, 5_000), (data.collisions, 500)])
+def test_data_is_the_same_when_made_again(directory, make, size):
+    path = make(size)
+    content = path.read_bytes()
+    path.unlink()
+    assert make(size).read_bytes() == content
+    assert [path.name for path in directory.iterdir()] == [path.name]
+
+
+def test_text_has_the_asked_size_and_a_few_frequent_words(directory):
+    words = data.text(100_000).read_text().lower().split()
+    assert words.count("the") > len(words) / 50
+    assert abs(data.text(100_000).stat().st_size - 100_000) < 20
+
+
+def test_every_collision_has_a_value_for_each_field(directory):
+    header, *lines = csv.reader(data.collisions(200).read_text().splitlines())
+    assert len(lines) == 200
+    assert {len(line) for line in (header, *lines)} == {len(Collision._fields)}
+
+
+def test_week_changes_on_mondays():
+    day = date(1999, 1, 1)
+    while (day := day + timedelta(days=1)).year < 2005:
+        monday = day - timedelta(days=day.weekday())
+        assert week(day.strftime("%m/%d/%Y")) == (monday - date(1969, 12, 29)).days // 7
+
+
+@pytest.mark.parametrize(
+    ("answer", "expected"),
+    [({}, {"q": {}}), ({"q": {}}, {"q": {1: 1}}), ({"q": {2: 1}}, {"q": {1: 1}}), ({"q": {1: 1.0}}, {"q": {1: 1}}),
+     ({"q": {1: (1, 1.0)}}, {"q": {1: (1, 1.001)}})],
+)  # fmt: skip
+def test_different_answers_are_told_apart(answer, expected):
+    assert difference(answer, expected) is not None
+
+
+def test_cpu_time_of_an_ended_child_is_counted():
+    busy = "import time\nwhile time.process_time() < 0.4: pass"
+    _, cost = measured(lambda: subprocess.run([sys.executable, "-c", busy], check=True))
+    assert cost.cpu_seconds >= 0.35
+
+
+@pytest.mark.jvm
+def test_hand_written_variants_agree(tmp_path):
+    report = tmp_path / "bench.json"
+    command = [sys.executable, "-m", "benchmarks", "--scale", "0.0002", "--runs", "1", "--warmups", "1",
+               "--json", str(report), "--variants", "dataframe", "rdd"]  # fmt: skip
+    subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
+    workloads = json.loads(report.read_text())["workloads"]
+    assert len(workloads) == 4
+    assert all(variant["runs"] for workload in workloads.values() for variant in workload["variants"].values())
