@@ -52,7 +52,7 @@ def _paired(left: list[tuple[Any, Any]], right: list[tuple[Any, Any]]) -> dict[A
 
 WORKLOAD = Workload(
     name="collisions",
-    title="vehicle collisions, three queries",
+    title="collisions, 3 queries",
     size=1_000_000,
     unit="rows",
     prepare=collisions,

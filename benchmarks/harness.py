@@ -71,7 +71,7 @@ class Result:
     def ratio(self, one: Measurement, clock: Callable[[Measurement], float], to: str = DATAFRAME) -> float | None:
         """How many times the other variant's cost, for each unit of data."""
         other = self.of(to)
-        if other is None or not one.runs:
+        if other is None or not one.runs or clock(other) == 0:
             return None
         return (clock(one) / one.size) / (clock(other) / other.size)
 
@@ -101,7 +101,7 @@ def run(
                 dataframe = workload.variants[DATAFRAME]
                 expected[one.size] = answer if one.variant == DATAFRAME else dataframe(spark, inputs[one.size])
             one.problem = difference(answer, expected[one.size])
-        except Exception as failure:  # noqa: BLE001  a broken variant must not take the others' numbers away
+        except Exception as failure:  # a broken variant must not take the others' numbers away
             one.problem = "".join(traceback.format_exception_only(failure)).strip()
     for one, turn in _in_turns([one for one in measurements if one.problem is None], options):
         progress(f"{workload.name}: {one.variant}, run {turn + 1} of {options.runs_of(one.variant)}")

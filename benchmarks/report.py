@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from benchmarks.harness import Measurement, Options, Result
 
-LABELS = {MORISOT: "Morisot", DATAFRAME: "hand-written DataFrame", RDD: "RDD lambdas"}
+LABELS = {MORISOT: "Morisot", DATAFRAME: "DataFrame by hand", RDD: "RDD lambdas"}
 
 
 def _cpu(one: Measurement) -> float:
@@ -65,9 +65,12 @@ def write_json(document: dict[str, Any], path: Path) -> None:
 
 
 def show(results: Sequence[Result], machine: dict[str, Any], console: Console) -> None:
-    """The ratio table, and below it what failed."""
+    """The table of ratios to the DataFrame code written by hand, and below it what failed."""
     title = "{cpu}, {cores} cores, {memory_gb} GB, Spark {spark}, Java {java}, Python {python}".format(**machine)
-    table = Table(title=title, caption="medians of warm runs (smallest to largest); CPU of driver, JVM and workers")
+    table = Table(
+        title=title,
+        caption="medians of warm runs (smallest to largest); CPU of driver, JVM, workers; ratios to DataFrame by hand",
+    )
     for name in ("workload", "variant", "data", "runs"):
         table.add_column(name, justify="right" if name in ("data", "runs") else "left", no_wrap=True)
     for name in ("CPU s", "CPU ratio", "wall s", "wall ratio"):
@@ -90,7 +93,7 @@ def _row(result: Result, one: Measurement) -> tuple[str, ...]:
     part = "*" if one.size != max(other.size for other in result.measurements) else ""
     head = (result.workload.title, LABELS[one.variant], f"{one.size:,} {result.workload.unit}{part}")
     if not one.runs:
-        return (*head, "0", "failed", "", "", "")
+        return (*head, "0", "not run" if one.problem is None else "failed", "", "", "")
     cpu = [run.cpu_seconds for run in one.runs]
     wall = [run.wall_seconds for run in one.runs]
     return (
@@ -113,4 +116,5 @@ def _part_of_the_data(result: Result) -> str | None:
         return None
     share = min(sizes) / max(sizes)
     unit = result.workload.unit.removesuffix("s")
-    return f"* {result.workload.title}: RDD lambdas ran on {share:.0%} of the data; their ratio is per {unit}, fixed costs included"
+    ran = f"RDD lambdas ran on {share:.0%} of the data"
+    return f"* {result.workload.title}: {ran}; their ratio is per {unit}, fixed costs included"

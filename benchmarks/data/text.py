@@ -37,24 +37,26 @@ def text(size: int) -> Path:
 
 def _write_text(path: Path, size: int, random: Randomness) -> None:
     tokens = _tokens(_vocabulary(random))
+    chunk = min(CHUNK, size // 4 + 1)
     frequencies = 1.0 / (np.arange(VOCABULARY) + 2.7) ** 1.1
     written_bytes = 0
     with path.open("wb") as file:
         while written_bytes < size:
-            chosen = weighted(random, frequencies, CHUNK) * (2 * len(PUNCTUATION) * len(SEPARATORS))
-            dressed = tokens.take(chosen + _dress(random, CHUNK))  # with their separators: the text itself
+            chosen = weighted(random, frequencies, chunk) * (2 * len(PUNCTUATION) * len(SEPARATORS))
+            dressed = tokens.take(chosen + _dress(random, chunk))  # with their separators: the text itself
             written_bytes += written(file, dressed, until=size - written_bytes)
 
 
 def _vocabulary(random: Randomness) -> list[str]:
+    """The common words first, then invented ones, the short before the long."""
     words = dict.fromkeys(COMMON.split())
-    onsets = ONSETS.split()
-    while len(words) < VOCABULARY:
-        syllables = "".join(
-            str(random.choice(onsets)) + str(random.choice(NUCLEI)) + str(random.choice(CODAS))
-            for _ in range(1 + int(len(words) > 1_000) + int(random.random() < 0.3))
-        )
-        words[syllables + str(random.choice(ENDINGS))] = None
+    for syllables, share in ((1, 0.1), (2, 0.6), (3, 1.0)):
+        wanted = len(COMMON.split()) + int((VOCABULARY - len(COMMON.split())) * share)
+        while len(words) < wanted:
+            parts = [random.choice(part, 1_000) for part in (ONSETS.split(), NUCLEI, CODAS) * syllables + (ENDINGS,)]
+            for word in map("".join, zip(*parts, strict=True)):
+                if len(words) < wanted:
+                    words[word] = None
     return list(words)
 
 

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from datetime import date, timedelta
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -15,7 +16,9 @@ from benchmarks import data
 from benchmarks.collision import Collision, week
 from benchmarks.cpu import measured
 from benchmarks.data import cache
-from benchmarks.workload import difference
+from benchmarks.harness import Options, run
+from benchmarks.report import as_json
+from benchmarks.workload import DATAFRAME, MORISOT, RDD, VARIANTS, Workload, difference
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -69,12 +72,27 @@ def test_cpu_time_of_an_ended_child_is_counted():
     assert cost.cpu_seconds >= 0.35
 
 
+def test_a_wrong_answer_and_a_failure_are_reported_and_not_measured():
+    def failing(_spark, _n):
+        raise ValueError("broken")
+
+    variants = {MORISOT: lambda _spark, n: {"q": {0: n + 1}}, DATAFRAME: lambda _spark, n: {"q": {0: n}}, RDD: failing}
+    workload = Workload("w", "w", 100, "longs", lambda n: n, variants, rdd_fraction=0.1)
+    jvm = SimpleNamespace(_jvm=SimpleNamespace(System=SimpleNamespace(gc=lambda: None)))
+    result = run(workload, jvm, Options(runs=3, variants=VARIANTS), progress=lambda _text: None)
+    wrong, right, broken = result.measurements
+    assert (wrong.runs, wrong.problem) == ([], "q[0]: 101 instead of 100")
+    assert (len(right.runs), right.problem) == (3, None)
+    assert (broken.size, broken.runs, broken.problem) == (10, [], "ValueError: broken")
+    document = as_json([result], {}, Options())
+    assert document["workloads"]["w"]["variants"][MORISOT] == {"size": 100, "problem": "q[0]: 101 instead of 100"}
+
+
 @pytest.mark.jvm
-def test_hand_written_variants_agree(tmp_path):
+def test_variants_agree_on_a_little_data(tmp_path):
+    """Without measured runs: the warm-up compares the answers. Morisot joins when all four workloads run on it."""
     report = tmp_path / "bench.json"
-    command = [sys.executable, "-m", "benchmarks", "--scale", "0.0002", "--runs", "1", "--warmups", "1",
-               "--json", str(report), "--variants", "dataframe", "rdd"]  # fmt: skip
+    command = [sys.executable, "-m", "benchmarks", "--scale", "0.0002", "--runs", "0", "--rdd-runs", "0",
+               "--warmups", "1", "--json", str(report), "--variants", DATAFRAME, RDD]  # fmt: skip
     subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
-    workloads = json.loads(report.read_text())["workloads"]
-    assert len(workloads) == 4
-    assert all(variant["runs"] for workload in workloads.values() for variant in workload["variants"].values())
+    assert len(json.loads(report.read_text())["workloads"]) == 4

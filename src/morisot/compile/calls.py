@@ -9,34 +9,36 @@ from collections.abc import Sequence
 from morisot.compile import known, records
 from morisot.compile.scope import Scope, refuse
 from morisot.compile.scope import known as from_object
-from morisot.compile.translate import expression, operand, translates, truth_of, usable, value
-from morisot.compile.values import Known, constant, convert
+from morisot.compile.translate import STAGE, expression, translates, truth_of, usable, value
+from morisot.compile.values import constant, convert
 from morisot.compile.verdict import Value
 from morisot.types.element import ANY, BOOL, NONE, Record, Type
 from morisot.types.infer import is_record_class, of_record_class, unify
 
 _DEEPEST = 16
 """How deep calls of the user's functions are followed; deeper is most likely recursion."""
-_STAGE = "nothing to change: it runs as Python"
 
 
 @translates(ast.Call)
-def call(node: ast.Call, scope: Scope) -> Value | Known:
+def call(node: ast.Call, scope: Scope) -> Value:
+    """`f(x)` and `x.f()`."""
     if any(isinstance(argument, ast.Starred) for argument in node.args) or any(k.arg is None for k in node.keywords):
-        refuse(node, "a call with * or ** has no column form", _STAGE)
+        refuse(node, "a call with * or ** has no column form", STAGE)
     if isinstance(node.func, ast.Attribute):
         owner = expression(node.func.value, scope)
         if isinstance(owner, Value):
             return _method(node, node.func.attr, usable(owner, node.func.value), scope)
     function = expression(node.func, scope)
     if isinstance(function, Value):
-        refuse(node, f"a value of type {function.type} is called", _STAGE)
+        refuse(node, f"a value of type {function.type} is called", STAGE)
     arguments = [value(argument, scope) for argument in node.args]
     keywords = {keyword.arg or "": value(keyword.value, scope) for keyword in node.keywords}
     return apply(node, function.object, arguments, keywords, scope)
 
 
-def apply(node: ast.AST, function: object, arguments: Sequence[Value], keywords: dict[str, Value], scope: Scope) -> Value:
+def apply(
+    node: ast.AST, function: object, arguments: Sequence[Value], keywords: dict[str, Value], scope: Scope
+) -> Value:
     """The result of calling a Python object on symbolic values."""
     if isinstance(function, type) and is_record_class(function):
         return _construct(node, function, arguments, keywords)
@@ -49,7 +51,7 @@ def apply(node: ast.AST, function: object, arguments: Sequence[Value], keywords:
     rows = _rows_of(function)
     name = getattr(function, "__name__", type(function).__name__)
     if not rows or keywords:
-        refuse(node, f"{name}() has no column form", _STAGE)
+        refuse(node, f"{name}() has no column form", STAGE)
     folded = _folded(function, arguments)
     if folded is not None:
         return folded
@@ -84,7 +86,7 @@ def _by_row(node: ast.AST, name: str, rows: Sequence[known.Row], arguments: Sequ
     row = known.find(rows, arguments)
     if row is None:
         shown = ", ".join(str(argument.type) for argument in arguments)
-        refuse(node, f"{name}({shown}) has no exact column form", _STAGE)
+        refuse(node, f"{name}({shown}) has no exact column form", STAGE)
     return known.apply(row, arguments, scope.small)
 
 
@@ -102,7 +104,7 @@ def _method(node: ast.Call, name: str, owner: Value, scope: Scope) -> Value:
 def _apply_method(node: ast.AST, name: str, owner: Value, arguments: list[Value], scope: Scope) -> Value:
     rows = known.METHODS.get((owner.type, name), ())
     if not rows:
-        refuse(node, f"the method {name} of {owner.type} has no exact column form", _STAGE)
+        refuse(node, f"the method {name} of {owner.type} has no exact column form", STAGE)
     usables = [argument if argument.type == NONE else usable(argument, node) for argument in arguments]
     return _by_row(node, f"{owner.type}.{name}", rows, [owner, *usables], scope)
 
@@ -110,7 +112,7 @@ def _apply_method(node: ast.AST, name: str, owner: Value, arguments: list[Value]
 def _construct(node: ast.AST, cls: type, arguments: Sequence[Value], keywords: dict[str, Value]) -> Value:
     """A record from its fields' values."""
     if not records.is_plain_constructor(cls):
-        refuse(node, f"{cls.__name__} has a constructor of its own", _STAGE)
+        refuse(node, f"{cls.__name__} has a constructor of its own", STAGE)
     declared = of_record_class(cls)
     given = dict(zip(declared.names, arguments, strict=False)) | keywords
     if len(arguments) > len(declared.names) or len(given) < len(arguments) + len(keywords):
@@ -140,8 +142,5 @@ def _inline(
     from morisot.compile import statements
 
     if scope.depth >= _DEEPEST:
-        refuse(node, f"{function.__name__} calls itself, or goes too deep", _STAGE)
-    return statements.inline(node, function, arguments, keywords, scope)
-
-
-__all__ = ["apply", "call", "operand"]
+        refuse(node, f"{function.__name__} calls itself, or goes too deep", STAGE)
+    return statements.inline(function, arguments, keywords, scope)

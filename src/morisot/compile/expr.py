@@ -108,7 +108,7 @@ class Variable(Expr):
 
 @dataclass(frozen=True)
 class Each(Expr):
-    """`function` (transform, filter, exists, forall) applied to each item of a list: `items` as `variable` in `body`."""
+    """`function` (transform, filter, exists, forall) of a list: `body` for each of the `items`, named `variable`."""
 
     function: str
     items: Expr

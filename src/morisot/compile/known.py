@@ -59,7 +59,9 @@ def find(rows: Sequence[Row], arguments: Sequence[Value], *, widen: bool = False
 def _fits(row: Row, arguments: Sequence[Value], *, widen: bool) -> bool:
     if len(row.parameters) != len(arguments):
         return False
-    return all(_accepts(parameter, value, widen=widen) for parameter, value in zip(row.parameters, arguments, strict=True))
+    return all(
+        _accepts(parameter, value, widen=widen) for parameter, value in zip(row.parameters, arguments, strict=True)
+    )
 
 
 def _accepts(parameter: Parameter, value: Value, *, widen: bool) -> bool:
@@ -188,7 +190,11 @@ IN: tuple[Row, ...] = (
 )
 
 FUNCTIONS: dict[Any, tuple[Row, ...]] = {
-    len: (Row((STR,), INT, Plain("length")), Row((BYTES,), INT, Plain("octet_length")), Row((List,), INT, Plain("size"))),
+    len: (
+        Row((STR,), INT, Plain("length")),
+        Row((BYTES,), INT, Plain("octet_length")),
+        Row((List,), INT, Plain("size")),
+    ),
     abs: (Row((INT,), INT, Plain("abs", fails=True)), Row((FLOAT,), FLOAT, Plain("abs"))),
     min: (
         *(_binary(type_, Plain("least")) for type_ in (INT, STR, BYTES, DATE, DATETIME)),
@@ -228,8 +234,8 @@ FOLDED = frozenset({min, max})
 """Functions of two arguments that take any number of them, from left to right."""
 
 METHODS: dict[tuple[Type, str], tuple[Row, ...]] = {
-    (STR, "lower"): (Row((STR,), STR, Plain("lower")),),
-    (STR, "upper"): (Row((STR,), STR, Plain("upper")),),
+    (STR, "lower"): (Row((STR,), STR, forms.text_case("lower")),),
+    (STR, "upper"): (Row((STR,), STR, forms.text_case("upper")),),
     **{
         (STR, name): (
             Row((STR,), STR, forms.text_strip(function)),
@@ -254,6 +260,7 @@ METHODS: dict[tuple[Type, str], tuple[Row, ...]] = {
         )
         for name in ("startswith", "endswith")
     },
+    (STR, "join"): (Row((STR, List(STR)), STR, Plain("join")),),
     (STR, "find"): (Row((STR, STR), INT, Plain("find")),),
 }
 

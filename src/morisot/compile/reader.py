@@ -121,7 +121,9 @@ def _compile_apart(module: _Module, line: int, place: int) -> types.CodeType | N
     first = _first_node(node)
     first.end_lineno = moved + (first.end_lineno or first.lineno) - first.lineno
     first.lineno = moved
-    found = [code for code in _codes(compile(tree, module.file, "exec", dont_inherit=True)) if code.co_firstlineno == moved]
+    found = [
+        code for code in _codes(compile(tree, module.file, "exec", dont_inherit=True)) if code.co_firstlineno == moved
+    ]
     return found[0] if len(found) == 1 else None
 
 

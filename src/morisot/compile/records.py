@@ -9,7 +9,7 @@ from typing import Any
 
 def is_plain_field(cls: type, name: str) -> bool:
     """Whether reading the field gives what was stored: no property or `__getattribute__` in between."""
-    if cls.__getattribute__ not in (object.__getattribute__, tuple.__getattribute__):
+    if not _inherits(cls, "__getattribute__", object, tuple):
         return False
     stored = inspect.getattr_static(cls, name, None)
     if issubclass(cls, tuple):
@@ -28,17 +28,23 @@ def is_plain_constructor(cls: type) -> bool:
 
 def compares_as_tuple(cls: type) -> bool:
     """Whether == compares the fields in order."""
-    return cls.__eq__ is tuple.__eq__
+    return _inherits(cls, "__eq__", tuple)
 
 
 def defaults(cls: type) -> dict[str, Any]:
     """The values of the fields that may be left out of the constructor."""
     if issubclass(cls, tuple):
         return dict(getattr(cls, "_field_defaults", {}))
-    return {f.name: f.default for f in dataclasses.fields(cls) if f.default is not dataclasses.MISSING}
+    fields: tuple[Any, ...] = dataclasses.fields(cls)  # type: ignore[arg-type]
+    return {f.name: f.default for f in fields if f.default is not dataclasses.MISSING}
 
 
 def _is_generated(function: Any) -> bool:
     """NamedTuple and dataclass compile their methods from text of their own."""
     file = getattr(getattr(function, "__code__", None), "co_filename", "")
-    return file == "<string>" or file.startswith("<string>") or file.startswith("namedtuple_")
+    return file.startswith(("<string>", "namedtuple_", "<namedtuple"))
+
+
+def _inherits(cls: type, method: str, *owners: type) -> bool:
+    """Whether a method is the one of a builtin class."""
+    return any(getattr(cls, method) is getattr(owner, method) for owner in owners)

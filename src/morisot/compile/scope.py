@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
 from morisot.compile.expr import Call, Expr, Field, Input, Literal, Shared, Variable, walk
-from morisot.compile.values import TRUE, Known, conjunction, constant, expand, facts, negate, pack, when
+from morisot.compile.values import TRUE, Known, conjunction, constant, facts, negate, pack, when
 from morisot.compile.verdict import Refusal, Value
 from morisot.types.element import Type
 
@@ -59,6 +59,10 @@ class Sharing:
             self._names[expr] = Shared(name)
         return self._names[expr]
 
+    def written_out(self, expr: Expr) -> Expr:
+        """What a shared value stands for."""
+        return next((kept for name, kept in self.entries if expr == Shared(name)), expr)
+
 
 def _is_small(expr: Expr) -> bool:
     """Whether repeating the expression costs less than keeping its value."""
@@ -87,7 +91,7 @@ class Scope:
 
     def where(self, condition: Expr, truth: bool = True) -> Scope:
         """The scope of the branch taken if `condition` comes out as `truth`."""
-        known = self.facts | facts(condition, truth)
+        known = self.facts | facts(self.sharing.written_out(condition), truth)
         taken = condition if truth else negate(condition)
         return dataclasses.replace(self, facts=known, condition=conjunction(self.condition, taken))
 
@@ -112,7 +116,9 @@ class Scope:
         if node.id in self.names:
             found = self.names[node.id]
             if found is None:
-                refuse(node, f"{node.id} is not set on every way to here", f"give {node.id} a value before the branches")
+                refuse(
+                    node, f"{node.id} is not set on every way to here", f"give {node.id} a value before the branches"
+                )
             return found
         code = self.function.__code__
         if node.id in code.co_freevars:
@@ -136,6 +142,3 @@ class Scope:
 def known(value: Any) -> Value | Known:
     """A Python object met while compiling: a constant column if it can be one."""
     return constant(value) or Known(value)
-
-
-__all__ = ["Refused", "Scope", "Sharing", "expand", "known", "refuse"]

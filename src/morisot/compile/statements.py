@@ -7,17 +7,19 @@ import dataclasses
 import types
 from collections.abc import Sequence
 
-from morisot.compile import calls, translate
+from morisot.compile import access, calls, comparisons, translate
 from morisot.compile.expr import Expr, Literal
 from morisot.compile.reader import FunctionNode, read
 from morisot.compile.scope import Refused, Scope, Sharing, refuse
 from morisot.compile.scope import known as from_object
 from morisot.compile.values import Known, choose, parameter
 from morisot.compile.verdict import ColumnForm, Refusal, Value
-from morisot.types.element import NONE, List, Product, Type
+from morisot.types.element import BOOL, NONE, List, Product, Type
+
+RULES = (translate, comparisons, access, calls)
+"""Where the rules for each kind of expression are; importing these registers them."""
 
 _NOTHING = Value(NONE, Literal(None, NONE))
-_STAGE = "nothing to change: it runs as Python"
 
 
 def compile_function(function: object, parameters: Sequence[Type]) -> ColumnForm | Refusal:
@@ -35,8 +37,8 @@ def compile_function(function: object, parameters: Sequence[Type]) -> ColumnForm
     return ColumnForm(result, tuple(sharing.entries))
 
 
-def _nameless() -> None:
-    """Stands for the function around a builtin that is used as a closure."""
+_nameless = types.FunctionType(compile("0", "<nothing>", "eval"), {})
+"""Stands for the function around a builtin that is used as a closure."""
 
 
 def _check_result(result: Value) -> None:
@@ -52,17 +54,13 @@ def _has_unknown(type_: Type) -> bool:
     return type_ == NONE or any(_has_unknown(child) for _, child in type_.children)
 
 
-def inline(
-    node: ast.AST, function: types.FunctionType, arguments: Sequence[Value], keywords: dict[str, Value], scope: Scope
-) -> Value:
+def inline(function: types.FunctionType, arguments: Sequence[Value], keywords: dict[str, Value], scope: Scope) -> Value:
     """The result of a call of the user's own function, read where it is called."""
     inner = dataclasses.replace(scope, function=function, names={}, depth=scope.depth + 1)
     return _body(function, [scope.small(argument) for argument in arguments], keywords, inner)
 
 
-def _body(
-    function: types.FunctionType, arguments: Sequence[Value], keywords: dict[str, Value], scope: Scope
-) -> Value:
+def _body(function: types.FunctionType, arguments: Sequence[Value], keywords: dict[str, Value], scope: Scope) -> Value:
     source = read(function)
     if isinstance(source, Refusal):
         raise Refused(source)
@@ -83,8 +81,9 @@ def _bind_parameters(
     if len(arguments) > len(places):
         refuse(node, f"the function takes {len(places)} arguments and gets {len(arguments)}")
     defaults = function.__defaults__ or ()
+    last = places[len(places) - len(defaults) :]
     bound: dict[str, Value | Known | None] = {
-        name: from_object(default) for name, default in zip(places[len(places) - len(defaults) :], defaults, strict=True)
+        name: from_object(default) for name, default in zip(last, defaults, strict=True)
     }
     bound |= {name: from_object(default) for name, default in (function.__kwdefaults__ or {}).items()}
     bound |= dict(zip(places, arguments, strict=False))
@@ -122,7 +121,7 @@ class _Block:
 
     def _return_from(self, node: ast.If, rest: Sequence[ast.stmt], scope: Scope) -> Value:
         """A branch that may return: what follows belongs to the ways that go on."""
-        test = scope.small_expr(*_typed(translate.condition(node.test, scope)))
+        test = scope.small_expr(translate.condition(node.test, scope), BOOL)
         then = self.run([*node.body, *rest], scope.where(test))
         otherwise = self.run([*node.orelse, *rest], scope.where(test, False))
         return translate.choose_or_refuse(node, test, then, otherwise)
@@ -150,14 +149,13 @@ class _Block:
             case ast.If():
                 return self._branch(statement, scope)
             case _:
-                refuse(statement, f"{_STATEMENTS.get(type(statement), type(statement).__name__)} has no column form", _STAGE)
+                name = _STATEMENTS.get(type(statement), type(statement).__name__)
+                return refuse(statement, f"{name} has no column form", translate.STAGE)
 
     def _assign(self, target: ast.expr, found: Value | Known, scope: Scope) -> Scope:
         match target:
             case ast.Name(name):
-                if isinstance(found, Value) and self.uses.get(name, 0) > 1:
-                    found = scope.small(found)
-                return scope.having({name: found})
+                return scope.having({name: self._kept(name, found, scope)})
             case ast.Tuple(targets) | ast.List(targets):
                 if not isinstance(found, Value) or not isinstance(found.type, Product):
                     refuse(target, "only a tuple whose length is known can be unpacked", "index the list instead")
@@ -167,32 +165,36 @@ class _Block:
                     scope = self._assign(one, item, scope)
                 return scope
             case _:
-                refuse(target, f"assigning to {ast.unparse(target)} has no column form", "assign to a plain variable")
+                return refuse(target, f"assigning to {ast.unparse(target)} has no column form", "use a plain variable")
 
     def _branch(self, node: ast.If, scope: Scope) -> Scope:
         """Both branches go on: a variable set in one of them is chosen by the condition."""
-        test = scope.small_expr(*_typed(translate.condition(node.test, scope)))
+        test = scope.small_expr(translate.condition(node.test, scope), BOOL)
         then, otherwise = scope.where(test), scope.where(test, False)
         for statement in node.body:
             then = self._step(statement, then)
         for statement in node.orelse:
             otherwise = self._step(statement, otherwise)
         changed = {
-            name: self._merge(node, name, test, then.names.get(name), otherwise.names.get(name), scope)
+            name: self._merge(node, name, test, (then.names.get(name), otherwise.names.get(name)))
             for name in {**then.names, **otherwise.names}
             if then.names.get(name) is not otherwise.names.get(name)
         }
-        return scope.having(changed)
+        return scope.having({name: self._kept(name, merged, scope) for name, merged in changed.items()})
 
-    def _merge(
-        self, node: ast.If, name: str, test: Expr, then: Value | Known | None, otherwise: Value | Known | None, scope: Scope
-    ) -> Value | None:
+    def _merge(self, node: ast.If, name: str, test: Expr, ways: tuple[Value | Known | None, ...]) -> Value | None:
+        then, otherwise = ways
         if not isinstance(then, Value) or not isinstance(otherwise, Value):
             return None
         merged = choose(test, then, otherwise)
         if merged is None:
-            refuse(node, f"{name} is {then.type} after one branch and {otherwise.type} after the other", f"give {name} one type")
-        return scope.small(merged) if self.uses.get(name, 0) > 1 else merged
+            reason = f"{name} is {then.type} after one branch and {otherwise.type} after the other"
+            refuse(node, reason, f"give {name} one type")
+        return merged
+
+    def _kept(self, name: str, found: Value | Known | None, scope: Scope) -> Value | Known | None:
+        """The value of a variable, cheap to repeat if it is used more than once."""
+        return scope.small(found) if isinstance(found, Value) and self.uses.get(name, 0) > 1 else found
 
 
 _STATEMENTS = {
@@ -212,12 +214,6 @@ _STATEMENTS = {
     ast.AugAssign: "an augmented assignment to a part",
     ast.Expr: "a statement for its effect",
 }
-
-
-def _typed(test: Expr) -> tuple[Expr, Type]:
-    from morisot.types.element import BOOL
-
-    return test, BOOL
 
 
 def _returns(node: ast.AST) -> bool:

@@ -3,26 +3,20 @@
 from __future__ import annotations
 
 import ast
-import math
-import types
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from typing import Any
 
-from morisot.compile import forms, known, records
-from morisot.compile.expr import Call, Expr, Literal, Raise
-from morisot.compile.scope import Refused, Scope, refuse
+from morisot.compile import known
+from morisot.compile.expr import Call, Expr, Literal
+from morisot.compile.scope import Scope, refuse
 from morisot.compile.scope import known as from_object
 from morisot.compile.values import (
-    FALSE,
-    TRUE,
     Known,
     choose,
     conjunction,
     constant,
     convert,
     disjunction,
-    expand,
-    is_none,
     is_opaque,
     join_types,
     negate,
@@ -30,16 +24,15 @@ from morisot.compile.values import (
     refine,
     required,
     truth,
-    when,
 )
 from morisot.compile.verdict import Value
-from morisot.types.element import BOOL, FLOAT, INT, NONE, STR, List, Optional, Product, Record, Tuple, Type
+from morisot.types.element import BOOL, FLOAT, NONE, STR, List, Optional, Tuple, Type
 
-Node = TypeVar("Node", bound=ast.AST)
 Rule = Callable[[Any, Scope], "Value | Known"]
 _RULES: dict[type[ast.AST], Rule] = {}
 
-_STAGE = "nothing to change: it runs as Python"
+STAGE = "nothing to change: it runs as Python"
+"""The advice where there is none."""
 
 
 def translates(kind: type[ast.AST]) -> Callable[[Rule], Rule]:
@@ -57,7 +50,7 @@ def expression(node: ast.AST, scope: Scope) -> Value | Known:
     scope.sharing.step(node)
     rule = _RULES.get(type(node))
     if rule is None:
-        refuse(node, f"{_describe(node)} has no column form", _STAGE)
+        refuse(node, f"{_describe(node)} has no column form", STAGE)
     found = rule(node, scope)
     return refine(found, scope.facts) if isinstance(found, Value) else found
 
@@ -66,7 +59,7 @@ def value(node: ast.AST, scope: Scope) -> Value:
     """The symbolic value of an expression."""
     found = expression(node, scope)
     if isinstance(found, Known):
-        refuse(node, f"{_name(found.object)} is not a value a column can hold", _STAGE)
+        refuse(node, f"{shown(found.object)} is not a value a column can hold", STAGE)
     return found
 
 
@@ -78,10 +71,15 @@ def operand(node: ast.AST, scope: Scope) -> Value:
 def usable(found: Value, node: ast.AST) -> Value:
     """The value, with None ruled out."""
     if is_opaque(found.type):
-        refuse(node, f"the type of {ast.unparse(node)} is not known", "annotate the function that made it, or pass returns=")
+        advice = "annotate the return type of the function that made it, or pass returns="
+        refuse(node, f"the type of {_source(node)} is not known", advice)
     if found.type == NONE:
-        refuse(node, f"{ast.unparse(node)} is None")
+        refuse(node, f"{_source(node)} is None")
     return required(found)
+
+
+def _source(node: ast.AST) -> str:
+    return ast.unparse(node) or "the argument"
 
 
 def condition(node: ast.AST, scope: Scope) -> Expr:
@@ -97,6 +95,7 @@ def condition(node: ast.AST, scope: Scope) -> Expr:
 
 
 def truth_of(found: Value, node: ast.AST, scope: Scope) -> Expr:
+    """`bool(found)`."""
     if isinstance(found.type, Optional):
         found = scope.small(found)
     result = truth(found)
@@ -129,12 +128,13 @@ def _describe(node: ast.AST) -> str:
     }.get(type(node), type(node).__name__)
 
 
-def _name(found: Any) -> str:
+def shown(found: Any) -> str:
+    """A Python object's name, for reasons."""
     return str(getattr(found, "__name__", None) or type(found).__name__)
 
 
 @translates(ast.Constant)
-def _constant(node: ast.Constant, scope: Scope) -> Value | Known:
+def _constant(node: ast.Constant, _: Scope) -> Value | Known:
     return from_object(node.value)
 
 
@@ -147,7 +147,7 @@ def _variable(node: ast.Name, scope: Scope) -> Value | Known:
 def _tuple(node: ast.Tuple, scope: Scope) -> Value:
     items = tuple(value(item, scope) for item in node.elts)
     if not items:
-        refuse(node, "an empty tuple has no column form", _STAGE)
+        refuse(node, "an empty tuple has no column form", STAGE)
     return Value(Tuple(tuple(item.type for item in items)), items=items)
 
 
@@ -161,7 +161,7 @@ def _list(node: ast.List, scope: Scope) -> Value:
             refuse(node, f"the list has items of type {type_} and {item.type}", "give all items one type")
         type_ = joined
     if not items:
-        return Value(List(NONE), Literal([], List(NONE)))
+        return Value(List(NONE), Literal((), List(NONE)))
     return Value(List(type_), Call("array", tuple(pack(convert(item, type_)) for item in items)))
 
 
@@ -182,14 +182,15 @@ def binary(node: ast.AST, op: ast.operator, left: Value, right: Value, scope: Sc
         return _concatenate(node, left, right)
     row = known.find(known.BINARY.get(type(op), ()), (left, right), widen=True)
     if row is None:
-        refuse(node, f"{_symbol(op)} on {left.type} and {right.type} has no exact column form", _advice(op, left, right))
+        reason = f"{_symbol(op)} on {left.type} and {right.type} has no exact column form"
+        refuse(node, reason, _advice(op, left, right))
     return known.apply(row, (left, right), scope.small)
 
 
 def _advice(op: ast.operator, left: Value, right: Value) -> str:
     if isinstance(op, ast.Pow) and FLOAT in (left.type, right.type):
         return "write x * x if its last bit does not matter"
-    return _STAGE
+    return STAGE
 
 
 def _symbol(op: ast.operator) -> str:
@@ -225,7 +226,7 @@ def _unary(node: ast.UnaryOp, scope: Scope) -> Value | Known:
         return from_object(-inner.expr.value)
     row = known.find(known.UNARY[type(node.op)], (inner,), widen=True)
     if row is None:
-        refuse(node, f"{ast.unparse(node)} on {inner.type} has no exact column form", _STAGE)
+        refuse(node, f"{ast.unparse(node)} on {inner.type} has no exact column form", STAGE)
     return known.apply(row, (inner,), scope.small)
 
 
@@ -247,15 +248,11 @@ def _operand_chain(node: ast.BoolOp, first: Value, rest: list[ast.expr], stop_on
     second = _operand_chain(node, value(rest[0], inner), rest[1:], stop_on, inner)
     if first.type == second.type == BOOL:
         return Value(BOOL, (disjunction if stop_on else conjunction)(pack(first), pack(second)))
-    kept = _known_false(first, test) if not stop_on else refine(first, scope.where(test, True).facts)
+    kept = refine(first, scope.where(test).facts) if stop_on else first
     chosen = choose(test, kept, second) if stop_on else choose(test, second, kept)
     if chosen is None:
         refuse(node, f"{ast.unparse(node)} is {first.type} or {second.type}", "give both sides one type")
     return chosen
-
-
-def _known_false(found: Value, test: Expr) -> Value:
-    return found
 
 
 @translates(ast.IfExp)
@@ -266,6 +263,7 @@ def _conditional(node: ast.IfExp, scope: Scope) -> Value:
 
 
 def choose_or_refuse(node: ast.AST, test: Expr, then: Value, otherwise: Value) -> Value:
+    """`then if test else otherwise`, which must have one type."""
     chosen = choose(test, then, otherwise)
     if chosen is None:
         refuse(
@@ -274,267 +272,6 @@ def choose_or_refuse(node: ast.AST, test: Expr, then: Value, otherwise: Value) -
             "give both branches one type, such as 0.0 for 0",
         )
     return chosen
-
-
-@translates(ast.Compare)
-def _comparison(node: ast.Compare, scope: Scope) -> Value:
-    left: Value | Known = expression(node.left, scope)
-    result: Expr = TRUE
-    for place, (op, right_node) in enumerate(zip(node.ops, node.comparators, strict=True)):
-        right = expression(right_node, scope)
-        if isinstance(right, Value) and place < len(node.ops) - 1:
-            right = scope.small(right)
-        result = conjunction(result, compare(node, op, left, right, scope))
-        scope, left = scope.where(result), right
-    return Value(BOOL, result)
-
-
-def compare(node: ast.AST, op: ast.cmpop, left: Value | Known, right: Value | Known, scope: Scope) -> Expr:
-    """`left op right`."""
-    if isinstance(left, Known):
-        refuse(node, f"{_name(left.object)} is compared", _STAGE)
-    match op:
-        case ast.Is() | ast.IsNot():
-            same = _is(node, left, right)
-            return same if isinstance(op, ast.Is) else negate(same)
-        case ast.In() | ast.NotIn():
-            found = _contains(node, left, right, scope)
-            return found if isinstance(op, ast.In) else negate(found)
-    if isinstance(right, Known):
-        refuse(node, f"a comparison with {_name(right.object)} has no column form", _STAGE)
-    match op:
-        case ast.Eq():
-            return equal(node, left, right, scope)
-        case ast.NotEq():
-            same = equal(node, left, right, scope)
-            return negate(same) if not _is_plain_equal(same) else Call("unequal", same.parts)
-        case _:
-            return _ordered(node, op, usable(left, node), usable(right, node), scope)
-
-
-def _is_plain_equal(expr: Expr) -> bool:
-    return isinstance(expr, Call) and expr.name == "equal"
-
-
-def _is(node: ast.AST, left: Value, right: Value | Known) -> Expr:
-    if isinstance(right, Known) or NONE not in (left.type, right.type):
-        refuse(node, "`is` is understood for None only", "use == instead")
-    tested = left if right.type == NONE else right
-    if is_opaque(tested.type):
-        refuse(node, f"whether a value of type {tested.type} is None is not known", "annotate the function that made it")
-    return is_none(tested)
-
-
-def equal(node: ast.AST, left: Value, right: Value, scope: Scope) -> Expr:
-    """`left == right`, also where one may be None."""
-    if is_opaque(left.type) or is_opaque(right.type):
-        refuse(node, f"== on {left.type} and {right.type} is not known", "annotate the function that made the value")
-    if NONE in (left.type, right.type):
-        return is_none(left if right.type == NONE else right)
-    if isinstance(left.type, Optional) or isinstance(right.type, Optional):
-        return _equal_or_none(node, scope.small(left), scope.small(right), scope)
-    if isinstance(left.type, Product) and isinstance(right.type, Product):
-        return _equal_products(node, left, right, scope)
-    row = known.find(known.COMPARE[ast.Eq], (left, right), widen=True)
-    if row is not None:
-        return pack(known.apply(row, (left, right), scope.small))
-    if isinstance(left.type, List) or isinstance(right.type, List):
-        refuse(node, f"== on {left.type} and {right.type} has no exact column form", _STAGE)
-    raising = any(leaf.raises for side in (left, right) for leaf in side.leaves())
-    return Call("and", (Raise("never"), FALSE)) if raising else FALSE
-
-
-def _equal_or_none(node: ast.AST, left: Value, right: Value, scope: Scope) -> Expr:
-    inner = [expand(side.type.inner, pack(side)) if isinstance(side.type, Optional) else side for side in (left, right)]
-    same = equal(node, *inner, scope)
-    if isinstance(same, Call) and same.name == "equal":
-        return Call("same", same.arguments)
-    missing = [is_none(side) for side in (left, right)]
-    return when(disjunction(*missing), conjunction(*missing), same)
-
-
-def _equal_products(node: ast.AST, left: Value, right: Value, scope: Scope) -> Expr:
-    for side in (left, right):
-        if isinstance(side.type, Record) and not records.compares_as_tuple(side.type.cls):
-            refuse(node, f"{side.type} has an == of its own", "compare its fields")
-    if len(left.items) != len(right.items):
-        return FALSE
-    result: Expr = TRUE
-    for a, b in zip(left.items, right.items, strict=True):
-        if FLOAT in (a.type, b.type) and None in (_literal(a), _literal(b)):
-            # Inside a tuple Python compares by identity first, so that a NaN may equal itself.
-            a, b = scope.small(a), scope.small(b)
-            same = forms.guard(negate(_both_nan(a, b)), equal(node, a, b, scope), "NaN in a tuple")
-        else:
-            same = equal(node, a, b, scope)
-        result = conjunction(result, same)
-    return result
-
-
-def _literal(found: Value) -> Literal | None:
-    return found.expr if isinstance(found.expr, Literal) else None
-
-
-def _both_nan(a: Value, b: Value) -> Expr:
-    tests = [Call("is_nan", (pack(side),)) if side.type == FLOAT else FALSE for side in (a, b)]
-    return FALSE if FALSE in tests else conjunction(*tests)
-
-
-def _ordered(node: ast.AST, op: ast.cmpop, left: Value, right: Value, scope: Scope) -> Expr:
-    if isinstance(left.type, Tuple) and isinstance(right.type, Tuple) and len(left.items) == len(right.items):
-        return _ordered_tuples(node, op, left, right, scope)
-    row = known.find(known.COMPARE[type(op)], (left, right), widen=True)
-    if row is None:
-        refuse(node, f"comparing {left.type} with {right.type} has no exact column form", _STAGE)
-    return pack(known.apply(row, (left, right), scope.small))
-
-
-def _ordered_tuples(node: ast.AST, op: ast.cmpop, left: Value, right: Value, scope: Scope) -> Expr:
-    """Tuples are ordered by their first items that differ."""
-    result: Expr = TRUE if isinstance(op, ast.LtE | ast.GtE) else FALSE
-    for a, b in reversed(list(zip(left.items, right.items, strict=True))):
-        if FLOAT in (a.type, b.type):
-            refuse(node, "the order of tuples with floats has no exact column form (NaN)", "compare the items one by one")
-        a, b = scope.small(usable(a, node)), scope.small(usable(b, node))
-        result = when(equal(node, a, b, scope), result, _ordered(node, op, a, b, scope))
-    return result
-
-
-def _contains(node: ast.AST, item: Value, container: Value | Known, scope: Scope) -> Expr:
-    if isinstance(container, Known):
-        if type(container.object) not in (list, set, frozenset, dict):
-            refuse(node, f"`in` {_name(container.object)} has no column form", _STAGE)
-        return _member(node, item, [from_object(one) for one in container.object], scope)
-    if isinstance(container.type, Product):
-        return _member(node, item, list(container.items), scope)
-    pair = (usable(item, node), usable(container, node))
-    row = known.find(known.IN, pair)
-    if row is None:
-        refuse(node, f"`in` on {item.type} and {container.type} has no exact column form", _STAGE)
-    return pack(known.apply(row, pair, scope.small))
-
-
-_LONGEST_MEMBERSHIP = 10_000
-
-
-def _member(node: ast.AST, item: Value, members: list[Value | Known], scope: Scope) -> Expr:
-    """`item in (a, b, c)`: equality with each, or Spark's IN where all are constants of the item's type."""
-    values = [member for member in members if isinstance(member, Value)]
-    if len(values) < len(members) or len(members) > _LONGEST_MEMBERSHIP:
-        refuse(node, "`in` a collection that is not made of few plain constants has no column form", _STAGE)
-    if any(isinstance(member.expr, Literal) and member.expr.value != member.expr.value for member in values):
-        refuse(node, "`in` a collection with NaN has no column form", "use math.isnan")
-    item = scope.small(item)
-    if isinstance(item.type, Optional):
-        has_none = any(member.type == NONE for member in values)
-        inner = expand(item.type.inner, pack(item))
-        present = _member(node, inner, [member for member in members if member.type != NONE], scope)  # type: ignore[union-attr]
-        return when(is_none(item), Literal(has_none, BOOL), present)
-    plain = [member for member in values if isinstance(member.expr, Literal) and member.type == item.type]
-    if item.type in (INT, STR) and plain:
-        others = [member for member in values if member not in plain]
-        found: Expr = Call("in", (pack(item), *(pack(member) for member in plain)))
-    else:
-        others, found = values, FALSE
-    if len(others) > 64:
-        refuse(node, f"`in` {len(others)} values of other types has no column form", _STAGE)
-    for member in others:
-        found = disjunction(found, equal(node, item, member, scope))
-    return found
-
-
-@translates(ast.Attribute)
-def _attribute(node: ast.Attribute, scope: Scope) -> Value | Known:
-    owner = expression(node.value, scope)
-    if isinstance(owner, Known):
-        if isinstance(owner.object, types.ModuleType) and hasattr(owner.object, node.attr):
-            return from_object(getattr(owner.object, node.attr))
-        refuse(node, f"{ast.unparse(node)} is read from an object", f"put {ast.unparse(node)} in a variable before")
-    owner = usable(owner, node.value)
-    if isinstance(owner.type, Record) and node.attr in owner.type.names:
-        if not records.is_plain_field(owner.type.cls, node.attr):
-            refuse(node, f"{owner.type}.{node.attr} is computed by the class", _STAGE)
-        return owner.items[owner.type.names.index(node.attr)]
-    row = known.find(known.ATTRIBUTES.get((owner.type, node.attr), ()), (owner,))
-    if row is None:
-        refuse(node, f"the attribute {node.attr} of {owner.type} has no column form", _STAGE)
-    return known.apply(row, (owner,), scope.small)
-
-
-@translates(ast.Subscript)
-def _subscript(node: ast.Subscript, scope: Scope) -> Value | Known:
-    owner = operand(node.value, scope)
-    if isinstance(owner.type, Product):
-        return _item_of_product(node, owner, scope)
-    if isinstance(node.slice, ast.Slice):
-        return _slice(node, node.slice, owner, scope)
-    index = scope.small(operand(node.slice, scope))
-    owner = scope.small(owner)
-    if owner.type == STR and index.type == INT:
-        return Value(STR, forms.text_index(pack(owner), pack(index)))
-    if isinstance(owner.type, List) and index.type == INT:
-        return expand_small(owner.type.item, forms.list_index(pack(owner), pack(index)), scope)
-    refuse(node, f"[…] on {owner.type} with {index.type} has no exact column form", _STAGE)
-
-
-def expand_small(type_: Type, expr: Expr, scope: Scope) -> Value:
-    """The value in one column; kept if it has parts, since each part repeats it."""
-    if isinstance(type_, Product):
-        expr = scope.small_expr(expr, type_)
-    return expand(type_, expr)
-
-
-def _item_of_product(node: ast.Subscript, owner: Value, scope: Scope) -> Value:
-    if isinstance(owner.type, Record) and not owner.type.is_tuple:
-        refuse(node, f"{owner.type} is not a tuple and has no items", "read the field by its name")
-    if isinstance(node.slice, ast.Slice):
-        chosen = owner.items[_constant_slice(node.slice, scope)]
-        if not chosen:
-            refuse(node, "an empty tuple has no column form", _STAGE)
-        return Value(Tuple(tuple(item.type for item in chosen)), items=chosen)
-    index = operand(node.slice, scope)
-    found, place = known.constant_of(index)
-    if not found or type(place) is not int:
-        refuse(node, "the index of a tuple is not a constant", "use a list, or constant indexes")
-    if not -len(owner.items) <= place < len(owner.items):
-        refuse(node, f"{ast.unparse(node)} is out of range for {owner.type}")
-    return owner.items[place]
-
-
-def _constant_slice(node: ast.Slice, scope: Scope) -> slice:
-    bounds = []
-    for bound in (node.lower, node.upper, node.step):
-        found, place = (True, None) if bound is None else known.constant_of(value(bound, scope))
-        if not found or type(place) not in (int, type(None)):
-            refuse(node, "the slice of a tuple is not constant", "use constant bounds")
-        bounds.append(place)
-    return slice(*bounds)
-
-
-def _slice(node: ast.Subscript, bounds: ast.Slice, owner: Value, scope: Scope) -> Value:
-    owner = scope.small(owner)
-    if bounds.step is not None:
-        step = known.constant_of(value(bounds.step, scope))
-        if step == (True, -1) and bounds.lower is None and bounds.upper is None and owner.type == STR:
-            return Value(STR, Call("reverse", (pack(owner),)))
-        if step != (True, 1):
-            refuse(node, "a slice with a step has no column form", _STAGE)
-    start, stop = (_bound(bound, scope) for bound in (bounds.lower, bounds.upper))
-    if owner.type == STR:
-        return Value(STR, forms.text_slice(pack(owner), start, stop))
-    if isinstance(owner.type, List):
-        return Value(owner.type, forms.list_slice(pack(owner), start, stop))
-    refuse(node, f"[…:…] on {owner.type} has no exact column form", _STAGE)
-
-
-def _bound(node: ast.AST | None, scope: Scope) -> Expr | None:
-    found = None if node is None else value(node, scope)
-    if node is None or found is None or found.type == NONE:
-        return None
-    found = scope.small(usable(found, node))
-    if found.type != INT:
-        refuse(node, f"a slice with a bound of type {found.type}", _STAGE)
-    return pack(found)
 
 
 @translates(ast.JoinedStr)
@@ -548,9 +285,9 @@ def _piece(node: ast.expr, scope: Scope) -> Expr:
         return Literal(node.value, STR)
     assert isinstance(node, ast.FormattedValue)
     if node.format_spec is not None or node.conversion not in (-1, ord("s")):
-        refuse(node, "a format specification has no column form", _STAGE)
+        refuse(node, "a format specification has no column form", STAGE)
     found = operand(node.value, scope)
     row = known.find(known.FUNCTIONS[str], (found,))
     if row is None:
-        refuse(node, f"the text of a value of type {found.type} has no column form", _STAGE)
+        refuse(node, f"the text of a value of type {found.type} has no column form", STAGE)
     return pack(known.apply(row, (found,), scope.small))

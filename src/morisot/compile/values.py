@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import datetime
+import datetime as dt
 from dataclasses import dataclass
 from typing import Any
 
@@ -35,8 +35,7 @@ FALSE = Literal(False, BOOL)
 EMPTY_LIST = List(NONE)
 """The type of `[]` before anything says what its items would be."""
 
-_CONSTANT_CLASSES = (int, float, bool, str, bytes, type(None), datetime.date, datetime.datetime)
-_COMPARABLE = (INT, FLOAT, BOOL, STR, BYTES, DATE, DATETIME)
+_CONSTANT_CLASSES = (int, float, bool, str, bytes, type(None), dt.date, dt.datetime)
 
 
 @dataclass(frozen=True)
@@ -122,7 +121,7 @@ def convert(value: Value, type_: Type) -> Value:
         children = (child for _, child in type_.children)
         return Value(type_, items=tuple(map(convert, value.items, children)))
     if value.type == EMPTY_LIST:
-        return Value(type_, Literal([], type_))
+        return Value(type_, Literal((), type_))
     if isinstance(type_, Optional) and not isinstance(value.type, Optional):
         return Value(type_, pack(convert(value, type_.inner)))
     return Value(type_, pack(value))
@@ -142,7 +141,7 @@ def choose(condition: Expr, then: Value, otherwise: Value) -> Value | None:
 
 def when(condition: Expr, then: Expr, otherwise: Expr) -> Expr:
     """CASE WHEN, in the plainest form: Spark pushes `a AND b` down to a source, a CASE it does not."""
-    if condition == TRUE or then == otherwise and not condition.raises:
+    if condition == TRUE or (then == otherwise and not condition.raises):
         return then
     if condition == FALSE:
         return otherwise
@@ -157,14 +156,14 @@ def when(condition: Expr, then: Expr, otherwise: Expr) -> Expr:
 
 def conjunction(left: Expr, right: Expr) -> Expr:
     """`left and right` of two bools: a CASE only where evaluating the right side too early could fail."""
-    if left == TRUE or right == TRUE:
+    if TRUE in {left, right}:
         return right if left == TRUE else left
     return when(left, right, FALSE) if right.raises else Call("and", (left, right))
 
 
 def disjunction(left: Expr, right: Expr) -> Expr:
     """`left or right` of two bools."""
-    if left == FALSE or right == FALSE:
+    if FALSE in {left, right}:
         return right if left == FALSE else left
     return when(left, TRUE, right) if right.raises else Call("or", (left, right))
 
@@ -218,7 +217,7 @@ def truth(value: Value) -> Expr | None:
     zero = {INT: 0, FLOAT: 0.0, STR: "", BYTES: b""}
     if type_ in zero:
         return Call("unequal", (expr, Literal(zero[type_], type_)))
-    return {NONE: FALSE, DATE: TRUE, DATETIME: TRUE}.get(type_)
+    return Literal(type_ != NONE, BOOL) if type_ in {NONE, DATE, DATETIME} else None
 
 
 def facts(condition: Expr, truth_: bool) -> dict[Expr, bool]:

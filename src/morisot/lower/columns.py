@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import datetime
+import datetime as dt
 import math
 from collections.abc import Callable
 from typing import Any
@@ -98,6 +98,7 @@ TEMPLATES: dict[str, str] = {
     "ltrim": "ltrim({1}, {0})",
     "rtrim": "rtrim({1}, {0})",
     "split": "split({0}, {1}, int({2}))",
+    "translate": "translate({0}, {1}, {2})",
     "replace": "replace({0}, {1}, {2})",
     "startswith": "startswith({0}, {1})",
     "endswith": "endswith({0}, {1})",
@@ -116,7 +117,6 @@ TEMPLATES: dict[str, str] = {
     "slice": "slice({0}, int({1}), int({2}))",
     "array_member": "array_contains({1}, {0})",
     "array_remove": "array_remove({0}, {1})",
-    "no_texts": "CAST(array() AS ARRAY<STRING>)",
     # dates and times
     "year": "bigint(year({0}))",
     "month": "bigint(month({0}))",
@@ -240,7 +240,7 @@ def _double(value: float) -> str:
     return f"{value!r}D"
 
 
-def _time(value: datetime.datetime) -> str:
+def _time(value: dt.datetime) -> str:
     return f"TIMESTAMP_NTZ '{value.isoformat(sep=' ')}'"
 
 

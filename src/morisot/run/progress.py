@@ -62,7 +62,9 @@ def _watch(tracker: StatusTracker, group: str | None, description: str, over: th
     columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[counts]}"), TimeElapsedColumn())
     with (
         contextlib.suppress(Exception),
-        Progress(*columns, console=Console(stderr=True), transient=True, redirect_stdout=False) as bar,
+        Progress(
+            *columns, console=Console(stderr=True, force_terminal=True), transient=True, redirect_stdout=False
+        ) as bar,
     ):
         task = bar.add_task(description, total=None, counts="")
         seen: dict[int, tuple[int, int]] = {}

@@ -8,9 +8,11 @@ from __future__ import annotations
 import atexit
 import contextlib
 import hashlib
+import logging
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -25,8 +27,11 @@ from morisot.config import Config
 from morisot.errors import EnvironmentProblem
 
 if TYPE_CHECKING:
+    from types import FrameType
+
     from py4j.java_gateway import JavaGateway
     from pyspark.conf import SparkConf
+    from pyspark.core.context import SparkContext
     from pyspark.sql import SparkSession
 
 OLDEST_JAVA = 17
@@ -72,7 +77,9 @@ def build_session(config: Config | None = None) -> SparkSession:
     conf = SparkConf(loadDefaults=False).setAll(list(session_settings(config, scratch, java).items()))
     with _environment(_variables(config)):
         gateway = None if SparkContext._gateway else _launch(conf, verbose=config.verbose)
-        return SparkSession(SparkContext(conf=conf, gateway=gateway))
+        context = SparkContext(conf=conf, gateway=gateway)
+    _cancel_jobs_at_interrupt(context)
+    return SparkSession(context)
 
 
 def session_settings(config: Config, scratch: str, java: Java) -> dict[str, str]:
@@ -87,6 +94,8 @@ def session_settings(config: Config, scratch: str, java: Java) -> dict[str, str]
         # Spark's 200 partitions are for a cluster: on one machine each costs more than it holds.
         "spark.default.parallelism": partitions,
         "spark.sql.shuffle.partitions": partitions,
+        # Costs a small job some 10 ms, saves a large join from skew or a needless shuffle; loops turn it off.
+        "spark.sql.adaptive.enabled": "true",
         # What Python promises: overflow and bad casts raise, and time does not depend on the machine.
         "spark.sql.ansi.enabled": "true",
         "spark.sql.session.timeZone": "UTC",
@@ -261,16 +270,51 @@ def _launch(conf: SparkConf, *, verbose: bool) -> JavaGateway:
         ) from None
     os.close(sending)
     forwarding.open()
-    atexit.register(_end, gateway.proc, forwarding)
+    atexit.register(_end, gateway, forwarding)
     return gateway
 
 
-def _end(process: subprocess.Popen[bytes] | None, forwarding: _Forwarding) -> None:
+def _end(gateway: JavaGateway, forwarding: _Forwarding) -> None:
     """Let the JVM end (it does when its stdin closes) and show what the workers still had to say."""
-    if process is not None and process.stdin is not None:
-        with contextlib.suppress(OSError):
-            process.stdin.close()
+    from pyspark.core.context import SparkContext
+
+    # Else PySpark's own server prints a traceback when the JVM's end cuts its connection.
+    with contextlib.suppress(Exception):
+        if SparkContext._active_spark_context is not None:
+            SparkContext._active_spark_context.stop()
+    with contextlib.suppress(Exception):
+        gateway.shutdown()
+    with contextlib.suppress(OSError):
+        gateway.proc.stdin.close()
     forwarding.join(timeout=2)
+
+
+def _cancel_jobs_at_interrupt(context: SparkContext) -> None:
+    """Make Ctrl-C cancel the running jobs and raise KeyboardInterrupt, and no more.
+
+    PySpark's own handler asks the JVM over the connection that waits for the job: it fails, and the job goes on.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        return
+
+    def interrupt(_signal: int, _frame: FrameType | None) -> None:
+        canceller = threading.Thread(target=_cancel_jobs, args=(context,), name="morisot-cancel", daemon=True)
+        canceller.start()
+        canceller.join(timeout=5)
+        raise KeyboardInterrupt
+
+    signal.signal(signal.SIGINT, interrupt)
+    logging.getLogger().addFilter(_is_news)
+
+
+def _cancel_jobs(context: SparkContext) -> None:
+    with contextlib.suppress(Exception):
+        context.cancelAllJobs()
+
+
+def _is_news(record: logging.LogRecord) -> bool:
+    """False for the trace that py4j logs of a KeyboardInterrupt, which the user has caused and will see."""
+    return not (record.msg == "KeyboardInterrupt while sending command." and "py4j" in record.pathname)
 
 
 class _Forwarding(threading.Thread):

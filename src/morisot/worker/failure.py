@@ -35,10 +35,15 @@ def element_error(
     operator: str, location: Location | None, element: Any, error: BaseException, skip_frames: int = 0
 ) -> ElementError:
     """What the user gets for an exception that a function of theirs raised on an element."""
-    lines = traceback.format_exception(type(error), error, _skip(error.__traceback__, skip_frames))
+    text = "".join(traceback.format_exception(type(error), error, _skip(error.__traceback__, skip_frames)))
     original = "".join(traceback.format_exception_only(error)).strip()
-    text = "".join(lines)
     return ElementError(operator, location, shown(element), original, original_traceback=text, cause=error)
+
+
+def misfit_error(operator: str, location: Location | None, element: Any, error: Exception) -> ElementError:
+    """What the user gets for a value that does not fit its type: no frame of theirs is on the stack."""
+    original = "".join(traceback.format_exception_only(error)).strip()
+    return ElementError(operator, location, shown(element), original, cause=error)
 
 
 def _skip(frames: TracebackType | None, count: int) -> TracebackType | None:

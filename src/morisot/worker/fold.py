@@ -137,23 +137,34 @@ class Averaging:
 
 @dataclass(frozen=True)
 class Choosing:
-    """The element with the smallest (or largest) value, of equals the first: what min() and max() give."""
+    """The element with the smallest (or largest) value, of equals the first: what min() and max() give.
+
+    Nothing is smaller or larger than NaN, and NaN is neither: as the first value it wins, later it never does.
+    The accumulator is the first (value, element) and the best one so far.
+    """
 
     value: Callable[[Any], Any]
     largest: bool
 
     def start(self, element: Any) -> Any:
-        return self.value(element), element
+        first = (self.value(element), element)
+        return first, first
 
     def add(self, accumulator: Any, element: Any) -> Any:
-        return self.merge(accumulator, (self.value(element), element))
+        return self.merge(accumulator, self.start(element))
 
     def merge(self, left: Any, right: Any) -> Any:
+        return left[0], self._better(left[1], right[1])
+
+    def _better(self, left: Any, right: Any) -> Any:
+        if left[0] != left[0]:
+            return right
         better = right[0] > left[0] if self.largest else right[0] < left[0]
         return right if better else left
 
     def finish(self, accumulator: Any) -> Any:
-        return accumulator[1]
+        first, best = accumulator
+        return first[1] if first[0] != first[0] else best[1]
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import functools
 import itertools
-import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from types import FrameType
@@ -271,7 +270,7 @@ def _first_misfit(
         try:
             encode([element], type_, dumps)
         except Exception as error:
-            return failure.element_error(operator, location, element, _advised(error), sys.maxsize)
+            return failure.misfit_error(operator, location, element, _advised(error))
     raise AssertionError("a batch was refused of which every element fits")
 
 

@@ -1,0 +1,217 @@
+"""Exact forms of Python's arithmetic on ints and floats."""
+
+from __future__ import annotations
+
+import math
+
+from morisot.compile.expr import Call, Case, Expr, Literal, Raise
+from morisot.compile.forms import Form, call, checked, guard, integer, number, text
+from morisot.compile.values import conjunction, disjunction, negate, when
+from morisot.types.element import BOOL, FLOAT
+
+EXACT_FLOAT = 2**53
+"""Beyond this not every int is a float."""
+
+
+def int_floordiv(a: Expr, b: Expr) -> Expr:
+    """Python rounds towards minus infinity, `div` towards zero."""
+    quotient, remainder = checked("div", a, b), checked("rem", a, b)
+    divisor = number(b)
+    if divisor is not None and divisor > 0:
+        inexact = call("less", Call("rem", (a, b)), integer(0))
+        return call("subtract", Call("div", (a, b)), when(inexact, integer(1), integer(0)))
+    signs_differ = call("unequal", call("less", a, integer(0)), call("less", b, integer(0)))
+    inexact = conjunction(call("unequal", remainder, integer(0)), signs_differ)
+    return checked("subtract", quotient, when(inexact, integer(1), integer(0)))
+
+
+def int_mod(a: Expr, b: Expr) -> Expr:
+    """Python's remainder has the divisor's sign, Spark's the dividend's; `pmod` differs for negative divisors."""
+    divisor = number(b)
+    if divisor is not None and divisor > 0:
+        remainder = Call("rem", (a, b))
+        return when(call("less", remainder, integer(0)), call("add", remainder, b), remainder)
+    remainder = checked("rem", a, b)
+    signs_differ = call("unequal", call("less", remainder, integer(0)), call("less", b, integer(0)))
+    wrong_sign = call("and", call("unequal", remainder, integer(0)), signs_differ)
+    return when(wrong_sign, call("add", remainder, b), remainder)
+
+
+def int_truediv(a: Expr, b: Expr) -> Expr:
+    """CPython rounds the true quotient once; dividing two rounded floats may round twice."""
+    quotient = checked("divide", call("double", a), call("double", b))
+    exact = conjunction(_is_exact_float(a), _is_exact_float(b))
+    return guard(exact, quotient, "a quotient of ints beyond 2**53")
+
+
+def _is_exact_float(a: Expr) -> Expr:
+    value = number(a)
+    if value is not None:
+        return Literal(abs(value) <= EXACT_FLOAT, BOOL)
+    return call("between", a, integer(-EXACT_FLOAT), integer(EXACT_FLOAT))
+
+
+def int_power(a: Expr, exponent: int) -> Expr:
+    """`pow` goes through floats and loses digits; a product does not."""
+    product = a
+    for _ in range(exponent - 1):
+        product = checked("multiply", product, a)
+    return product
+
+
+def int_shift_left(a: Expr, places: int) -> Expr:
+    shifted = call("shift_left", a, integer(places))
+    return guard(call("equal", call("shift_right", shifted, integer(places)), a), shifted, "an int beyond 64 bits")
+
+
+def int_shift_right(a: Expr, places: int) -> Expr:
+    """Spark takes the number of places modulo 64."""
+    return call("shift_right", a, integer(min(places, 63)))
+
+
+# ---- float
+
+
+def float_mod(a: Expr, b: Expr) -> Expr:
+    """float_rem of CPython's floatobject.c: the divisor's sign, also for a remainder of zero."""
+    remainder = checked("rem", a, b)
+    zero = Literal(0.0, FLOAT)
+    signs_differ = call("unequal", call("less", remainder, zero), call("less", b, zero))
+    size = call("abs", remainder)
+    return Case(
+        (
+            (call("equal", b, zero), Raise("float modulo by zero")),
+            (call("is_nan", remainder), remainder),
+            (call("equal", remainder, zero), when(call("less", b, zero), call("negative", size), size)),
+            (signs_differ, call("add", remainder, b)),
+        ),
+        remainder,
+    )
+
+
+def float_floordiv(a: Expr, b: Expr) -> Expr:
+    """float_floor_div of CPython's floatobject.c, written out."""
+    zero, one = Literal(0.0, FLOAT), Literal(1.0, FLOAT)
+    remainder = checked("rem", a, b)
+    signs_differ = call("unequal", call("less", remainder, zero), call("less", b, zero))
+    moved = conjunction(call("unequal", remainder, zero), signs_differ)
+    exact = checked("divide", call("subtract", a, remainder), b)
+    quotient = when(moved, call("subtract", exact, one), exact)
+    below = call("floor_double", quotient)
+    half = call("greater", call("subtract", quotient, below), Literal(0.5, FLOAT))
+    rounded = when(half, call("add", below, one), below)
+    naught = call("multiply", zero, checked("divide", a, b))
+    return Case(
+        (
+            (call("equal", b, zero), Raise("float floor division by zero")),
+            (call("is_nan", remainder), remainder),
+            (call("equal", quotient, zero), naught),
+        ),
+        rounded,
+    )
+
+
+def float_equal(a: Expr, b: Expr) -> Expr:
+    """In Spark NaN equals NaN."""
+    return call("equal", a, b) if _is_number(a) or _is_number(b) else _unless_nan(call("equal", a, b), a)
+
+
+def float_unequal(a: Expr, b: Expr) -> Expr:
+    return negate(float_equal(a, b))
+
+
+def float_less(a: Expr, b: Expr) -> Expr:
+    """In Spark NaN is greater than any number."""
+    return _unless_nan(call("less", a, b), b)
+
+
+def float_less_equal(a: Expr, b: Expr) -> Expr:
+    return _unless_nan(call("less_equal", a, b), b)
+
+
+def float_greater(a: Expr, b: Expr) -> Expr:
+    return _unless_nan(call("greater", a, b), a)
+
+
+def float_greater_equal(a: Expr, b: Expr) -> Expr:
+    return _unless_nan(call("greater_equal", a, b), a)
+
+
+def _is_number(a: Expr) -> bool:
+    value = number(a)
+    return value is not None and not math.isnan(value)
+
+
+def _unless_nan(condition: Expr, a: Expr) -> Expr:
+    return condition if _is_number(a) else call("and", condition, negate(call("is_nan", a)))
+
+
+def float_min(a: Expr, b: Expr) -> Expr:
+    """`least` orders NaN last; Python keeps the first unless the second is smaller."""
+    return when(float_less(b, a), b, a)
+
+
+def float_max(a: Expr, b: Expr) -> Expr:
+    return when(float_greater(b, a), b, a)
+
+
+def float_to_int(function: str) -> Form:
+    """int, round, floor and ceil of a float: a cast to BIGINT saturates at 2**63 and makes NaN 0."""
+
+    def form(a: Expr) -> Expr:
+        above, below = Literal(-(2.0**63), FLOAT), Literal(2.0**63, FLOAT)
+        inside = conjunction(
+            call("greater_equal", a, above), call("less", a, below)
+        )  # NaN is not below: it is greatest
+        return guard(inside, checked("bigint", call(function, a) if function else a), "a float beyond 64 bits")
+
+    return form
+
+
+def float_sqrt(a: Expr) -> Expr:
+    """Spark gives NaN where Python raises."""
+    return guard(call("greater_equal", a, Literal(0.0, FLOAT)), call("sqrt", a), "the root of a negative number")
+
+
+def float_text(a: Expr) -> Expr:
+    """Java writes 1.0E7 where Python writes 10000000.0."""
+    size = call("abs", a)
+    plain = conjunction(call("greater_equal", size, Literal(1e-3, FLOAT)), call("less", size, Literal(1e7, FLOAT)))
+    return guard(
+        disjunction(plain, call("equal", a, Literal(0.0, FLOAT))), call("string", a), "the text of such a float"
+    )
+
+
+def bool_text(a: Expr) -> Expr:
+    return when(a, text("True"), text("False"))
+
+
+def mixed_compare(name: str) -> Form:
+    """An int with a float: a float holds not every int, so constants move to the int's side and the rest is guarded."""
+    floats = {
+        "equal": float_equal,
+        "unequal": float_unequal,
+        "less": float_less,
+        "less_equal": float_less_equal,
+        "greater": float_greater,
+        "greater_equal": float_greater_equal,
+    }[name]
+
+    def form(a: Expr, b: Expr) -> Expr:
+        value = number(b)
+        if value is not None and math.isfinite(value) and abs(value) < EXACT_FLOAT and not a.raises:
+            return _compare_withnumber(name, a, value)
+        return guard(_is_exact_float(a), floats(call("double", a), b), "an int beyond 2**53 compared with a float")
+
+    return form
+
+
+def _compare_withnumber(name: str, a: Expr, value: float) -> Expr:
+    """An int lies below 2.5 if it lies below 3, above 2.5 if above 2, and never equals it."""
+    if value == int(value):
+        return call(name, a, integer(int(value)))
+    if name.startswith("less"):
+        return call("less", a, integer(math.ceil(value)))
+    if name.startswith("greater"):
+        return call("greater", a, integer(math.floor(value)))
+    return Literal(name == "unequal", BOOL)

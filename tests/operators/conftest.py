@@ -1,0 +1,56 @@
+"""Fixtures of the operator tests."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import morisot as mo
+from tests.operators.engines import Runner
+
+ENGINES = (
+    "reference",
+    pytest.param("bounded", marks=pytest.mark.jvm),
+    pytest.param("unbounded", marks=pytest.mark.jvm),
+)
+
+
+@pytest.fixture
+def make_context(request: pytest.FixtureRequest) -> Callable[[str], mo.StreamContext]:
+    """A context on the named engine; Spark is started only for those who ask."""
+
+    def make(engine: str) -> mo.StreamContext:
+        if engine == "reference":
+            return mo.StreamContext(engine="reference")
+        return mo.StreamContext(request.getfixturevalue("spark"), config=mo.Config(progress=False))
+
+    return make
+
+
+@pytest.fixture(params=ENGINES)
+def runner(request: pytest.FixtureRequest, make_context: Any, tmp_path: Path) -> Runner:
+    """Every engine, one after the other."""
+    directory = tmp_path / "batches"
+    directory.mkdir()
+    return Runner(request.param, make_context, directory)
+
+
+@pytest.fixture(params=ENGINES[:2])
+def bounded_runner(request: pytest.FixtureRequest, make_context: Any, tmp_path: Path) -> Runner:
+    """The engines for bounded input: for operators that do not run unbounded yet."""
+    return Runner(request.param, make_context, tmp_path)
+
+
+@pytest.fixture(params=ENGINES[:2])
+def ctx(request: pytest.FixtureRequest, make_context: Any) -> mo.StreamContext:
+    """A context on the reference engine and on Spark."""
+    return make_context(request.param)  # type: ignore[no-any-return]
+
+
+@pytest.fixture
+def spark_ctx(make_context: Any) -> mo.StreamContext:
+    """A context on Spark."""
+    return make_context("bounded")  # type: ignore[no-any-return]

@@ -1,0 +1,194 @@
+"""Aggregates on every engine they run on."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import pytest
+
+import morisot as mo
+from tests.operators.engines import Runner, last_by_key
+
+
+class Sale(NamedTuple):
+    shop: str
+    amount: int
+
+
+@dataclass(frozen=True)
+class Place:
+    x: int
+
+
+SALES = [Sale("a", 3), Sale("b", 5), Sale("a", 1), Sale("b", 5), Sale("c", -2)]
+
+
+def test_group_by_count(runner: Runner) -> None:
+    result = runner.run(lambda s: s.group_by_count(lambda sale: sale.shop), SALES)
+    assert sorted(last_by_key(result)) == [("a", 2), ("b", 2), ("c", 1)]
+
+
+def test_group_by_count_of_an_untyped_key(runner: Runner) -> None:
+    result = runner.run(lambda s: s.group_by_count(lambda n: Place(math.floor(n))), [1, 2, 1])
+    assert sorted((place.x, n) for place, n in last_by_key(result)) == [(1, 2), (2, 1)]
+
+
+def test_equal_keys_of_different_types_are_one_key(bounded_runner: Runner) -> None:
+    result = bounded_runner.run(lambda s: s.group_by_count(lambda x: x), [1, 1.0, True, "1"])
+    assert sorted(n for _, n in result) == [1, 3]
+
+
+def test_none_is_a_key(bounded_runner: Runner) -> None:
+    assert set(bounded_runner.run(lambda s: s.group_by_count(lambda x: x), [None, 1, None])) == {(None, 2), (1, 1)}
+
+
+def test_count_after_group_by(runner: Runner) -> None:
+    result = runner.run(lambda s: s.group_by(lambda n: n % 2).count(), [1, 2, 3])
+    assert sorted(last_by_key(result)) == [(0, 1), (1, 2)]
+
+
+def test_count(bounded_runner: Runner) -> None:
+    assert bounded_runner.run(lambda s: s.count(), [5, 6, 7]) == [3]
+
+
+def test_count_running_on_unbounded_input(runner: Runner) -> None:
+    assert runner.run(lambda s: s.count(), [5, 6, 7])[-1] == 3
+
+
+def test_aggregates_of_an_empty_stream_give_nothing(bounded_runner: Runner) -> None:
+    empty = lambda s: s.filter(lambda n: n > 9)  # noqa: E731
+    for program in (
+        lambda s: empty(s).count(),
+        lambda s: empty(s).reduce_assoc(lambda a, b: a + b),
+        lambda s: empty(s).fold_assoc(0, lambda a, n: a + n, lambda a, b: a + b),
+        lambda s: empty(s).group_by_sum(lambda n: n, lambda n: n),
+        lambda s: empty(s).unique(),
+        lambda s: empty(s).limit(3),
+    ):
+        assert bounded_runner.run(program, [1, 2]) == []
+
+
+def test_group_by_sum(bounded_runner: Runner) -> None:
+    result = bounded_runner.run(lambda s: s.group_by_sum(lambda sale: sale.shop, lambda sale: sale.amount), SALES)
+    assert sorted(result) == [("a", 4), ("b", 10), ("c", -2)]
+
+
+def test_group_by_sum_of_bools_counts(bounded_runner: Runner) -> None:
+    result = bounded_runner.run(lambda s: s.group_by_sum(lambda n: "all", lambda n: n > 1), [1, 2, 3])
+    assert result == [("all", 2)]
+    assert type(result[0][1]) is int
+
+
+def test_group_by_sum_beyond_64_bits_on_the_way(bounded_runner: Runner) -> None:
+    assert bounded_runner.run(lambda s: s.group_by_sum(lambda n: 0, lambda n: n), [2**62] * 3 + [-(2**62)] * 2) == [
+        (0, 2**62)
+    ]
+
+
+def test_group_by_sum_stage(bounded_runner: Runner) -> None:
+    result = bounded_runner.run(lambda s: s.group_by_sum(lambda n: n % 2, lambda n: math.floor(n)), [1, 2, 3])
+    assert sorted(result) == [(0, 2), (1, 4)]
+
+
+def test_group_by_avg(bounded_runner: Runner) -> None:
+    result = bounded_runner.run(lambda s: s.group_by_avg(lambda n: n % 2, lambda n: n), [1, 2, 3, 5])
+    assert sorted(result) == [(0, 2.0), (1, 3.0)]
+
+
+def test_group_by_avg_of_large_ints_is_exact(bounded_runner: Runner) -> None:
+    values = [2**60 + 1, 2**60 + 2, 7]
+    assert bounded_runner.run(lambda s: s.group_by_avg(lambda n: 0, lambda n: n), values) == [(0, sum(values) / 3)]
+
+
+def test_group_by_min_and_max_element_ties_are_the_first(bounded_runner: Runner) -> None:
+    values = [(1, "x"), (0, "y"), (0, "z"), (1, "w")]
+    least = lambda s: s.group_by_min_element(lambda p: "k", lambda p: p[0])  # noqa: E731
+    most = lambda s: s.group_by_max_element(lambda p: "k", lambda p: p[0])  # noqa: E731
+    assert bounded_runner.run(least, values) == [("k", (0, "y"))]
+    assert bounded_runner.run(most, values) == [("k", (1, "x"))]
+
+
+def test_group_by_min_element_stage_ties_are_the_first(bounded_runner: Runner) -> None:
+    least = lambda s: s.group_by_min_element(lambda n: 0, lambda n: math.floor(n / 10))  # noqa: E731
+    assert bounded_runner.run(least, [25, 12, 11, 30]) == [(0, 12)]
+
+
+def test_group_by_max_element_with_nan_is_pythons(bounded_runner: Runner) -> None:
+    nan = float("nan")
+    result = bounded_runner.run(lambda s: s.group_by_max_element(lambda x: 0, lambda x: x), [1.0, nan, 3.0])
+    assert result == [(0, 3.0)]
+
+
+def test_group_by_reduce(bounded_runner: Runner) -> None:
+    result = bounded_runner.run(lambda s: s.group_by_reduce(lambda n: n % 2, lambda a, b: a * b), [1, 2, 3, 4])
+    assert sorted(result) == [(0, 8), (1, 3)]
+
+
+def test_group_by_reduce_in_order(bounded_runner: Runner) -> None:
+    words = [chr(97 + n) for n in range(26)]
+    result = bounded_runner.run(lambda s: s.group_by_reduce(lambda w: "k", lambda a, b: a + b), words)
+    assert result == [("k", "".join(words))]
+
+
+def test_group_by_fold_with_a_list_as_start(bounded_runner: Runner) -> None:
+    program = lambda s: s.group_by_fold(lambda n: n % 2, [], lambda acc, n: [*acc, n], lambda a, b: a + b)  # noqa: E731
+    assert sorted(bounded_runner.run(program, list(range(6)))) == [(0, [0, 2, 4]), (1, [1, 3, 5])]
+
+
+def test_mutating_fold_does_not_share_its_start(bounded_runner: Runner) -> None:
+    def push(acc: list[int], n: int) -> list[int]:
+        acc.append(n)
+        return acc
+
+    program = lambda s: s.group_by_fold(lambda n: n % 2, [], push, lambda a, b: a + b)  # noqa: E731
+    assert sorted(bounded_runner.run(program, list(range(4)))) == [(0, [0, 2]), (1, [1, 3])]
+
+
+def test_reduce_assoc(bounded_runner: Runner) -> None:
+    assert bounded_runner.run(lambda s: s.reduce_assoc(lambda a, b: max(a, b)), [3, 9, 4]) == [9]
+
+
+def test_reduce_assoc_may_change_the_type(bounded_runner: Runner) -> None:
+    assert bounded_runner.run(lambda s: s.reduce_assoc(lambda a, b: a + b / 2), [1, 2]) == [2.0]
+
+
+def test_fold_assoc(bounded_runner: Runner) -> None:
+    program = lambda s: s.fold_assoc(0, lambda acc, n: acc + n, lambda a, b: a + b)  # noqa: E731
+    assert bounded_runner.run(program, [1, 2, 3]) == [6]
+
+
+def test_limit_is_global_and_in_order(bounded_runner: Runner) -> None:
+    assert bounded_runner.run(lambda s: s.limit(20, offset=40), list(range(80))) == list(range(40, 60))
+    assert bounded_runner.run(lambda s: s.limit(10, offset=9), [1, 2, 3]) == []
+    assert bounded_runner.run(lambda s: s.limit(0), [1, 2, 3]) == []
+    assert bounded_runner.run(lambda s: s.limit(2).map(lambda n: n + 1), [1, 2, 3]) == [2, 3]
+
+
+def test_unique(bounded_runner: Runner) -> None:
+    assert sorted(bounded_runner.run(lambda s: s.unique(), [1, 1, 2, 3, 2, 1])) == [1, 2, 3]
+
+
+def test_unique_untyped(bounded_runner: Runner) -> None:
+    result = bounded_runner.run(lambda s: s.map(lambda n: frozenset({n, n % 2})).unique(), [1, 3, 1])
+    assert sorted(map(sorted, result)) == [[1], [1, 3]]
+
+
+def test_unique_of_lists_is_refused(ctx: mo.StreamContext) -> None:
+    with pytest.raises(mo.PlanError, match="which Python cannot hash"):
+        ctx.stream_iter([[1], [1]]).unique()
+
+
+def test_negative_limit_is_refused(ctx: mo.StreamContext) -> None:
+    with pytest.raises(mo.PlanError, match="negative"):
+        ctx.stream_iter([1]).limit(-1)
+
+
+def test_what_has_no_rule_for_unbounded_input_is_refused_when_built(spark_ctx: mo.StreamContext) -> None:
+    numbers = spark_ctx.stream_rate(10)
+    with pytest.raises(mo.PlanError, match=r"limit cannot run on unbounded input.*test_aggregate.py") as caught:
+        numbers.limit(3)
+    assert "What to do" in str(caught.value)
+    with pytest.raises(mo.PlanError, match="group_by_sum cannot run on unbounded input"):
+        numbers.group_by_sum(lambda n: n % 2, lambda n: n)

@@ -1,0 +1,409 @@
+"""A compiled closure gives what CPython gives, or fails: on every adversarial value, and on random expressions."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from pyspark.sql import Column, SparkSession
+
+from morisot.compile.expr import Input
+from morisot.compile.ladder import decide
+from morisot.compile.verdict import ColumnForm
+from morisot.errors import Location
+from morisot.lower.columns import quoted, render
+from morisot.plan.closure import Closure
+from morisot.types.element import BOOL, FLOAT, INT, STR, List, Optional, Record, Tuple, Type
+from morisot.types.infer import of_record_class
+
+INTS = [0, 1, -1, 2, 7, -7, 63, 64, 10**9, 94906267, 2**53, 2**53 + 1, -(2**53) - 1, 2**62, 2**63 - 1, -(2**63), -(2**63) + 1]
+FLOATS = [0.0, -0.0, 1.0, -1.0, 0.5, 2.5, -2.5, 3.7, 1e-3, 1e7, 1e22, 1e-320, 2.0**53, 2.0**63, -(2.0**63), math.inf, -math.inf, math.nan]
+TEXTS = [
+    "", " ", "a", "A", "ab", "  x y\t\nz ", "a,b,,c", ",", "12", " -7 ", "+12\n", "1_000", "1.5", "1e3", "1d", "nan", "0x1f", "\x1c1",
+    "\x0012", "99999999999999999999", "ß", "İ", "ı", "ΑΣ", "ΑΣ Σ", "ΑΣ.", "Σ", "ŉ", "ǆ", "ﬁ", "e\u0301", "😀b", "a😀", "\x1ca\x1db", "a\x85b",
+    "\u2003q\xa0", "x\u3000y", "\u200bz", "it's", 'quo"te', "back\\slash", "${x}", "a%b_c", "\u0295Σ", "\u019b", "日本 語", "l\u2028m",
+]  # fmt: skip
+
+
+class Point(NamedTuple):
+    """A record that is a tuple."""
+
+    x: int
+    y: float | None
+    name: str = "origin"
+
+
+POINT = of_record_class(Point)
+LIMIT = 3
+NAMES = frozenset({"a", "12", "😀b"})
+
+
+def clamp(x: int) -> int:
+    """A function of the user's that others call."""
+    if x < 0:
+        return 0
+    return x if x < 100 else 100
+
+
+def doublings(x: int) -> int:
+    y = x
+    y = y + y
+    y = y + y
+    y = y + y
+    y = y + y
+    y = y + y
+    return y + y
+
+
+def branches(x: int, y: int) -> tuple[int, str]:
+    """Assignments in branches, and a division that must not be tried on the other way."""
+    kind = "other"
+    if y == 0:
+        z = x
+        kind = "zero"
+    elif x > y:
+        z = x // y
+        z += z % 7
+    else:
+        z = y - x
+    a, b = z, kind
+    return a, b
+
+
+def early(x: int | None) -> int | None:
+    if x is None:
+        return None
+    half = x // 2
+    if half > 10:
+        return half - 1
+    return -half
+
+
+def guarded_share(x: int, y: int) -> int:
+    if y != 0:
+        q = x // y
+        return q * q + q
+    return 0
+
+
+@dataclass(frozen=True)
+class Case:
+    """A function, the types of its parameters, and whether it refuses some values that CPython accepts."""
+
+    function: Callable[..., Any]
+    types: tuple[Type, ...]
+    refuses: bool = False
+
+
+def case(function: Callable[..., Any], *types: Type, refuses: bool = False) -> Case:
+    return Case(function, types, refuses)
+
+
+CASES = [
+    # int
+    case(lambda a, b: a + b, INT, INT),
+    case(lambda a, b: a - b, INT, INT),
+    case(lambda a, b: a * b, INT, INT),
+    case(lambda a, b: a // b, INT, INT),
+    case(lambda a, b: a % b, INT, INT),
+    case(lambda a, b: a / b, INT, INT, refuses=True),
+    case(lambda a, b: (a & b, a | b, a ^ b, ~a), INT, INT),
+    case(lambda a, b: (a < b, a <= b, a > b, a >= b, a == b, a != b), INT, INT),
+    case(lambda a, b: (min(a, b), max(a, b), min(a, b, 3)), INT, INT),
+    case(lambda a, b: (a and b, a or b), INT, INT),
+    case(lambda a, b: b != 0 and a // b > 1, INT, INT, refuses=True),
+    case(lambda a, b: a if b else 10 // b, INT, INT),
+    case(lambda a: (a // 3, a % 3, a // 7 % 5), INT),
+    case(lambda a: (a // -3, a % -3), INT),
+    case(lambda a: -a, INT),
+    case(lambda a: abs(a), INT),
+    case(lambda a: a**2, INT),
+    case(lambda a: a**3, INT),
+    case(lambda a: a << 5, INT),
+    case(lambda a: (a >> 5, a >> 100), INT),
+    case(lambda a: a / 3, INT, refuses=True),
+    case(lambda a: (0 < a <= 10, not a, a in (1, 2, 7), a not in {1, 63}, a in [2, True]), INT),
+    case(lambda a: (str(a), f"<{a}>", float(a), bool(a), int(a), round(a)), INT),
+    case(lambda a: (a + 0.5, a > 0.5, a <= 2.5, a == 2.5, a != 7.0, a < 1e300 or a > 0), INT, refuses=True),
+    case(lambda a: a * LIMIT + 2**10, INT),
+    case(lambda a: clamp(a) + 1, INT),
+    case(doublings, INT),
+    case(branches, INT, INT),
+    case(guarded_share, INT, INT),
+    case(lambda a, f: (a < f, a <= f, a > f, a >= f, a == f, a != f), INT, FLOAT, refuses=True),
+    case(lambda a, f: (a + f, f - a, a * f), INT, FLOAT),
+    case(lambda a, k=LIMIT: a > k, INT),
+    # float
+    case(lambda a, b: (a + b, a - b, a * b), FLOAT, FLOAT),
+    case(lambda a, b: a / b, FLOAT, FLOAT),
+    case(lambda a, b: a % b, FLOAT, FLOAT),
+    case(lambda a, b: a // b, FLOAT, FLOAT),
+    case(lambda a, b: (a < b, a <= b, a > b, a >= b, a == b, a != b), FLOAT, FLOAT),
+    case(lambda a, b: (min(a, b), max(a, b)), FLOAT, FLOAT),
+    case(lambda a: (-a, abs(a), bool(a), a > 1.0, a < 1.0, a == 1.0, 1.0 > a, a != 0.5), FLOAT),
+    case(lambda a: (a > 1, a <= 2, a == 1, 1 != a), FLOAT),
+    case(lambda a: a in (1.0, 0.0, 2.5), FLOAT),
+    case(lambda a: round(a), FLOAT),
+    case(lambda a: int(a), FLOAT, refuses=True),
+    case(lambda a: (math.floor(a), math.ceil(a)), FLOAT, refuses=True),
+    case(lambda a: math.sqrt(a), FLOAT),
+    case(lambda a: math.isnan(a), FLOAT),
+    case(lambda a: str(a), FLOAT, refuses=True),
+    case(lambda a: a if a > 0.0 else 0.0, FLOAT),
+    # bool
+    case(lambda p, q: (p and q, p or q, not p, p & q, p | q, p ^ q, p == q, p < q), BOOL, BOOL),
+    case(lambda p, q: (p + q, p * 2, p + 0.5, str(p), int(p), float(q), -p, p == 1), BOOL, BOOL),
+    # str
+    case(lambda a: (len(a), bool(a), a * 2, a[::-1], a + "!", "a" in a, a not in ("a", "ß")), STR),
+    case(lambda a: (a.lower(), a.upper()), STR, refuses=True),
+    case(lambda a: (a.strip(), a.lstrip(), a.rstrip(), a.strip("ax "), a.lstrip("a"), a.rstrip("b")), STR),
+    case(lambda a: a.split(), STR),
+    case(lambda a: a.lower().split(), STR, refuses=True),
+    case(lambda a: (a.split(","), a.split("a"), a.split(",", 1), a.split("a", maxsplit=1), a.split("|"), a.split("😀")), STR),
+    case(lambda a: a.split(",")[1], STR),
+    case(lambda a: a.split(",")[-2], STR),
+    case(lambda a: (a.split(",")[0], a.split()[1:], a.split()[:-1], len(a.split())), STR),
+    case(lambda a: (a.replace("a", "--"), a.replace(",", ""), a.startswith("a"), a.endswith(("b", "\n"))), STR),
+    case(lambda a: (a[:2], a[1:], a[-2:], a[:-1], a[1:3], a[-3:-1], a[5:2]), STR),
+    case(lambda a: a[0], STR),
+    case(lambda a: a[-1], STR),
+    case(lambda a: int(a), STR, refuses=True),
+    case(lambda a: float(a), STR, refuses=True),
+    case(lambda a: (f"{a}:{len(a)}", a in NAMES, ",".join(a.split())), STR),
+    case(lambda a: a or "empty", STR),
+    case(lambda a: [a, a + a], STR),
+    case(lambda a: [(a, 1), ("it's", len(a))], STR),
+    case(lambda a, b: (a == b, a < b, a >= b, a + b, b in a, a.startswith(b), a.endswith(b), a.find(b), min(a, b)), STR, STR),
+    case(lambda a, i: a[i], STR, INT),
+    case(lambda a, i: (a[i:], a[:i], a[1:i]), STR, INT),
+    case(str.lower, STR, refuses=True),
+    case(len, STR),
+    # None
+    case(lambda x: (x is None, x is not None, x == 1, x != 1, not x, x in (1, None), x in (1, 7)), Optional(INT)),
+    case(lambda x: x + 1, Optional(INT)),
+    case(lambda x: x + 1 if x is not None else 0, Optional(INT)),
+    case(lambda x: x or 5, Optional(INT)),
+    case(lambda x: x is not None and x > 3, Optional(INT)),
+    case(lambda x: x is None or x > 3, Optional(INT)),
+    case(lambda x: x if x else None, Optional(INT)),
+    case(early, Optional(INT)),
+    case(lambda x: (x == 0.5, x is None), Optional(FLOAT)),
+    case(lambda a, b: a == b, Optional(INT), Optional(INT)),
+    case(lambda a: (a, 1) if a > 0 else None, INT),
+    case(lambda a: len(a) if a else -1, Optional(STR)),
+    # tuple, record
+    case(lambda t: (t[1], t[0] + 1, t[-1], t[:1]), Tuple((INT, STR))),
+    case(lambda t: t, Tuple((INT, STR))),
+    case(lambda t, u: (t == u, t < u, t >= u, t != u), Tuple((INT, STR)), Tuple((INT, STR))),
+    case(lambda p: p.x > 3 and p.y is not None and p.y > 2.0, POINT),
+    case(lambda p: (p.name, p[0]), POINT),
+    case(lambda p: Point(p.x // 2, p.y, name=p.name + "'"), POINT),
+    case(lambda p: Point(p.x // 2, None), POINT),
+    # list
+    case(lambda xs: (len(xs), bool(xs), 3 in xs, xs[1:], xs[:-1], xs + [1]), List(INT)),
+    case(lambda xs: xs[0], List(INT)),
+    case(lambda xs: xs[-2], List(INT)),
+    case(lambda xs: xs if xs else [1], List(INT)),
+    case(lambda ps: ps[0][1], List(Tuple((INT, STR)))),
+]
+
+
+def values_of(type_: Type, few: bool) -> list[Any]:
+    """Adversarial values of a type; fewer where they are combined."""
+    match type_:
+        case Optional(inner):
+            return [None, *values_of(inner, few)]
+        case Tuple(items):
+            return list(itertools.islice(zip(*(itertools.cycle(values_of(item, True)) for item in items), strict=False), 24))
+        case Record(cls, _, items):
+            return [cls(*row) for row in values_of(Tuple(items), few)]
+        case List(item):
+            pool = values_of(item, True)
+            return [[], pool[:1], pool[:2], pool[:3], [pool[-1]] * 2]
+    return {INT: INTS, FLOAT: FLOATS, BOOL: [True, False], STR: TEXTS[::3] + TEXTS[-12:] if few else TEXTS}[type_]
+
+
+def rows_of(case_: Case) -> list[tuple[Any, ...]]:
+    few = len(case_.types) > 1
+    return list(itertools.product(*(values_of(type_, few) for type_ in case_.types)))
+
+
+@pytest.fixture(scope="module")
+def session(request: pytest.FixtureRequest) -> Iterator[SparkSession]:
+    """A session where code generation really runs; constants are not folded away by a local relation."""
+    wanted = {
+        "spark.sql.ansi.enabled": "true",
+        "spark.sql.session.timeZone": "UTC",
+        "spark.sql.optimizer.excludedRules": "org.apache.spark.sql.catalyst.optimizer.ConvertToLocalRelation",
+        "spark.sql.shuffle.partitions": "1",
+    }
+    try:
+        spark: SparkSession = request.getfixturevalue("spark")
+    except pytest.FixtureLookupError:
+        spark = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false").getOrCreate()
+    before = {key: spark.conf.get(key, None) for key in wanted}
+    for key, value in wanted.items():
+        spark.conf.set(key, value)
+    yield spark
+    for key, value in before.items():
+        spark.conf.unset(key) if value is None else spark.conf.set(key, value)
+
+
+def arrow_type(type_: Type) -> pa.DataType:
+    match type_:
+        case Optional(inner):
+            return arrow_type(inner)
+        case List(item):
+            return pa.list_(arrow_type(item))
+        case Tuple() | Record():
+            names = type_.names if isinstance(type_, Record) else [f"_{i}" for i in range(len(type_.items))]
+            return pa.struct([(n, arrow_type(t)) for n, t in zip(names, type_.items, strict=True)])
+    return {INT: pa.int64(), FLOAT: pa.float64(), BOOL: pa.bool_(), STR: pa.string()}[type_]
+
+
+def table_of(types: Sequence[Type], rows: Sequence[tuple[Any, ...]]) -> pa.Table:
+    """One column for each leaf, named by parameter and path."""
+    columns: dict[str, Any] = {"row": pa.array(range(len(rows)), pa.int64())}
+
+    def add(type_: Type, values: list[Any], index: int, path: tuple[int, ...]) -> None:
+        for place, (_, child) in enumerate(type_.children):
+            add(child, [value[place] for value in values], index, (*path, place))
+        if not type_.children:
+            columns[column_name(Input(index, path))] = pa.array([plain(v) for v in values], arrow_type(type_))
+
+    for index, type_ in enumerate(types):
+        add(type_, [row[index] for row in rows], index, ())
+    return pa.table(columns)
+
+
+def plain(value: Any) -> Any:
+    if isinstance(value, list):
+        return [plain(item) for item in value]
+    return {f"_{place}": plain(item) for place, item in enumerate(value)} if type(value) is tuple else value
+
+
+def column_name(leaf: Input) -> str:
+    return "/".join(map(str, (f"p{leaf.parameter}", *leaf.path)))
+
+
+def name_of(leaf: Input) -> str:
+    return quoted(column_name(leaf))
+
+
+FAILED = object()
+
+
+def by_python(case_: Case, row: tuple[Any, ...]) -> Any:
+    try:
+        result = case_.function(*row)
+    except Exception:
+        return FAILED
+    return FAILED if out_of_range(result) else result
+
+
+def out_of_range(value: Any) -> bool:
+    if type(value) is int:
+        return not -(2**63) <= value < 2**63
+    return isinstance(value, tuple | list) and any(map(out_of_range, value))
+
+
+def by_spark(spark: SparkSession, form: ColumnForm, table: pa.Table) -> list[Any]:
+    """The result for each row, FAILED where the expression fails: every expression is tried on its own."""
+    leaves = form.result.leaves()
+    frame = spark.createDataFrame(table).coalesce(1)
+    for name, expr in form.shared:
+        frame = frame.withColumn(name + "?", tried(spark, f"named_struct('v', {sql(render(expr, name_of), form)})"))
+    outputs = [tried(spark, f"named_struct('v', {sql(render(leaf, name_of), form)})").alias(f"out{i}") for i, leaf in enumerate(leaves)]
+    result = frame.select("row", *outputs).toArrow().sort_by("row")
+    columns = [result[f"out{i}"].to_pylist() for i in range(len(leaves))]
+    return [
+        FAILED if any(leaf is None for leaf in row) else assemble(form.type, iter([leaf["v"] for leaf in row]))
+        for row in zip(*columns, strict=True)
+    ]
+
+
+def sql(text: str, form: ColumnForm) -> str:
+    """A shared value that failed fails where it is used; in a job it fails at once."""
+    for name, _ in reversed(form.shared):
+        column = quoted(name + "?")
+        text = text.replace(quoted(name), f"(CASE WHEN {column} IS NULL THEN raise_error('shared') ELSE {column}.v END)")
+    return text
+
+
+def tried(spark: SparkSession, text: str) -> Column:
+    """NULL where the expression fails; Spark has this for single functions only (try_add, …)."""
+    jvm: Any = spark.sparkContext._jvm
+    parsed = spark._jsparkSession.sessionState().sqlParser().parseExpression(text)
+    wrapped = jvm.org.apache.spark.sql.catalyst.expressions.TryEval(parsed)
+    return Column(jvm.org.apache.spark.sql.classic.ExpressionUtils.column(wrapped))
+
+
+def assemble(type_: Type, leaves: Iterator[Any]) -> Any:
+    if not type_.children:
+        return from_column(type_, next(leaves))
+    items = [assemble(child, leaves) for _, child in type_.children]
+    return type_.cls(*items) if isinstance(type_, Record) else tuple(items)
+
+
+def from_column(type_: Type, value: Any) -> Any:
+    if value is None:
+        return None
+    match type_:
+        case Optional(inner):
+            return from_column(inner, value)
+        case List(item):
+            return [from_column(item, one) for one in value]
+        case Tuple(items):
+            return tuple(from_column(item, one) for item, one in zip(items, value.values(), strict=True))
+        case Record(cls, _, items):
+            return cls(*(from_column(item, one) for item, one in zip(items, value.values(), strict=True)))
+    return value
+
+
+def same(left: Any, right: Any) -> bool:
+    """Equality that tells 1 from True and 1.0, 0.0 from -0.0, and lets NaN equal NaN."""
+    if type(left) is not type(right):
+        return False
+    if isinstance(left, tuple | list):
+        return len(left) == len(right) and all(map(same, left, right))
+    return repr(left) == repr(right)
+
+
+def compiled(case_: Case) -> ColumnForm:
+    verdict = decide(Closure(case_.function, Location(__file__, 1), "map"), case_.types)
+    assert isinstance(verdict, ColumnForm), f"{verdict.refusal} (line {verdict.refusal.line})"
+    return verdict
+
+
+def problems(case_: Case, results: list[Any], rows: list[tuple[Any, ...]]) -> list[str]:
+    found = []
+    for row, spark_value in zip(rows, results, strict=True):
+        python_value = by_python(case_, row)
+        if spark_value is FAILED and (python_value is FAILED or case_.refuses):
+            continue
+        if spark_value is FAILED or python_value is FAILED or not same(python_value, spark_value):
+            shown = ["failed" if value is FAILED else repr(value) for value in (python_value, spark_value)]
+            found.append(f"{row}: Python {shown[0]}, Spark {shown[1]}")
+    return found
+
+
+@pytest.fixture(scope="module")
+def without_elimination(session: SparkSession) -> Iterator[SparkSession]:
+    """Common subexpressions are hoisted out of TryEval, which then catches nothing."""
+    session.conf.set("spark.sql.subexpressionElimination.enabled", "false")
+    yield session
+    session.conf.unset("spark.sql.subexpressionElimination.enabled")
+
+
+@pytest.mark.parametrize("case_", CASES, ids=[f"{i}" for i in range(len(CASES))])
+def test_a_closure_gives_what_python_gives(without_elimination: SparkSession, case_: Case) -> None:
+    rows = rows_of(case_)
+    results = by_spark(without_elimination, compiled(case_), table_of(case_.types, rows))
+    assert not problems(case_, results, rows)[:5]

@@ -1,0 +1,255 @@
+"""The embedded session: its settings arrive, it is quiet, and a user's own is left alone."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import psutil
+import pytest
+
+from morisot.config import Config
+from morisot.errors import EnvironmentProblem
+from morisot.run.progress import progress
+from morisot.run.session import active_session, build_session, find_java, session_settings
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pyarrow import RecordBatch
+    from pyspark.sql import SparkSession
+
+
+def run_program(program: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    environ = {**os.environ, **variables}
+    command = [sys.executable, "-c", program]
+    return subprocess.run(command, env=environ, capture_output=True, text=True, check=False, timeout=300)
+
+
+# --- settings ---
+
+
+def test_settings_reach_spark(spark: SparkSession) -> None:
+    assert spark.sparkContext.master == "local[2]"
+    assert spark.conf.get("spark.sql.shuffle.partitions") == "2"
+    assert spark.conf.get("spark.sql.session.timeZone") == "UTC"
+    assert spark.conf.get("spark.sql.ansi.enabled") == "true"
+    assert spark.sparkContext.uiWebUrl is None
+    assert spark.sparkContext.pythonExec == sys.executable
+    assert spark.sparkContext.getConf().get("spark.driver.host") == "127.0.0.1"
+
+
+def test_every_sql_setting_is_one_that_spark_knows(spark: SparkSession) -> None:
+    known = spark._jvm.org.apache.spark.internal.config.ConfigEntry
+    # Spark reads these two by name, without declaring them among its settings.
+    undeclared = {
+        "spark.sql.streaming.checkpointFileManagerClass",
+        "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled",
+    }
+    settings = session_settings(Config(), "/tmp/x", find_java()).keys() - undeclared
+    ours = [key for key in settings if key.startswith("spark.sql.")]
+    assert [key for key in ours if known.findEntry(key) is None] == []
+
+
+def test_users_settings_win() -> None:
+    settings = session_settings(Config(spark={"sql.ansi.enabled": "false"}), "/tmp/x", find_java())
+    assert settings["spark.sql.ansi.enabled"] == "false"
+
+
+def test_a_cluster_is_not_given_what_is_right_for_one_machine() -> None:
+    settings = session_settings(Config(master="spark://host:7077"), "/tmp/x", find_java())
+    assert not {"spark.driver.host", "spark.pyspark.python", "spark.executorEnv.PYTHONPATH"} & set(settings)
+
+
+def test_environment_variables_are_as_before(spark: SparkSession) -> None:
+    assert "SPARK_LOCAL_IP" not in os.environ
+    assert "SPARK_LAUNCHER_OPTS" not in os.environ
+
+
+def test_an_active_session_is_used(spark: SparkSession) -> None:
+    assert build_session(Config(parallelism=7)).sparkContext is spark.sparkContext
+    assert spark.conf.get("spark.sql.shuffle.partitions") == "2"
+
+
+def test_an_active_session_is_found_from_another_thread(spark: SparkSession) -> None:
+    found: list[SparkSession | None] = []
+    thread = threading.Thread(target=lambda: found.append(active_session()))
+    thread.start()
+    thread.join()
+    assert found[0] is not None
+    assert found[0].sparkContext is spark.sparkContext
+
+
+@pytest.mark.jvm
+def test_a_users_own_session_is_left_alone() -> None:
+    done = run_program(
+        """
+from pyspark.sql import SparkSession
+own = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false").getOrCreate()
+before = dict(own.conf.getAll), sorted(own.sparkContext.getConf().getAll())
+from morisot.config import Config
+from morisot.run.session import build_session
+ours = build_session(Config(parallelism=7, spark={"sql.ansi.enabled": "false"}))
+assert (dict(own.conf.getAll), sorted(own.sparkContext.getConf().getAll())) == before
+assert ours.sparkContext is own.sparkContext
+print(own.conf.get("spark.sql.shuffle.partitions"))
+"""
+    )
+    assert (done.returncode, done.stdout) == (0, "200\n"), done.stderr
+
+
+# --- quiet ---
+
+
+@pytest.mark.jvm
+def test_nothing_is_printed_but_what_the_user_prints(tmp_path: Path) -> None:
+    """One program for several promises, since each would start a JVM of its own."""
+    tmp_path.joinpath("beside.py").write_text("def fail(x):\n    return 1 // 0\n")
+    program = tmp_path / "program.py"
+    program.write_text(
+        """
+import os
+import beside
+from pyspark.errors import PythonException
+from pyspark.sql.functions import udf
+from morisot.config import Config
+from morisot.run.session import build_session
+
+spark = build_session(Config(master="local[1]", memory="1g"))
+try:
+    spark.range(2).select(udf(beside.fail, "long")("id")).collect()
+except PythonException as error:
+    print("ZeroDivisionError" in str(error))
+
+def show(batches):
+    for batch in batches:
+        print("a user's line")
+        yield batch
+
+spark.range(1).mapInArrow(show, "id long").collect()
+print(spark.sparkContext._gateway.proc.pid, os.listdir())
+"""
+    )
+    work = tmp_path / "work"
+    work.mkdir()
+    done = subprocess.run([sys.executable, program], cwd=work, capture_output=True, text=True, check=False, timeout=300)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == "a user's line\n"
+    failed_as_expected, last = done.stdout.splitlines()
+    assert failed_as_expected == "True"
+    jvm, litter = last.split(" ", 1)
+    assert litter == "[]"
+    deadline = time.monotonic() + 60
+    while psutil.pid_exists(int(jvm)) and time.monotonic() < deadline:
+        time.sleep(0.2)
+    assert not psutil.pid_exists(int(jvm)), "the JVM outlives the program"
+
+
+@pytest.mark.jvm
+def test_a_jvm_that_cannot_start_says_why() -> None:
+    done = run_program(
+        """
+from morisot.config import Config
+from morisot.errors import EnvironmentProblem
+from morisot.run.session import build_session
+try:
+    build_session(Config(memory="900t"))
+except EnvironmentProblem as problem:
+    print(problem)
+"""
+    )
+    assert done.stdout.startswith("Java did not start; check the settings `memory` and `spark`. It said:\n")
+    assert "heap" in done.stdout
+    assert done.stderr == ""
+
+
+# --- Java ---
+
+REMEDY = (
+    "install it with `apt-get install openjdk-17-jre-headless` (Debian/Ubuntu) or `brew install openjdk@17` (macOS)."
+)
+
+
+def test_without_java_the_program_says_how_to_get_it(tmp_path: Path) -> None:
+    program = (
+        "from morisot.config import Config; from morisot.run.session import build_session; build_session(Config())"
+    )
+    done = run_program(program, PATH=str(tmp_path), JAVA_HOME="")
+    assert done.returncode == 1
+    last = done.stderr.splitlines()[-1]
+    assert last == f"morisot.errors.EnvironmentProblem: Morisot needs Java 17 or newer: {REMEDY}"
+
+
+def fake_java(folder: Path, version: str) -> Path:
+    java = folder / "bin" / "java"
+    java.parent.mkdir(parents=True)
+    java.write_text(f"#!/bin/sh\necho 'openjdk version \"{version}\"' >&2\n")
+    java.chmod(0o755)
+    return java
+
+
+@pytest.mark.parametrize("version", ["1.8.0_402", "11.0.2"])
+def test_an_old_java_is_refused(tmp_path: Path, version: str) -> None:
+    java = fake_java(tmp_path, version)
+    with pytest.raises(EnvironmentProblem) as refusal:
+        find_java({"JAVA_HOME": str(tmp_path)})
+    shown = version.partition("_")[0]
+    assert str(refusal.value) == f"Morisot needs Java 17 or newer, and {java} is {shown}: {REMEDY}"
+
+
+def test_java_home_wins_over_path(tmp_path: Path) -> None:
+    java = fake_java(tmp_path, "21.0.1")
+    assert find_java({"JAVA_HOME": str(tmp_path), "PATH": os.environ["PATH"]}).program == java
+    with pytest.raises(EnvironmentProblem, match="and JAVA_HOME is /nowhere, which has none: install it with"):
+        find_java({"JAVA_HOME": "/nowhere", "PATH": os.environ["PATH"]})
+
+
+# --- progress ---
+
+
+def watchers() -> list[threading.Thread]:
+    return [thread for thread in threading.enumerate() if thread.name == "morisot-progress"]
+
+
+def test_a_short_job_shows_no_bar(
+    spark: SparkSession, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("morisot.run.progress._PATIENCE", 60)
+    with progress(spark, enabled=True):
+        assert spark.range(3).count() == 3
+    assert capsys.readouterr().err == ""
+    assert watchers() == []
+
+
+def fail_slowly(spark: SparkSession) -> None:
+    with progress(spark, enabled=True, description="collect"):
+        spark.range(4, numPartitions=4).mapInArrow(sleep_a_little, "id long").collect()
+        raise KeyError
+
+
+def sleep_a_little(batches: Iterator[RecordBatch]) -> Iterator[RecordBatch]:
+    time.sleep(0.5)
+    yield from batches
+
+
+def test_a_long_job_shows_a_bar_that_goes_even_if_the_job_fails(
+    spark: SparkSession, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("morisot.run.progress._PATIENCE", 0.1)
+    with pytest.raises(KeyError):
+        fail_slowly(spark)
+    shown = capsys.readouterr().err
+    assert "collect" in shown
+    assert "/4 tasks" in shown
+    assert shown.endswith("\x1b[2K"), "the bar is erased"
+    assert watchers() == []
+
+
+def test_without_counts_there_is_no_bar() -> None:
+    with progress(object(), enabled=True):  # type: ignore[arg-type]
+        assert watchers() == []
