@@ -1,11 +1,14 @@
 """A compiled closure gives what CPython gives, or fails: on every adversarial value, and on random expressions."""
 
+# ruff: noqa: E501, FURB110, FURB136, PLW0108, RUF005, SIM300 - what a user writes is the point
+
 from __future__ import annotations
 
 import itertools
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import pyarrow as pa
@@ -14,17 +17,54 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pyspark.sql import Column, SparkSession
 
-from morisot.compile.expr import Input
+from morisot.compile.expr import Expr, Input
 from morisot.compile.ladder import decide
 from morisot.compile.verdict import ColumnForm
 from morisot.errors import Location
 from morisot.lower.columns import quoted, render
 from morisot.plan.closure import Closure
-from morisot.types.element import BOOL, FLOAT, INT, STR, List, Optional, Record, Tuple, Type
+from morisot.types.element import BOOL, FLOAT, INT, STR, Dict, List, Optional, Record, Tuple, Type
 from morisot.types.infer import of_record_class
 
-INTS = [0, 1, -1, 2, 7, -7, 63, 64, 10**9, 94906267, 2**53, 2**53 + 1, -(2**53) - 1, 2**62, 2**63 - 1, -(2**63), -(2**63) + 1]
-FLOATS = [0.0, -0.0, 1.0, -1.0, 0.5, 2.5, -2.5, 3.7, 1e-3, 1e7, 1e22, 1e-320, 2.0**53, 2.0**63, -(2.0**63), math.inf, -math.inf, math.nan]
+INTS = [
+    0,
+    1,
+    -1,
+    2,
+    7,
+    -7,
+    63,
+    64,
+    10**9,
+    94906267,
+    2**53,
+    2**53 + 1,
+    -(2**53) - 1,
+    2**62,
+    2**63 - 1,
+    -(2**63),
+    -(2**63) + 1,
+]
+FLOATS = [
+    0.0,
+    -0.0,
+    1.0,
+    -1.0,
+    0.5,
+    2.5,
+    -2.5,
+    3.7,
+    1e-3,
+    1e7,
+    1e22,
+    1e-320,
+    2.0**53,
+    2.0**63,
+    -(2.0**63),
+    math.inf,
+    -math.inf,
+    math.nan,
+]
 TEXTS = [
     "", " ", "a", "A", "ab", "  x y\t\nz ", "a,b,,c", ",", "12", " -7 ", "+12\n", "1_000", "1.5", "1e3", "1d", "nan", "0x1f", "\x1c1",
     "\x0012", "99999999999999999999", "ß", "İ", "ı", "ΑΣ", "ΑΣ Σ", "ΑΣ.", "Σ", "ŉ", "ǆ", "ﬁ", "e\u0301", "😀b", "a😀", "\x1ca\x1db", "a\x85b",
@@ -166,7 +206,10 @@ CASES = [
     case(lambda a: (a.strip(), a.lstrip(), a.rstrip(), a.strip("ax "), a.lstrip("a"), a.rstrip("b")), STR),
     case(lambda a: a.split(), STR),
     case(lambda a: a.lower().split(), STR, refuses=True),
-    case(lambda a: (a.split(","), a.split("a"), a.split(",", 1), a.split("a", maxsplit=1), a.split("|"), a.split("😀")), STR),
+    case(
+        lambda a: (a.split(","), a.split("a"), a.split(",", 1), a.split("a", maxsplit=1), a.split("|"), a.split("😀")),
+        STR,
+    ),
     case(lambda a: a.split(",")[1], STR),
     case(lambda a: a.split(",")[-2], STR),
     case(lambda a: (a.split(",")[0], a.split()[1:], a.split()[:-1], len(a.split())), STR),
@@ -180,7 +223,11 @@ CASES = [
     case(lambda a: a or "empty", STR),
     case(lambda a: [a, a + a], STR),
     case(lambda a: [(a, 1), ("it's", len(a))], STR),
-    case(lambda a, b: (a == b, a < b, a >= b, a + b, b in a, a.startswith(b), a.endswith(b), a.find(b), min(a, b)), STR, STR),
+    case(
+        lambda a, b: (a == b, a < b, a >= b, a + b, b in a, a.startswith(b), a.endswith(b), a.find(b), min(a, b)),
+        STR,
+        STR,
+    ),
     case(lambda a, i: a[i], STR, INT),
     case(lambda a, i: (a[i:], a[:i], a[1:i]), STR, INT),
     case(str.lower, STR, refuses=True),
@@ -211,7 +258,19 @@ CASES = [
     case(lambda xs: xs[0], List(INT)),
     case(lambda xs: xs[-2], List(INT)),
     case(lambda xs: xs if xs else [1], List(INT)),
+    case(lambda xs: [x // 2 for x in xs if x > 0], List(INT)),
+    case(lambda xs: (any(x > 5 for x in xs), all(x for x in xs), sorted(xs)), List(INT)),
+    case(lambda xs: any(10 // x > 1 for x in xs), List(INT), refuses=True),
+    case(lambda xs: sum(xs), List(INT), refuses=True),
+    case(lambda xs: (max(xs), min(xs)), List(INT)),
+    case(lambda xs: ",".join(str(x) for x in xs), List(INT)),
     case(lambda ps: ps[0][1], List(Tuple((INT, STR)))),
+    case(lambda ps: [name for x, name in ps if x], List(Tuple((INT, STR)))),
+    case(lambda a: [(word, len(word)) for word in a.split() if word != "a"], STR),
+    case(lambda a: [c for part in a.split() for c in part.split(",")], STR),
+    # dict
+    case(lambda d: d["k"], Dict(INT)),
+    case(lambda d: (d.get("k"), d.get("k", 0), "k" in d, len(d)), Dict(INT)),
 ]
 
 
@@ -221,9 +280,13 @@ def values_of(type_: Type, few: bool) -> list[Any]:
         case Optional(inner):
             return [None, *values_of(inner, few)]
         case Tuple(items):
-            return list(itertools.islice(zip(*(itertools.cycle(values_of(item, True)) for item in items), strict=False), 24))
+            return list(
+                itertools.islice(zip(*(itertools.cycle(values_of(item, True)) for item in items), strict=False), 24)
+            )
         case Record(cls, _, items):
             return [cls(*row) for row in values_of(Tuple(items), few)]
+        case Dict(value):
+            return [{}, {"k": values_of(value, True)[1]}, {"z": values_of(value, True)[2]}, {"k": 1, "": 2}]
         case List(item):
             pool = values_of(item, True)
             return [[], pool[:1], pool[:2], pool[:3], [pool[-1]] * 2]
@@ -262,6 +325,8 @@ def arrow_type(type_: Type) -> pa.DataType:
             return arrow_type(inner)
         case List(item):
             return pa.list_(arrow_type(item))
+        case Dict(value):
+            return pa.map_(pa.string(), arrow_type(value))
         case Tuple() | Record():
             names = type_.names if isinstance(type_, Record) else [f"_{i}" for i in range(len(type_.items))]
             return pa.struct([(n, arrow_type(t)) for n, t in zip(names, type_.items, strict=True)])
@@ -314,27 +379,61 @@ def out_of_range(value: Any) -> bool:
     return isinstance(value, tuple | list) and any(map(out_of_range, value))
 
 
-def by_spark(spark: SparkSession, form: ColumnForm, table: pa.Table) -> list[Any]:
-    """The result for each row, FAILED where the expression fails: every expression is tried on its own."""
-    leaves = form.result.leaves()
+def by_spark(spark: SparkSession, forms: Sequence[ColumnForm], table: pa.Table) -> list[list[Any]]:
+    """Each form's result for each row, FAILED where the expression fails: every expression is tried on its own."""
     frame = spark.createDataFrame(table).coalesce(1)
-    for name, expr in form.shared:
-        frame = frame.withColumn(name + "?", tried(spark, f"named_struct('v', {sql(render(expr, name_of), form)})"))
-    outputs = [tried(spark, f"named_struct('v', {sql(render(leaf, name_of), form)})").alias(f"out{i}") for i, leaf in enumerate(leaves)]
+    outputs = []
+    for number, form in enumerate(forms):
+        for name, expr in form.shared:
+            frame = frame.withColumn(f"{number}{name}", tried(spark, kept(expr, form, number)))
+        leaves = enumerate(form.result.leaves())
+        outputs += [tried(spark, kept(leaf, form, number)).alias(f"{number}:{place}") for place, leaf in leaves]
     result = frame.select("row", *outputs).toArrow().sort_by("row")
-    columns = [result[f"out{i}"].to_pylist() for i in range(len(leaves))]
     return [
-        FAILED if any(leaf is None for leaf in row) else assemble(form.type, iter([leaf["v"] for leaf in row]))
-        for row in zip(*columns, strict=True)
+        [
+            FAILED if None in row else assemble(form.type, iter([leaf["v"] for leaf in row]))
+            for row in columns(result, form, number)
+        ]
+        for number, form in enumerate(forms)
     ]
 
 
-def sql(text: str, form: ColumnForm) -> str:
-    """A shared value that failed fails where it is used; in a job it fails at once."""
-    for name, _ in reversed(form.shared):
-        column = quoted(name + "?")
-        text = text.replace(quoted(name), f"(CASE WHEN {column} IS NULL THEN raise_error('shared') ELSE {column}.v END)")
-    return text
+def columns(result: pa.Table, form: ColumnForm, number: int) -> Iterator[tuple[Any, ...]]:
+    """The leaves of one form's result, row by row."""
+    return zip(*(result[f"{number}:{place}"].to_pylist() for place in range(len(form.result.leaves()))), strict=True)
+
+
+def kept(expr: Expr, form: ColumnForm, number: int) -> str:
+    """The value in a struct, which tells None from a failure; a shared value that failed fails where it is used."""
+    text = render(expr, name_of)
+    for name, _ in form.shared:
+        column = quoted(f"{number}{name}")
+        text = text.replace(
+            quoted(name), f"(CASE WHEN {column} IS NULL THEN raise_error('shared') ELSE {column}.v END)"
+        )
+    return f"named_struct('v', {text})"
+
+
+def as_in_a_job(spark: SparkSession, forms: Sequence[ColumnForm], table: pa.Table) -> list[list[Any]]:
+    """The results as a job computes them: nothing is tried, common subexpressions are computed once."""
+    frame = spark.createDataFrame(table).coalesce(1)
+    outputs = []
+    for number, form in enumerate(forms):
+        names = {quoted(name): quoted(f"{number}{name}") for name, _ in form.shared}
+
+        def sql(expr: Expr, names: dict[str, str] = names) -> str:
+            text = render(expr, name_of)
+            for old, new in names.items():
+                text = text.replace(old, new)
+            return text
+
+        for name, expr in form.shared:
+            frame = frame.selectExpr("*", f"{sql(expr)} AS {names[quoted(name)]}")
+        outputs += [f"{sql(leaf)} AS `{number}:{place}`" for place, leaf in enumerate(form.result.leaves())]
+    result = frame.selectExpr("row", *outputs).toArrow().sort_by("row")
+    return [
+        [assemble(form.type, iter(row)) for row in columns(result, form, number)] for number, form in enumerate(forms)
+    ]
 
 
 def tried(spark: SparkSession, text: str) -> Column:
@@ -394,16 +493,102 @@ def problems(case_: Case, results: list[Any], rows: list[tuple[Any, ...]]) -> li
     return found
 
 
+def groups() -> list[list[Case]]:
+    """Cases over the same values, a few at a time: one query does them all."""
+    by_types: dict[tuple[Type, ...], list[Case]] = {}
+    for case_ in CASES:
+        by_types.setdefault(case_.types, []).append(case_)
+    return [cases[start : start + 8] for cases in by_types.values() for start in range(0, len(cases), 8)]
+
+
+ELIMINATION = "spark.sql.subexpressionElimination.enabled"
+
+
+def check(spark: SparkSession, cases: Sequence[Case], rows: list[tuple[Any, ...]]) -> None:
+    forms = [compiled(case_) for case_ in cases]
+    spark.conf.set(
+        ELIMINATION, "false"
+    )  # it hoists an expression that fails out of TryEval, which then catches nothing
+    try:
+        tried_ = by_spark(spark, forms, table_of(cases[0].types, rows))
+    finally:
+        spark.conf.unset(ELIMINATION)
+    found = [
+        problem for case_, results in zip(cases, tried_, strict=True) for problem in problems(case_, results, rows)
+    ]
+    assert not found[:5]
+    whole = [place for place in range(len(rows)) if all(results[place] is not FAILED for results in tried_)]
+    if whole:
+        again = as_in_a_job(spark, forms, table_of(cases[0].types, [rows[place] for place in whole]))
+        assert all(same([results[i] for i in whole], job) for results, job in zip(tried_, again, strict=True))
+
+
+@pytest.mark.parametrize("cases", groups(), ids=lambda cases: ",".join(map(str, cases[0].types)))
+def test_closures_give_what_python_gives(session: SparkSession, cases: list[Case]) -> None:
+    check(session, cases, rows_of(cases[0]))
+
+
+OPERATORS = {
+    "int": (
+        "({} + {})",
+        "({} - {})",
+        "({} * {})",
+        "({} // {})",
+        "({} % {})",
+        "({} & {})",
+        "min({}, {})",
+        "max({}, {})",
+    ),
+    "float": (
+        "({} + {})",
+        "({} - {})",
+        "({} * {})",
+        "({} / {})",
+        "({} // {})",
+        "({} % {})",
+        "min({}, {})",
+        "max({}, {})",
+    ),
+    "bool": ("({} and {})", "({} or {})", "({} ^ {})"),
+}
+COMPARISONS = ("({} < {})", "({} <= {})", "({} == {})", "({} != {})", "({} >= {})")
+LEAVES = {"int": ("a", "b", "3", "-2"), "float": ("f", "0.5"), "bool": ("p", "(a > 2)")}
+
+
+def trees(kind: str, depth: int) -> st.SearchStrategy[str]:
+    """Random expressions of a type, as text: the reader reads them like a user's."""
+    if depth == 0:
+        return st.sampled_from(LEAVES[kind])
+    inner = trees(kind, depth - 1)
+    pairs = [st.builds(str.format, st.sampled_from(OPERATORS[kind]), inner, inner)]
+    if kind == "bool":
+        for other in ("int", "float"):
+            sides = trees(other, depth - 1)
+            pairs.append(st.builds(str.format, st.sampled_from(COMPARISONS), sides, sides))
+        pairs.append(st.builds("(not {})".format, inner))
+    pairs.append(st.builds("({} if {} else {})".format, inner, trees("bool", depth - 1), inner))
+    if kind == "int":
+        pairs.append(st.builds("(-{})".format, inner))
+    return st.one_of(st.sampled_from(LEAVES[kind]), *pairs)
+
+
 @pytest.fixture(scope="module")
-def without_elimination(session: SparkSession) -> Iterator[SparkSession]:
-    """Common subexpressions are hoisted out of TryEval, which then catches nothing."""
-    session.conf.set("spark.sql.subexpressionElimination.enabled", "false")
-    yield session
-    session.conf.unset("spark.sql.subexpressionElimination.enabled")
+def pages(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    return (tmp_path_factory.mktemp("expressions") / f"page{number}.py" for number in itertools.count())
 
 
-@pytest.mark.parametrize("case_", CASES, ids=[f"{i}" for i in range(len(CASES))])
-def test_a_closure_gives_what_python_gives(without_elimination: SparkSession, case_: Case) -> None:
-    rows = rows_of(case_)
-    results = by_spark(without_elimination, compiled(case_), table_of(case_.types, rows))
-    assert not problems(case_, results, rows)[:5]
+@settings(
+    max_examples=settings().max_examples // 5,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
+)
+@given(texts=st.lists(st.one_of(*(trees(kind, 2) for kind in OPERATORS)), min_size=6, max_size=6))
+def test_random_expressions_give_what_python_gives(
+    session: SparkSession, pages: Iterator[Path], texts: list[str]
+) -> None:
+    page = next(pages)
+    page.write_text("F = (\n" + "".join(f"    lambda a, b, f, p: {text},\n" for text in texts) + ")\n")
+    namespace: dict[str, Any] = {}
+    exec(compile(page.read_text(), str(page), "exec"), namespace)
+    types = (INT, INT, FLOAT, BOOL)
+    rows = [row for place, row in enumerate(itertools.product(INTS, INTS, FLOATS, [True, False])) if place % 37 == 0]
+    check(session, [Case(function, types, refuses=True) for function in namespace["F"]], rows)

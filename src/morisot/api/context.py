@@ -14,6 +14,7 @@ from morisot.config import Config
 from morisot.errors import PlanError
 from morisot.plan.node import Node
 from morisot.plan.sink import ForEach, Sink
+from morisot.plan.source import StreamCsv, StreamJson
 from morisot.worker.failure import element_error
 
 if TYPE_CHECKING:
@@ -54,6 +55,7 @@ class StreamContext(SourceMethods):
         self._sinks: dict[Sink, Callable[[list[Any]], None] | None] = {}
         self._closers: dict[Sink, Callable[[], None]] = {}
         self._jobs: list[Job] = []
+        self._skipping: list[StreamCsv | StreamJson] = []
 
     @classmethod
     def from_args(cls, argv: Sequence[str] | None = None) -> StreamContext:
@@ -130,11 +132,18 @@ class StreamContext(SourceMethods):
         sinks, self._sinks = self._sinks, {}
         return sinks
 
+    def metrics(self) -> dict[str, Any]:
+        """What was left out: for each source with `on_error="skip"`, how many rows did not fit."""
+        skipped = {f"{node.operator} ({node.location})": self.engine.skipped(node) for node in self._skipping}
+        return {"skipped": skipped}
+
     # -- what streams ask of their context --------------------------------------------------------------------------
 
     def plain(self, node: Node) -> Stream[Any]:
         from morisot.api.stream import Stream
 
+        if isinstance(node, StreamCsv | StreamJson) and node.on_error == "skip":
+            self._skipping.append(node)
         return Stream(self, node)
 
     def keyed(self, node: Node) -> KeyedStream[Any, Any]:

@@ -7,6 +7,7 @@ from typing import Any, Protocol
 
 from morisot.plan.node import Node
 from morisot.plan.sink import Sink
+from morisot.plan.source import StreamCsv, StreamJson
 from morisot.types.element import Record
 
 Receiver = Callable[[list[Any]], None]
@@ -39,6 +40,9 @@ class Engine(Protocol):
 
     def frame_type(self, frame: Any) -> Record:
         """The type of the rows of a DataFrame."""
+
+    def skipped(self, node: StreamCsv | StreamJson) -> int:
+        """How many rows of a source did not fit and were left out."""
 
     def spark_plan(self, node: Node) -> str:
         """Spark's own plan, as text."""

@@ -5,14 +5,15 @@ from __future__ import annotations
 import ast
 import types
 
-from morisot.compile import forms, known, records
-from morisot.compile.expr import Call, Expr
+from morisot.compile import known, records, texts
+from morisot.compile.expr import Call, Expr, Literal
+from morisot.compile.forms import guard
 from morisot.compile.scope import Scope, refuse
 from morisot.compile.scope import known as from_object
-from morisot.compile.translate import STAGE, expression, operand, translates, usable, value
+from morisot.compile.translate import STAGE, choose_or_refuse, expression, operand, translates, usable, value
 from morisot.compile.values import Known, expand, pack
 from morisot.compile.verdict import Value
-from morisot.types.element import INT, NONE, STR, List, Product, Record, Tuple, Type
+from morisot.types.element import INT, NONE, STR, Dict, List, Product, Record, Tuple, Type
 
 
 @translates(ast.Attribute)
@@ -42,10 +43,13 @@ def _subscript(node: ast.Subscript, scope: Scope) -> Value | Known:
         return _slice(node, node.slice, owner, scope)
     index = scope.small(operand(node.slice, scope))
     owner = scope.small(owner)
+    if isinstance(owner.type, Dict) and index.type == STR:
+        present, found = _looked_up(owner, index)
+        return expand_small(owner.type.value, guard(present, found, "a key that is missing"), scope)
     if owner.type == STR and index.type == INT:
-        return Value(STR, forms.text_index(pack(owner), pack(index)))
+        return Value(STR, texts.text_index(pack(owner), pack(index)))
     if isinstance(owner.type, List) and index.type == INT:
-        return expand_small(owner.type.item, forms.list_index(pack(owner), pack(index)), scope)
+        return expand_small(owner.type.item, texts.list_index(pack(owner), pack(index)), scope)
     return refuse(node, f"[…] on {owner.type} with {index.type} has no exact column form", STAGE)
 
 
@@ -93,9 +97,9 @@ def _slice(node: ast.Subscript, bounds: ast.Slice, owner: Value, scope: Scope) -
             refuse(node, "a slice with a step has no column form", STAGE)
     start, stop = (_bound(bound, scope) for bound in (bounds.lower, bounds.upper))
     if owner.type == STR:
-        return Value(STR, forms.text_slice(pack(owner), start, stop))
+        return Value(STR, texts.text_slice(pack(owner), start, stop))
     if isinstance(owner.type, List):
-        return Value(owner.type, forms.list_slice(pack(owner), start, stop))
+        return Value(owner.type, texts.list_slice(pack(owner), start, stop))
     return refuse(node, f"[…:…] on {owner.type} has no exact column form", STAGE)
 
 
@@ -107,3 +111,21 @@ def _bound(node: ast.AST | None, scope: Scope) -> Expr | None:
     if found.type != INT:
         refuse(node, f"a slice with a bound of type {found.type}", STAGE)
     return pack(found)
+
+
+def _looked_up(owner: Value, key: Value) -> tuple[Expr, Expr]:
+    """Whether a dict has a key, and what is there; `element_at` alone gives NULL for a key that is missing."""
+    return Call("has_key", (pack(owner), pack(key))), Call("value_at", (pack(owner), pack(key)))
+
+
+def dict_method(node: ast.Call, name: str, owner: Value, arguments: list[Value], scope: Scope) -> Value:
+    """`d.get(key)` and `d.get(key, default)`."""
+    assert isinstance(owner.type, Dict)
+    if name != "get" or node.keywords or len(arguments) not in (1, 2):
+        refuse(node, f"the method {name} of a dict has no column form", STAGE)
+    key = scope.small(usable(arguments[0], node))
+    if key.type != STR:
+        refuse(node, f"a dict with keys of type {key.type} has no column form", STAGE)
+    present, found = _looked_up(scope.small(owner), key)
+    default = arguments[1] if len(arguments) == 2 else Value(NONE, Literal(None, NONE))
+    return choose_or_refuse(node, present, expand_small(owner.type.value, found, scope), default)

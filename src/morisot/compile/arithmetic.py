@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from morisot.compile.expr import Call, Case, Expr, Literal, Raise
+from morisot.compile.expr import Case, Expr, Literal, Raise
 from morisot.compile.forms import Form, call, checked, guard, integer, number, text
 from morisot.compile.values import conjunction, disjunction, negate, when
 from morisot.types.element import BOOL, FLOAT
@@ -15,26 +15,29 @@ EXACT_FLOAT = 2**53
 
 def int_floordiv(a: Expr, b: Expr) -> Expr:
     """Python rounds towards minus infinity, `div` towards zero."""
-    quotient, remainder = checked("div", a, b), checked("rem", a, b)
-    divisor = number(b)
-    if divisor is not None and divisor > 0:
-        inexact = call("less", Call("rem", (a, b)), integer(0))
-        return call("subtract", Call("div", (a, b)), when(inexact, integer(1), integer(0)))
+    if _is_positive(b):
+        below = call("less", call("rem", a, b), integer(0))
+        return call("subtract", call("div", a, b), when(below, integer(1), integer(0)))
     signs_differ = call("unequal", call("less", a, integer(0)), call("less", b, integer(0)))
-    inexact = conjunction(call("unequal", remainder, integer(0)), signs_differ)
-    return checked("subtract", quotient, when(inexact, integer(1), integer(0)))
+    inexact = conjunction(call("unequal", checked("rem", a, b), integer(0)), signs_differ)
+    return checked("subtract", checked("div", a, b), when(inexact, integer(1), integer(0)))
 
 
 def int_mod(a: Expr, b: Expr) -> Expr:
     """Python's remainder has the divisor's sign, Spark's the dividend's; `pmod` differs for negative divisors."""
-    divisor = number(b)
-    if divisor is not None and divisor > 0:
-        remainder = Call("rem", (a, b))
+    if _is_positive(b):
+        remainder = call("rem", a, b)
         return when(call("less", remainder, integer(0)), call("add", remainder, b), remainder)
     remainder = checked("rem", a, b)
     signs_differ = call("unequal", call("less", remainder, integer(0)), call("less", b, integer(0)))
     wrong_sign = call("and", call("unequal", remainder, integer(0)), signs_differ)
     return when(wrong_sign, call("add", remainder, b), remainder)
+
+
+def _is_positive(b: Expr) -> bool:
+    """Whether a divisor is a positive constant, for which nothing overflows or fails."""
+    divisor = number(b)
+    return divisor is not None and divisor > 0
 
 
 def int_truediv(a: Expr, b: Expr) -> Expr:
@@ -200,13 +203,13 @@ def mixed_compare(name: str) -> Form:
     def form(a: Expr, b: Expr) -> Expr:
         value = number(b)
         if value is not None and math.isfinite(value) and abs(value) < EXACT_FLOAT and not a.raises:
-            return _compare_withnumber(name, a, value)
+            return _compare_with_constant(name, a, value)
         return guard(_is_exact_float(a), floats(call("double", a), b), "an int beyond 2**53 compared with a float")
 
     return form
 
 
-def _compare_withnumber(name: str, a: Expr, value: float) -> Expr:
+def _compare_with_constant(name: str, a: Expr, value: float) -> Expr:
     """An int lies below 2.5 if it lies below 3, above 2.5 if above 2, and never equals it."""
     if value == int(value):
         return call(name, a, integer(int(value)))

@@ -6,13 +6,13 @@ import ast
 import types
 from collections.abc import Sequence
 
-from morisot.compile import known, records
+from morisot.compile import access, comprehensions, known, records
 from morisot.compile.scope import Scope, refuse
 from morisot.compile.scope import known as from_object
-from morisot.compile.translate import STAGE, expression, translates, truth_of, usable, value
+from morisot.compile.translate import STAGE, expression, shown, translates, truth_of, usable, value
 from morisot.compile.values import constant, convert
 from morisot.compile.verdict import Value
-from morisot.types.element import ANY, BOOL, NONE, Record, Type
+from morisot.types.element import ANY, BOOL, NONE, Dict, Record, Type
 from morisot.types.infer import is_record_class, of_record_class, unify
 
 _DEEPEST = 16
@@ -31,7 +31,13 @@ def call(node: ast.Call, scope: Scope) -> Value:
     function = expression(node.func, scope)
     if isinstance(function, Value):
         refuse(node, f"a value of type {function.type} is called", STAGE)
-    arguments = [value(argument, scope) for argument in node.args]
+    if node.keywords and not isinstance(function.object, type | types.FunctionType):
+        refuse(node, f"{shown(function.object)}({node.keywords[0].arg}=…) has no column form", STAGE)
+    quantifier = {any: "exists", all: "forall"}.get(function.object) if _is_hashable(function.object) else None
+    if quantifier and len(node.args) == 1 and not node.keywords:
+        return comprehensions.quantified(quantifier, node.args[0], scope)
+    consumes = _is_hashable(function.object) and function.object in comprehensions.CONSUMERS
+    arguments = [value(comprehensions.listed(one) if consumes else one, scope) for one in node.args]
     keywords = {keyword.arg or "": value(keyword.value, scope) for keyword in node.keywords}
     return apply(node, function.object, arguments, keywords, scope)
 
@@ -49,7 +55,7 @@ def apply(
     if function is bool and len(arguments) == 1 and not keywords:
         return Value(BOOL, truth_of(arguments[0], node, scope))
     rows = _rows_of(function)
-    name = getattr(function, "__name__", type(function).__name__)
+    name = shown(function)
     if not rows or keywords:
         refuse(node, f"{name}() has no column form", STAGE)
     folded = _folded(function, arguments)
@@ -65,10 +71,12 @@ def apply(
 
 
 def _rows_of(function: object) -> tuple[known.Row, ...]:
-    try:
-        return known.FUNCTIONS.get(function, ())
-    except TypeError:  # an object that cannot be hashed is in no table
-        return ()
+    return known.FUNCTIONS.get(function, ()) if _is_hashable(function) else ()
+
+
+def _is_hashable(function: object) -> bool:
+    """An object that cannot be hashed is in no table."""
+    return getattr(type(function), "__hash__", None) is not None
 
 
 def _folded(function: object, arguments: Sequence[Value]) -> Value | None:
@@ -91,7 +99,9 @@ def _by_row(node: ast.AST, name: str, rows: Sequence[known.Row], arguments: Sequ
 
 
 def _method(node: ast.Call, name: str, owner: Value, scope: Scope) -> Value:
-    arguments = [value(argument, scope) for argument in node.args]
+    arguments = [value(comprehensions.listed(one) if name == "join" else one, scope) for one in node.args]
+    if isinstance(owner.type, Dict):
+        return access.dict_method(node, name, owner, arguments, scope)
     for keyword in node.keywords:
         order = known.KEYWORDS.get(name, ())
         if keyword.arg not in order or order.index(keyword.arg) > len(arguments):

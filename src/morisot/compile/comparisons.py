@@ -26,7 +26,7 @@ from morisot.compile.values import (
     when,
 )
 from morisot.compile.verdict import Value
-from morisot.types.element import BOOL, FLOAT, INT, NONE, STR, List, Optional, Product, Record, Tuple
+from morisot.types.element import BOOL, FLOAT, INT, NONE, STR, Dict, List, Optional, Product, Record, Tuple
 
 
 @translates(ast.Compare)
@@ -163,6 +163,8 @@ def _contains(node: ast.AST, item: Value, container: Value | Known, scope: Scope
     if isinstance(container.type, Product):
         return _member(node, item, list(container.items), scope)
     pair = (usable(item, node), usable(container, node))
+    if isinstance(container.type, Dict) and pair[0].type == STR:
+        return Call("has_key", (pack(pair[1]), pack(pair[0])))
     row = known.find(known.IN, pair)
     if row is None:
         refuse(node, f"`in` on {item.type} and {container.type} has no exact column form", STAGE)

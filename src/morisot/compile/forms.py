@@ -1,8 +1,8 @@
-"""What exact forms are built of (see `arithmetic` and `texts`): for each operation of Python, expressions with CPython's value on every input, or an error.
+"""What exact forms are built of; the forms themselves are in `arithmetic` and `texts`.
 
-A form may refuse some inputs by raising (Python then does the job again), it never gives another value. Each was
-measured against CPython 3.11 on Spark 4.3 with ANSI arithmetic; the naive form that looks right and is not is named.
-Forms may repeat their arguments: the caller passes small ones.
+A form gives CPython's value or fails: it may refuse some inputs (Python then does the job again), it never gives
+another value. Each was measured against CPython 3.11 on Spark 4.3 with ANSI arithmetic; where a plainer form looks
+right and is not, it is named. Forms may repeat their arguments: the caller passes small ones.
 """
 
 from __future__ import annotations
@@ -10,10 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from morisot.compile.expr import Call, Case, Expr, Literal, Raise
-from morisot.compile.values import FALSE, conjunction, disjunction, negate, when
-from morisot.types.element import BOOL, FLOAT, INT, STR
-
+from morisot.compile.expr import Call, Expr, Literal, Raise
+from morisot.compile.values import when
+from morisot.types.element import INT, STR
 
 Form = Callable[..., Expr]
 

@@ -13,12 +13,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from morisot.compile import forms
+from morisot.compile import arithmetic, texts
 from morisot.compile.expr import Expr
-from morisot.compile.forms import Form, Plain
+from morisot.compile.forms import Form, Plain, call, text
 from morisot.compile.values import literal_of
 from morisot.compile.verdict import Value
-from morisot.types.element import BOOL, BYTES, DATE, DATETIME, FLOAT, INT, STR, List, Type
+from morisot.types.element import BOOL, BYTES, DATE, DATETIME, FLOAT, INT, STR, Dict, List, Type
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Constant:
     fits: Callable[[Any], bool] = lambda _: True
 
 
-Parameter = Type | Constant | type[List]
+Parameter = Type | Constant | type[List] | type[Dict]
 
 
 @dataclass(frozen=True)
@@ -131,18 +131,18 @@ BINARY: dict[type[ast.operator], tuple[Row, ...]] = {
     ast.Mult: (
         _binary(INT, Plain("multiply", fails=True)),
         _binary(FLOAT, Plain("multiply")),
-        Row((STR, INT), STR, forms.text_repeat),
+        Row((STR, INT), STR, texts.text_repeat),
     ),
-    ast.Div: (_binary(INT, forms.int_truediv, FLOAT), _binary(FLOAT, Plain("divide", fails=True))),
-    ast.FloorDiv: (_binary(INT, forms.int_floordiv), _binary(FLOAT, forms.float_floordiv)),
-    ast.Mod: (_binary(INT, forms.int_mod), _binary(FLOAT, forms.float_mod)),
+    ast.Div: (_binary(INT, arithmetic.int_truediv, FLOAT), _binary(FLOAT, Plain("divide", fails=True))),
+    ast.FloorDiv: (_binary(INT, arithmetic.int_floordiv), _binary(FLOAT, arithmetic.float_floordiv)),
+    ast.Mod: (_binary(INT, arithmetic.int_mod), _binary(FLOAT, arithmetic.float_mod)),
     # With a float operand Java's pow differs from C's in the last bit, and x * x differs from both.
-    ast.Pow: (Row((INT, Constant(int, _is_factor)), INT, forms.int_power),),
+    ast.Pow: (Row((INT, Constant(int, _is_factor)), INT, arithmetic.int_power),),
     ast.BitAnd: (_binary(BOOL, Plain("and")), _binary(INT, Plain("bit_and"))),
     ast.BitOr: (_binary(BOOL, Plain("or")), _binary(INT, Plain("bit_or"))),
     ast.BitXor: (_binary(BOOL, Plain("unequal")), _binary(INT, Plain("bit_xor"))),
-    ast.LShift: (Row((INT, Constant(int, _is_shift)), INT, forms.int_shift_left),),
-    ast.RShift: (Row((INT, Constant(int, lambda places: places >= 0)), INT, forms.int_shift_right),),
+    ast.LShift: (Row((INT, Constant(int, _is_shift)), INT, arithmetic.int_shift_left),),
+    ast.RShift: (Row((INT, Constant(int, lambda places: places >= 0)), INT, arithmetic.int_shift_right),),
 }
 
 UNARY: dict[type[ast.unaryop], tuple[Row, ...]] = {
@@ -156,8 +156,8 @@ _ORDERED = (INT, STR, BYTES, DATE, DATETIME, BOOL)
 
 def _comparison(name: str, floats: Form) -> tuple[Row, ...]:
     plain = tuple(_binary(type_, Plain(name), BOOL) for type_ in _ORDERED)
-    mixed = forms.mixed_compare(name)
-    swapped = forms.mixed_compare(_MIRRORED[name])
+    mixed = arithmetic.mixed_compare(name)
+    swapped = arithmetic.mixed_compare(_MIRRORED[name])
     return (
         *plain,
         _binary(FLOAT, floats, BOOL),
@@ -176,12 +176,12 @@ _MIRRORED = {
 }
 
 COMPARE: dict[type[ast.cmpop], tuple[Row, ...]] = {
-    ast.Eq: _comparison("equal", forms.float_equal),
-    ast.NotEq: _comparison("unequal", forms.float_unequal),
-    ast.Lt: _comparison("less", forms.float_less),
-    ast.LtE: _comparison("less_equal", forms.float_less_equal),
-    ast.Gt: _comparison("greater", forms.float_greater),
-    ast.GtE: _comparison("greater_equal", forms.float_greater_equal),
+    ast.Eq: _comparison("equal", arithmetic.float_equal),
+    ast.NotEq: _comparison("unequal", arithmetic.float_unequal),
+    ast.Lt: _comparison("less", arithmetic.float_less),
+    ast.LtE: _comparison("less_equal", arithmetic.float_less_equal),
+    ast.Gt: _comparison("greater", arithmetic.float_greater),
+    ast.GtE: _comparison("greater_equal", arithmetic.float_greater_equal),
 }
 
 IN: tuple[Row, ...] = (
@@ -189,43 +189,51 @@ IN: tuple[Row, ...] = (
     *(Row((type_, List(type_)), BOOL, Plain("array_member")) for type_ in (INT, STR, BOOL, BYTES, DATE, DATETIME)),
 )
 
+_SORTED = (INT, STR, BYTES, DATE, DATETIME, BOOL)
+
 FUNCTIONS: dict[Any, tuple[Row, ...]] = {
     len: (
         Row((STR,), INT, Plain("length")),
         Row((BYTES,), INT, Plain("octet_length")),
         Row((List,), INT, Plain("size")),
+        Row((Dict,), INT, Plain("size")),
     ),
     abs: (Row((INT,), INT, Plain("abs", fails=True)), Row((FLOAT,), FLOAT, Plain("abs"))),
     min: (
         *(_binary(type_, Plain("least")) for type_ in (INT, STR, BYTES, DATE, DATETIME)),
-        _binary(FLOAT, forms.float_min),
+        _binary(FLOAT, arithmetic.float_min),
+        *(Row((List(type_),), type_, texts.list_extreme("array_min")) for type_ in _SORTED),
     ),
     max: (
         *(_binary(type_, Plain("greatest")) for type_ in (INT, STR, BYTES, DATE, DATETIME)),
-        _binary(FLOAT, forms.float_max),
+        _binary(FLOAT, arithmetic.float_max),
+        *(Row((List(type_),), type_, texts.list_extreme("array_max")) for type_ in _SORTED),
     ),
-    round: (Row((INT,), INT, Plain("itself")), Row((FLOAT,), INT, forms.float_to_int("rint"))),
+    sum: (Row((List(INT),), INT, Plain("sum", fails=True)),),
+    sorted: tuple(Row((List(type_),), List(type_), Plain("sorted")) for type_ in _SORTED),
+    list: tuple(Row((List(type_),), List(type_), Plain("itself")) for type_ in (*_SORTED, FLOAT)),
+    round: (Row((INT,), INT, Plain("itself")), Row((FLOAT,), INT, arithmetic.float_to_int("rint"))),
     int: (
         Row((INT,), INT, Plain("itself")),
         Row((BOOL,), INT, Plain("bigint")),
-        Row((FLOAT,), INT, forms.float_to_int("")),
-        Row((STR,), INT, forms.text_to_int),
+        Row((FLOAT,), INT, arithmetic.float_to_int("")),
+        Row((STR,), INT, texts.text_to_int),
     ),
     float: (
         Row((FLOAT,), FLOAT, Plain("itself")),
         Row((INT,), FLOAT, Plain("double")),
         Row((BOOL,), FLOAT, Plain("double_of_bool")),
-        Row((STR,), FLOAT, forms.text_to_float),
+        Row((STR,), FLOAT, texts.text_to_float),
     ),
     str: (
         Row((STR,), STR, Plain("itself")),
         Row((INT,), STR, Plain("string")),
-        Row((BOOL,), STR, forms.bool_text),
-        Row((FLOAT,), STR, forms.float_text),
+        Row((BOOL,), STR, arithmetic.bool_text),
+        Row((FLOAT,), STR, arithmetic.float_text),
     ),
-    math.floor: (Row((INT,), INT, Plain("itself")), Row((FLOAT,), INT, forms.float_to_int("floor"))),
-    math.ceil: (Row((INT,), INT, Plain("itself")), Row((FLOAT,), INT, forms.float_to_int("ceil"))),
-    math.sqrt: (Row((FLOAT,), FLOAT, forms.float_sqrt),),
+    math.floor: (Row((INT,), INT, Plain("itself")), Row((FLOAT,), INT, arithmetic.float_to_int("floor"))),
+    math.ceil: (Row((INT,), INT, Plain("itself")), Row((FLOAT,), INT, arithmetic.float_to_int("ceil"))),
+    math.sqrt: (Row((FLOAT,), FLOAT, arithmetic.float_sqrt),),
     math.fabs: (Row((FLOAT,), FLOAT, Plain("abs")),),
     math.isnan: (Row((FLOAT,), BOOL, Plain("is_nan")),),
 }
@@ -234,28 +242,28 @@ FOLDED = frozenset({min, max})
 """Functions of two arguments that take any number of them, from left to right."""
 
 METHODS: dict[tuple[Type, str], tuple[Row, ...]] = {
-    (STR, "lower"): (Row((STR,), STR, forms.text_case("lower")),),
-    (STR, "upper"): (Row((STR,), STR, forms.text_case("upper")),),
+    (STR, "lower"): (Row((STR,), STR, texts.text_case("lower")),),
+    (STR, "upper"): (Row((STR,), STR, texts.text_case("upper")),),
     **{
         (STR, name): (
-            Row((STR,), STR, forms.text_strip(function)),
-            Row((STR, Constant(type(None))), STR, forms.text_strip(function)),
-            Row((STR, Constant(str)), STR, forms.text_strip(function)),
+            Row((STR,), STR, texts.text_strip(function)),
+            Row((STR, Constant(type(None))), STR, texts.text_strip(function)),
+            Row((STR, Constant(str)), STR, texts.text_strip(function)),
         )
         for name, function in (("strip", "btrim"), ("lstrip", "ltrim"), ("rstrip", "rtrim"))
     },
     (STR, "split"): (
-        Row((STR,), List(STR), forms.text_split_words),
-        Row((STR, Constant(type(None))), List(STR), lambda a, _: forms.text_split_words(a)),
-        Row((STR, Constant(str, bool)), List(STR), forms.text_split),
-        Row((STR, Constant(str, bool), Constant(int)), List(STR), forms.text_split),
+        Row((STR,), List(STR), texts.text_split_words),
+        Row((STR, Constant(type(None))), List(STR), lambda a, _: texts.text_split_words(a)),
+        Row((STR, Constant(str, bool)), List(STR), texts.text_split),
+        Row((STR, Constant(str, bool), Constant(int)), List(STR), texts.text_split),
     ),
     (STR, "replace"): (
-        Row((STR, Constant(str, bool), STR), STR, lambda a, old, new: forms.call("replace", a, forms.text(old), new)),
+        Row((STR, Constant(str, bool), STR), STR, lambda a, old, new: call("replace", a, text(old), new)),
     ),
     **{
         (STR, name): (
-            Row((STR, Constant(tuple, _are_texts)), BOOL, forms.text_starts(name)),
+            Row((STR, Constant(tuple, _are_texts)), BOOL, texts.text_starts(name)),
             Row((STR, STR), BOOL, Plain(name)),
         )
         for name in ("startswith", "endswith")

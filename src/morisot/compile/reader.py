@@ -6,6 +6,7 @@ of every instruction.
 """
 
 from __future__ import annotations
+import __future__
 
 import ast
 import functools
@@ -18,6 +19,9 @@ from typing import Any
 from morisot.compile.verdict import Refusal
 
 FunctionNode = ast.Lambda | ast.FunctionDef
+
+_FUTURES = sum(getattr(__future__, name).compiler_flag for name in __future__.all_feature_names[2:])
+"""The flags of `from __future__ import …`, which a notebook hands on from cell to cell."""
 
 
 @dataclass(frozen=True)
@@ -34,6 +38,7 @@ class _Module:
 
     file: str
     text: str
+    futures: int
     functions: dict[int, tuple[FunctionNode, ...]]
     codes: dict[int, tuple[types.CodeType, ...]]
 
@@ -52,7 +57,7 @@ def read(function: types.FunctionType) -> Source | Refusal:
             f"there is no source text for {code.co_name}",
             advice="write the function in a file or a notebook cell instead of exec, eval or standard input",
         )
-    module = _module(code.co_filename, text)
+    module = _module(code.co_filename, text, code.co_flags & _FUTURES)
     if module is None:
         return _changed(code)
     candidates = module.functions.get(code.co_firstlineno, ())
@@ -77,10 +82,10 @@ def _changed(code: types.CodeType) -> Refusal:
 
 
 @functools.lru_cache(maxsize=64)
-def _module(file: str, text: str) -> _Module | None:
+def _module(file: str, text: str, futures: int) -> _Module | None:
     try:
         tree = ast.parse(text, file)
-        compiled = compile(text, file, "exec", dont_inherit=True)
+        compiled = compile(text, file, "exec", futures, dont_inherit=True)
     except (SyntaxError, ValueError):
         return None
     functions: dict[int, tuple[FunctionNode, ...]] = {}
@@ -89,7 +94,7 @@ def _module(file: str, text: str) -> _Module | None:
     codes: dict[int, tuple[types.CodeType, ...]] = {}
     for code in _codes(compiled):
         codes[code.co_firstlineno] = (*codes.get(code.co_firstlineno, ()), code)
-    return _Module(file, text, functions, codes)
+    return _Module(file, text, futures, functions, codes)
 
 
 def _functions(tree: ast.AST) -> Iterator[FunctionNode]:
@@ -121,9 +126,8 @@ def _compile_apart(module: _Module, line: int, place: int) -> types.CodeType | N
     first = _first_node(node)
     first.end_lineno = moved + (first.end_lineno or first.lineno) - first.lineno
     first.lineno = moved
-    found = [
-        code for code in _codes(compile(tree, module.file, "exec", dont_inherit=True)) if code.co_firstlineno == moved
-    ]
+    compiled = compile(tree, module.file, "exec", module.futures, dont_inherit=True)
+    found = [code for code in _codes(compiled) if code.co_firstlineno == moved]
     return found[0] if len(found) == 1 else None
 
 

@@ -88,6 +88,9 @@ class Scope:
     per_item: bool = False
     """Inside a comprehension nothing can be shared: it differs from item to item."""
     depth: int = 0
+    """How many of the user's functions call each other around this place."""
+    loops: int = 0
+    """How many comprehensions are around this place."""
 
     def where(self, condition: Expr, truth: bool = True) -> Scope:
         """The scope of the branch taken if `condition` comes out as `truth`."""

@@ -5,9 +5,10 @@ from __future__ import annotations
 import ast
 import dataclasses
 import types
+from collections import Counter
 from collections.abc import Sequence
 
-from morisot.compile import access, calls, comparisons, translate
+from morisot.compile import access, calls, comparisons, comprehensions, translate
 from morisot.compile.expr import Expr, Literal
 from morisot.compile.reader import FunctionNode, read
 from morisot.compile.scope import Refused, Scope, Sharing, refuse
@@ -16,7 +17,7 @@ from morisot.compile.values import Known, choose, parameter
 from morisot.compile.verdict import ColumnForm, Refusal, Value
 from morisot.types.element import BOOL, NONE, List, Product, Type
 
-RULES = (translate, comparisons, access, calls)
+RULES = (translate, comparisons, access, comprehensions, calls)
 """Where the rules for each kind of expression are; importing these registers them."""
 
 _NOTHING = Value(NONE, Literal(None, NONE))
@@ -101,8 +102,9 @@ class _Block:
     """Runs a function's statements on symbolic values."""
 
     def __init__(self, node: ast.FunctionDef) -> None:
-        loads = [name.id for name in ast.walk(node) if isinstance(name, ast.Name) and isinstance(name.ctx, ast.Load)]
-        self.uses = {name: loads.count(name) for name in set(loads)}
+        names = [inner for inner in ast.walk(node) if isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Load)]
+        added_to = [inner.target for inner in ast.walk(node) if isinstance(inner, ast.AugAssign)]
+        self.uses = Counter(name.id for name in (*names, *added_to) if isinstance(name, ast.Name))
 
     def run(self, statements: Sequence[ast.stmt], scope: Scope) -> Value:
         """The value returned."""
@@ -194,7 +196,7 @@ class _Block:
 
     def _kept(self, name: str, found: Value | Known | None, scope: Scope) -> Value | Known | None:
         """The value of a variable, cheap to repeat if it is used more than once."""
-        return scope.small(found) if isinstance(found, Value) and self.uses.get(name, 0) > 1 else found
+        return scope.small(found) if isinstance(found, Value) and self.uses[name] > 1 else found
 
 
 _STATEMENTS = {

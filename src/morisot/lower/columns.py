@@ -116,6 +116,13 @@ TEMPLATES: dict[str, str] = {
     "get": "get({0}, int({1}))",
     "slice": "slice({0}, int({1}), int({2}))",
     "array_member": "array_contains({1}, {0})",
+    "array_min": "array_min({0})",
+    "array_max": "array_max({0})",
+    "sum": "aggregate({0}, 0L, (total, item) -> total + item)",
+    "sorted": "array_sort({0})",
+    "flatten": "flatten({0})",
+    "has_key": "map_contains_key({0}, {1})",
+    "value_at": "try_element_at({0}, {1})",
     "array_remove": "array_remove({0}, {1})",
     # dates and times
     "year": "bigint(year({0}))",

@@ -11,7 +11,7 @@ from morisot.lower import schema
 from morisot.lower.columns import quoted
 from morisot.lower.frame import Frame
 from morisot.lower.registry import folds
-from morisot.lower.ship import carry_by_value
+from morisot.lower.ship import check_travels
 from morisot.lower.stages import dumps, in_worker, partition_id
 from morisot.plan import aggregate
 from morisot.plan.node import Node
@@ -51,7 +51,7 @@ def needs_python(node: Node, demoted: frozenset[Node]) -> bool:
 @folds(*_FOLDINGS)
 def lower_fold(node: aggregate.Aggregate, lowering: Lowering, frame: Frame, steps: tuple[Step, ...]) -> Frame:
     for _, closure in node.closures:
-        carry_by_value(closure)
+        check_travels(closure)
     element, output = node.input.type, node.type
     key = element.key if isinstance(element, Keyed) else None
     accumulator = _accumulator(node)

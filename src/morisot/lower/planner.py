@@ -12,7 +12,7 @@ from morisot.lower import folds, stages
 from morisot.lower.frame import Frame
 from morisot.lower.registry import python_rule_for, rule_for
 from morisot.plan.closure import Closure
-from morisot.plan.graph import consumer_counts, order_observed
+from morisot.plan.graph import consumer_counts, order_observed, walk
 from morisot.plan.node import Node
 from morisot.plan.rowwise import Rowwise
 from morisot.plan.source import StreamParIter
@@ -42,6 +42,7 @@ class Lowering:
         self.kept: list[DataFrame] = []
         """Frames held in Spark's cache because several sinks read them."""
         roots = tuple(roots)
+        self.nodes = tuple(walk(*roots))
         self._consumers = consumer_counts(roots)
         self._ordered = order_observed(roots)
         self._frames: dict[Node, Frame] = {}

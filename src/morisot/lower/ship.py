@@ -12,8 +12,8 @@ from typing import Any
 
 from pyspark import cloudpickle
 
+from morisot.errors import PlanError
 from morisot.plan.closure import Closure
-from morisot.types.element import Dict, List, Optional, Record, Type
 
 _INSTALLED = tuple(
     str(Path(place).resolve())
@@ -31,15 +31,16 @@ def carry_by_value(closure: Closure) -> None:
         register(module)
 
 
-def carry_type(type_: Type) -> None:
-    """Let the classes of records travel."""
-    match type_:
-        case Record(cls=cls):
-            register(cls.__module__)
-        case Optional(inner) | List(inner) | Dict(inner):
-            carry_type(inner)
-    for _, child in type_.children:
-        carry_type(child)
+def check_travels(closure: Closure) -> None:
+    """Make a closure ready to travel; refuse one that cannot."""
+    carry_by_value(closure)
+    try:
+        cloudpickle.dumps(closure.function)
+    except Exception as error:
+        raise PlanError(
+            f"the function given to {closure.operator} ({closure.location}) cannot be sent to the workers: {error}",
+            advice="make what it captures inside the function, or pass plain values",
+        ) from None
 
 
 def register(name: str) -> None:

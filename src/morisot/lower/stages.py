@@ -11,7 +11,7 @@ from morisot.compile.ladder import decide
 from morisot.compile.verdict import ColumnForm
 from morisot.lower import schema
 from morisot.lower.frame import Frame
-from morisot.lower.ship import carry_by_value
+from morisot.lower.ship import check_travels
 from morisot.plan import keyed, rowwise
 from morisot.plan.closure import Closure
 from morisot.plan.node import Node
@@ -86,7 +86,7 @@ def step(node: Node, parallelism: int) -> Step:
 
 def _function(node: Node, closure: Closure, parallelism: int) -> Callable[..., Any]:
     for _, each in node.closures:
-        carry_by_value(each)
+        check_travels(each)
     if isinstance(node, StreamParIter):
         return Generator(closure.function, parallelism)
     if isinstance(node, rowwise.MapMemo):

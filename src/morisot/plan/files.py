@@ -1,10 +1,15 @@
-"""Files on this machine, as every engine sees them."""
+"""Files on this machine and the fields of their rows, as every engine sees them."""
 
 from __future__ import annotations
 
 import glob
 import os
 import re
+from collections.abc import Sequence
+
+from morisot.errors import SourceError
+from morisot.plan.node import Node
+from morisot.types.element import Record
 
 
 def local_files(path: str) -> list[str]:
@@ -27,3 +32,24 @@ def normal(name: str) -> str:
     'unique_key'
     """
     return re.sub(r"\W+", "_", name.strip().lower()).strip("_")
+
+
+def columns_of_fields(node: Node, columns: Sequence[str], *, by_place: bool = False) -> list[int]:
+    """Where each field of the node's record stands among a table's columns.
+
+    By name, in any order and spelling ("UNIQUE KEY" is unique_key); where the names have nothing to do with each
+    other and `by_place` allows it, in the order of the fields.
+    """
+    record = node.type
+    assert isinstance(record, Record)
+    names = [normal(column) for column in columns]
+    wanted = [normal(name) for name in record.names]
+    if all(name in names for name in wanted):
+        return [names.index(name) for name in wanted]
+    if by_place and len(names) == len(wanted):
+        return list(range(len(wanted)))
+    missing = [name for name in record.names if normal(name) not in names]
+    raise SourceError(
+        f"{node.operator} ({node.location}): {record} has the field{'s' if len(missing) > 1 else ''} "
+        f"{', '.join(missing)}, which the table has not; its columns are {', '.join(columns)}"
+    )

@@ -34,9 +34,9 @@ def consumer_counts(roots: Iterable[Node]) -> Counter[Node]:
 
 
 def order_observed(roots: Iterable[Node]) -> frozenset[Node]:
-    """The nodes whose order of elements some operator or sink can see."""
-    observed: set[Node] = set()
-    for node in reversed(list(walk(*roots))):
+    """The nodes whose order of elements some operator, sink or caller can see."""
+    observed = set(roots)
+    for node in reversed(list(walk(*observed))):
         if node.observes_order or (node in observed and node.keeps_order):
             observed.update(node.inputs)
     return frozenset(observed)

@@ -33,6 +33,7 @@ class CollectCount(Sink):
     """How many elements arrived."""
 
     observes_order: ClassVar[bool] = False
+    keeps_order: ClassVar[bool] = False
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,9 +9,11 @@ from morisot.errors import PlanError
 from morisot.plan.files import local_files
 from morisot.plan.node import Node
 from morisot.plan.sink import CollectCount, Sink, WriteSink
+from morisot.plan.source import StreamCsv, StreamJson
 from morisot.reference import tables
 from morisot.reference.interpreter import evaluate
 from morisot.reference.sink import as_table
+from morisot.reference.source import misfits
 from morisot.types.element import Record
 
 
@@ -52,6 +54,9 @@ class ReferenceEngine:
 
     def frame_type(self, frame: Any) -> Record:
         raise PlanError("stream_dataframe needs Spark", advice='use engine="spark", or stream_arrow(df.toArrow())')
+
+    def skipped(self, node: StreamCsv | StreamJson) -> int:
+        return sum(1 for _ in misfits(node))
 
     def spark_plan(self, node: Node) -> str:
         return "(the reference engine has no Spark plan)"

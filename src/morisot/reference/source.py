@@ -8,10 +8,11 @@ import gzip
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, TextIO
+from functools import partial
+from typing import Any, NamedTuple, TextIO
 
 from morisot.errors import SourceError
-from morisot.plan.files import local_files, normal
+from morisot.plan.files import columns_of_fields, local_files
 from morisot.plan.source import (
     StreamArrow,
     StreamCsv,
@@ -52,22 +53,12 @@ def evaluate_stream_file(node: StreamFile) -> Iterator[str]:
 
 @evaluates(StreamCsv)
 def evaluate_stream_csv(node: StreamCsv) -> Iterator[Any]:
-    for file in local_files(node.path):
-        with open_text(file, newline="") as lines:
-            rows = csv.reader(lines, delimiter=node.delimiter, quotechar=node.quote)
-            places = columns_by_place(node, next(rows, None)) if node.header else None
-            for row in rows:
-                if row:
-                    yield from fitting(node, file, rows.line_num, row, lambda row=row, at=places: read_row(node, row, at))
+    return fitting(node, csv_rows(node))
 
 
 @evaluates(StreamJson)
 def evaluate_stream_json(node: StreamJson) -> Iterator[Any]:
-    for file in local_files(node.path):
-        with open_text(file) as lines:
-            for number, line in enumerate(lines, 1):
-                if line.strip():
-                    yield from fitting(node, file, number, line.strip(), lambda line=line: read_object(node, line))
+    return fitting(node, json_rows(node))
 
 
 @evaluates(StreamParquet)
@@ -86,10 +77,15 @@ def evaluate_stream_arrow(node: StreamArrow) -> Iterator[Any]:
 def rows_of_table(node: StreamParquet | StreamArrow, table: Any) -> Iterator[Any]:
     """The rows of an Arrow table as records."""
     assert isinstance(node.type, Record)
-    by_name = {normal(name): name for name in table.column_names}
+    places = columns_of_fields(node, table.column_names, by_place=isinstance(node, StreamArrow))
+    columns = [table.column_names[place] for place in places]
     for row in table.to_pylist():
-        values = (row[by_name.get(normal(name), name)] for name in node.type.names)
-        yield node.type.cls(*(of_table(v, t) for v, t in zip(values, node.type.items, strict=True)))
+        for column, type_ in zip(columns, node.type.items, strict=True):
+            if row[column] is None and not isinstance(type_, Optional):
+                raise SourceError(
+                    f"{node.operator} ({node.location}): a row has no value for `{column}`, a {type_}"
+                )
+        yield node.type.cls(*(of_table(row[c], t) for c, t in zip(columns, node.type.items, strict=True)))
 
 
 def of_table(value: Any, type_: Type) -> Any:
@@ -115,41 +111,65 @@ def open_text(file: str, newline: str | None = None) -> TextIO:
     return open(file, encoding="utf-8", newline=newline)
 
 
-def fitting(
-    node: StreamCsv | StreamJson, file: str, line: int, row: Any, build: Callable[[], Any]
-) -> Iterator[Any]:
-    """The record of a row; a row that does not fit is an error, or is left out."""
-    try:
-        yield build()
-    except (ValueError, KeyError, TypeError) as error:
-        if node.on_error == "skip":
-            return
-        raise SourceError(
-            f"{node.operator} ({node.location}): a row does not fit {node.type}: {row} in {file}, line {line}: {error}"
-        ) from None
+class RawRow(NamedTuple):
+    """A row as it stands in its file, and how it becomes a record."""
+
+    file: str
+    line: int
+    text: str
+    record: Callable[[], Any]
 
 
-def columns_by_place(node: StreamCsv, header: Sequence[str] | None) -> list[int] | None:
-    """Where each field's column stands; by the header's names if they are the fields', else in the fields' order."""
+def csv_rows(node: StreamCsv) -> Iterator[RawRow]:
     assert isinstance(node.type, Record)
-    names = [normal(name) for name in header or ()]
-    wanted = [normal(name) for name in node.type.names]
-    if all(name in names for name in wanted):
-        return [names.index(name) for name in wanted]
-    if header is None or len(names) == len(wanted):
-        return None
-    raise SourceError(
-        f"{node.operator} ({node.location}): {node.type} has the fields {', '.join(node.type.names)}, "
-        f"but the header of {node.path!r} says {', '.join(header)}"
+    for file in local_files(node.path):
+        with open_text(file, newline="") as lines:
+            rows = csv.reader(lines, delimiter=node.delimiter, quotechar=node.quote)
+            header = next(rows, ()) if node.header else node.type.names
+            for row in filter(None, rows):
+                yield RawRow(file, rows.line_num, node.delimiter.join(row), partial(read_row, node, row, header))
+
+
+def json_rows(node: StreamJson) -> Iterator[RawRow]:
+    for file in local_files(node.path):
+        with open_text(file) as lines:
+            for number, line in enumerate(lines, 1):
+                if line.strip():
+                    yield RawRow(file, number, line.strip(), partial(read_object, node, line))
+
+
+def fitting(node: StreamCsv | StreamJson, rows: Iterable[RawRow]) -> Iterator[Any]:
+    """The records of the rows; one that does not fit is an error, or is left out."""
+    for row in rows:
+        try:
+            yield row.record()
+        except (ValueError, KeyError, TypeError) as error:
+            if node.on_error == "raise":
+                raise bad_row(node, row, error) from None
+
+
+def misfits(node: StreamCsv | StreamJson) -> Iterator[SourceError]:
+    """What is wrong with each row that does not fit."""
+    for row in csv_rows(node) if isinstance(node, StreamCsv) else json_rows(node):
+        try:
+            row.record()
+        except (ValueError, KeyError, TypeError) as error:
+            yield bad_row(node, row, error)
+
+
+def bad_row(node: StreamCsv | StreamJson, row: RawRow, error: Exception) -> SourceError:
+    return SourceError(
+        f"{node.operator} ({node.location}): a row does not fit {node.type}: {row.text!r} in {row.file}, "
+        f"line {row.line}: {error}"
     )
 
 
-def read_row(node: StreamCsv, row: Sequence[str], places: Sequence[int] | None) -> Any:
+def read_row(node: StreamCsv, row: Sequence[str], header: Sequence[str]) -> Any:
     assert isinstance(node.type, Record)
-    if places is None and len(row) != len(node.type.names):
-        raise ValueError(f"{len(row)} values for {len(node.type.names)} fields")
-    chosen = row if places is None else [row[place] for place in places]
-    return node.type.cls(*map(from_text, chosen, node.type.items))
+    if len(row) != len(header):
+        raise ValueError(f"{len(row)} values for {len(header)} columns")
+    places = columns_of_fields(node, header, by_place=True)
+    return node.type.cls(*(from_text(row[place], type_) for place, type_ in zip(places, node.type.items, strict=True)))
 
 
 def from_text(text: str, type_: Type) -> Any:
@@ -185,8 +205,6 @@ def from_json(value: Any, type_: Type) -> Any:
     match type_, value:
         case Optional(inner), _:
             return None if value is None else from_json(value, inner)
-        case _, None if type_ == STR:
-            return ""
         case List(item), list():
             return [from_json(each, item) for each in value]
         case Dict(item), dict():

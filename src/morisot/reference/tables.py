@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from pathlib import Path
 
 from morisot.errors import SourceError
 from morisot.types import arrow, infer
@@ -18,6 +19,6 @@ def row_type(kind: str, files: Sequence[str], path: str) -> Record:
         import pyarrow.parquet as pq
 
         return arrow.row_type_of(pq.read_schema(files[0]))
-    rows = [json.loads(line) for file in files for line in open(file, encoding="utf-8") if line.strip()]
+    rows = [json.loads(line) for file in files for line in Path(file).read_text("utf-8").splitlines() if line.strip()]
     names = sorted({name for row in rows for name in row})
     return infer.row_type([(name, infer.of_values([row.get(name) for row in rows])) for name in names])

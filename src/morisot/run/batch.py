@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -10,13 +10,16 @@ import pyarrow as pa
 from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 
-from morisot.errors import SinkError
+from morisot.errors import SinkError, SourceError
 from morisot.lower.frame import Frame
 from morisot.lower.planner import Lowering
 from morisot.lower.sink import as_table
 from morisot.lower.stages import in_worker
+from morisot.plan.files import is_local
 from morisot.plan.node import Node
 from morisot.plan.sink import CollectCount, CollectVec, Sink, WriteCsv, WriteJson, WriteParquet, WriteSink, WriteText
+from morisot.plan.source import StreamCsv, StreamJson
+from morisot.reference.source import misfits
 from morisot.run.failures import SPARK_ERRORS, is_data_error, job_error, reported_by_morisot, users_error
 from morisot.types.element import Type
 from morisot.worker.batches import decode
@@ -65,6 +68,8 @@ class BatchRunner:
     def demote_or_raise(self, lowering: Lowering, error: BaseException) -> None:
         """Return if another try makes sense; otherwise raise what the user should read."""
         theirs = users_error(error)
+        if isinstance(theirs, SourceError):
+            raise located(theirs, lowering.nodes) from None
         if theirs is not None:
             raise theirs from theirs.__cause__
         if is_data_error(error) and self.demotions.add(lowering.optimistic):
@@ -142,6 +147,16 @@ def sink_error(sink: WriteSink, error: AnalysisException) -> SinkError:
             'pass mode="overwrite" or mode="append", or choose another path'
         )
     return SinkError(f"{sink.operator} ({sink.location}) cannot write {sink.path!r}: {str(error).splitlines()[0]}")
+
+
+def located(error: SourceError, nodes: Iterable[Node]) -> SourceError:
+    """The error with the row's line, which Spark does not know: for local files, plain Python finds it."""
+    for node in nodes:
+        if isinstance(node, StreamCsv | StreamJson) and node.on_error == "raise" and is_local(node.path):
+            found = next(misfits(node), None)
+            if found is not None:
+                return found
+    return error
 
 
 def to_arrow(runner: BatchRunner, node: Node) -> pa.Table:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -10,11 +11,12 @@ from pyspark.sql import DataFrame, SparkSession
 
 from morisot.config import Config
 from morisot.errors import PlanError, SourceError
-from morisot.lower import registry, rules, schema
+from morisot.lower import registry, rules, schema, source, tables
 from morisot.lower.planner import Lowering
 from morisot.lower.sink import as_table
 from morisot.plan.node import Node
 from morisot.plan.sink import Sink
+from morisot.plan.source import StreamCsv, StreamJson
 from morisot.run import batch
 from morisot.run.batch import BatchRunner, Demotions, Receiver
 from morisot.run.job import Job, Part, ThreadPart
@@ -92,6 +94,11 @@ class SparkEngine:
 
     def frame_type(self, frame: DataFrame) -> Record:
         return schema.row_type_of(frame.schema)
+
+    def skipped(self, node: StreamCsv | StreamJson) -> int:
+        """How many rows of a source did not fit and were left out; counted when asked, by reading the source again."""
+        lowering = self._runner().lowering(node)
+        return tables.misfit_count(node, functools.partial(source.read, node, lowering))
 
     def spark_plan(self, node: Node) -> str:
         """Spark's own plan, for explain(detail=True)."""

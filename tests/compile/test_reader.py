@@ -1,0 +1,197 @@
+"""The reader finds the very text a function was compiled from, or refuses."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import importlib.util
+import os
+from collections.abc import Callable
+from pathlib import Path
+from types import FunctionType
+from typing import Any
+
+import pytest
+
+from morisot.compile.reader import Source, read
+from morisot.compile.verdict import Refusal
+from morisot.plan.closure import freeze
+
+
+def text_of(function: Callable[..., Any]) -> str:
+    assert isinstance(function, FunctionType)
+    source = read(function)
+    assert isinstance(source, Source), source
+    return ast.unparse(source.node)
+
+
+def column_of(function: Callable[..., Any]) -> int:
+    assert isinstance(function, FunctionType)
+    source = read(function)
+    assert isinstance(source, Source), source
+    return source.node.col_offset
+
+
+def load(path: Path, text: str) -> Any:
+    path.write_text(text)
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+class Chain:
+    """Collects functions, as a stream does."""
+
+    def __init__(self) -> None:
+        self.functions: list[Callable[..., Any]] = []
+
+    def map(self, function: Callable[..., Any], *_: Callable[..., Any]) -> Chain:
+        self.functions.append(function)
+        return self
+
+
+def identity(*_: Any) -> Callable[[Any], Any]:
+    return lambda function: function
+
+
+def test_two_lambdas_on_a_line() -> None:
+    first, second = (lambda x: x + 1), (lambda x: x + 2)
+    assert text_of(first) == "lambda x: x + 1"
+    assert text_of(second) == "lambda x: x + 2"
+
+
+def test_the_same_text_twice_on_a_line() -> None:
+    first, second = (lambda x: x + 1), (lambda x: x + 1)
+    assert column_of(first) < column_of(second)
+
+
+def test_lambdas_in_chained_calls() -> None:
+    functions = Chain().map(lambda x: x + 1).map(
+        lambda x: x * 2
+    ).map(
+        lambda x:
+            x - 3
+    ).functions  # fmt: skip
+    assert [text_of(f) for f in functions] == ["lambda x: x + 1", "lambda x: x * 2", "lambda x: x - 3"]
+
+
+def test_a_lambda_inside_a_lambda() -> None:
+    outer = lambda x: lambda y: x + y  # noqa: E731
+    assert text_of(outer) == "lambda x: lambda y: x + y"
+    assert text_of(outer(1)) == "lambda y: x + y"
+
+
+def test_default_arguments() -> None:
+    first, second = (lambda x, k=1: x + k), (lambda x, k=2: x + k)
+    assert text_of(first) == "lambda x, k=1: x + k"
+    assert text_of(second) == "lambda x, k=2: x + k"
+
+
+def test_a_decorated_function() -> None:
+    @identity(lambda z: z)
+    @identity()
+    def decorated(x: int) -> int:
+        return x + 1
+
+    assert text_of(decorated).endswith("return x + 1")
+
+
+def test_a_wrapper_is_read_not_what_it_wraps() -> None:
+    def doubling(function: Callable[[int], int]) -> Callable[[int], int]:
+        @functools.wraps(function)
+        def wrapper(x: int) -> int:
+            return function(x) * 2
+
+        return wrapper
+
+    @doubling
+    def plus_one(x: int) -> int:
+        return x + 1
+
+    assert "function(x) * 2" in text_of(plus_one)
+
+
+def test_methods_of_a_class() -> None:
+    class Rules:
+        @staticmethod
+        def is_large(x: int) -> bool:
+            return x > 10
+
+        key = lambda self: self  # noqa: E731
+
+    assert "x > 10" in text_of(Rules.is_large)
+    assert text_of(Rules.__dict__["key"]) == "lambda self: self"
+
+
+def test_constants_are_told_apart_by_type() -> None:
+    first, second = (lambda x: (x, 1)), (lambda x: (x, True))
+    assert text_of(first) == "lambda x: (x, 1)"
+    assert text_of(second) == "lambda x: (x, True)"
+
+
+def test_a_lambda_in_an_assertion_that_pytest_rewrote() -> None:
+    assert text_of(lambda x: x + 7) == "lambda x: x + 7"
+
+
+def test_a_function_with_an_assertion_that_pytest_rewrote_is_refused() -> None:
+    def checked(x: int) -> int:
+        assert x
+        return x
+
+    assert isinstance(read(checked), Refusal)  # its code is not that of its text any more
+
+
+def test_a_frozen_copy_is_read_like_the_original() -> None:
+    step = 3
+    assert text_of(freeze(lambda x: x + step)) == "lambda x: x + step"
+
+
+def test_a_comprehension_in_a_function() -> None:
+    assert text_of(lambda xs: [x + 1 for x in xs if x]) == "lambda xs: [x + 1 for x in xs if x]"
+
+
+@pytest.mark.parametrize("source", ["lambda x: x + 1", "(lambda x: x, lambda x: x + 1)[1]"])
+def test_no_source_text(source: str) -> None:
+    refusal = read(eval(source))
+    assert isinstance(refusal, Refusal)
+    assert "no source text" in refusal.reason
+    assert "file or a notebook cell" in refusal.advice
+
+
+def test_an_edited_file_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "edited.py"
+    module = load(path, "f = lambda x: x + 1\n")
+    assert text_of(module.f) == "lambda x: x + 1"
+    path.write_text("f = lambda x: x + 2\n")
+    os.utime(path, (1, 1))
+    refusal = read(module.f)
+    assert isinstance(refusal, Refusal)
+    assert "is not what" in refusal.reason
+
+
+def test_an_edit_elsewhere_on_the_line_is_noticed(tmp_path: Path) -> None:
+    path = tmp_path / "moved.py"
+    module = load(path, "f, g = (lambda x: x), (lambda x: -x)\n")
+    path.write_text("f, g = (lambda x: x),  (lambda x: -x)\n")
+    os.utime(path, (1, 1))
+    assert isinstance(read(module.f), Source)
+    assert isinstance(read(module.g), Refusal)
+
+
+def test_an_edit_below_changes_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "longer.py"
+    module = load(path, "f = lambda x: x + 1\n")
+    path.write_text("f = lambda x: x + 1\ng = 3\n")
+    os.utime(path, (1, 1))
+    assert text_of(module.f) == "lambda x: x + 1"
+
+
+def test_a_file_that_no_longer_parses_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "broken.py"
+    module = load(path, "f = lambda x: x + 1\n")
+    path.write_text("f = lambda x: (\n")
+    os.utime(path, (1, 1))
+    assert isinstance(read(module.f), Refusal)

@@ -1,0 +1,350 @@
+"""The table of what compiles: parameter types, a function's text, and its form with the result's type or the reason."""
+
+# ruff: noqa: PLW0108, RET504 - what a user writes is the point
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import math
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from morisot.compile.expr import Input, walk
+from morisot.compile.ladder import decide
+from morisot.compile.verdict import ColumnForm, StageForm, Verdict
+from morisot.errors import Location
+from morisot.plan.closure import Closure
+from morisot.types.element import (
+    ANY,
+    BOOL,
+    DATE,
+    DATETIME,
+    FLOAT,
+    INT,
+    STR,
+    Decimal,
+    Dict,
+    Keyed,
+    List,
+    Optional,
+    Tuple,
+    Type,
+)  # fmt: skip
+from morisot.types.infer import of_record_class
+
+
+class Point(NamedTuple):
+    x: int
+    y: float | None
+    name: str = "origin"
+
+
+@dataclasses.dataclass(frozen=True)
+class Order:
+    price: float
+    amount: int
+
+
+@dataclasses.dataclass
+class Checked:
+    price: float
+
+    def __post_init__(self) -> None:
+        assert self.price > 0
+
+
+class Odd(Point):
+    @property
+    def x(self) -> int:  # type: ignore[override]
+        return 1
+
+
+def half(x: int) -> float:
+    return x / 2
+
+
+def endless(x: int) -> int:
+    return endless(x)
+
+
+STOP_WORDS = {"the", "a"}
+POINT, ORDER, MAYBE = of_record_class(Point), of_record_class(Order), Optional(INT)
+GLOBALS = {
+    "math": math, "Point": Point, "Order": Order, "Checked": Checked, "half": half, "endless": endless,
+    "STOP_WORDS": STOP_WORDS, "RATE": 0.5, "HUGE": 2**70, "OPEN": object(),
+}  # fmt: skip
+
+COLUMN = [
+    # parameters, text, result
+    ((INT,), "lambda x: x * 2 + 1", "int"),
+    ((INT,), "lambda x: x / 2", "float"),
+    ((INT,), "lambda x: x // 2 % 3", "int"),
+    ((INT,), "lambda x: x ** 3", "int"),
+    ((INT,), "lambda x: x << 3 | x >> 1", "int"),
+    ((INT,), "lambda x: -x if x < 0 else +x", "int"),
+    ((INT,), "lambda x: x > 10 ** 9", "bool"),
+    ((INT,), "lambda x: 0 < x <= 10", "bool"),
+    ((INT,), "lambda x: x in (1, 2, 3)", "bool"),
+    ((INT,), "lambda x: x not in {1, 2}", "bool"),
+    ((INT,), "lambda x: x > 3 and x % 2 == 0 or not x", "bool"),
+    ((INT,), "lambda x: x and x + 1", "int"),
+    ((INT,), "lambda x: x + RATE", "float"),
+    ((INT,), "lambda x: half(x) + 1.0", "float"),
+    ((INT,), "lambda x: (x, str(x), [x, x])", "tuple[int, str, list[int]]"),
+    ((INT,), "lambda x: None if x == 0 else 1 / x", "float | None"),
+    ((INT,), "lambda x: (x, 1) if x else None", "tuple[int, int] | None"),
+    ((INT,), "lambda x: [] if x < 0 else [x]", "list[int]"),
+    ((INT,), "lambda x, by=3: x * by", "int"),
+    ((INT,), "lambda x: x == 'a'", "bool"),
+    ((INT, INT), "lambda a, b: max(a, b, 0)", "int"),
+    ((INT, FLOAT), "lambda a, b: a + b", "float"),
+    ((FLOAT,), "lambda x: x % 1.0 + x // 2.0", "float"),
+    ((FLOAT,), "lambda x: round(x) + int(x) + math.floor(x)", "int"),
+    ((FLOAT,), "lambda x: math.sqrt(abs(x))", "float"),
+    ((BOOL,), "lambda p: p + 1", "int"),
+    ((BOOL, BOOL), "lambda p, q: p & q | (p ^ q)", "bool"),
+    ((STR,), "lambda s: s.strip().lower()", "str"),
+    ((STR,), "lambda s: s.lower().split()", "list[str]"),
+    ((STR,), "lambda s: s.split(',', maxsplit=1)[0]", "str"),
+    ((STR,), "lambda s: s[1:-1] + s[0] + s[::-1]", "str"),
+    ((STR,), "lambda s: s.startswith(('a', 'b')) and 'x' in s", "bool"),
+    ((STR,), "lambda s: int(s) + len(s)", "int"),
+    ((STR,), "lambda s: float(s.replace(',', '.'))", "float"),
+    ((STR,), "lambda s: s not in STOP_WORDS", "bool"),
+    ((STR,), "lambda s: f'{s}: {len(s)}'", "str"),
+    ((STR,), "lambda w: (w, 1)", "tuple[str, int]"),
+    ((STR,), "lambda s: [(w, 1) for w in s.split() if w not in STOP_WORDS]", "list[tuple[str, int]]"),
+    ((STR,), "lambda s: ', '.join(w.strip() for w in s.split(';'))", "str"),
+    ((STR,), "str.upper", "str"),
+    ((STR,), "len", "int"),
+    ((MAYBE,), "lambda x: x + 1", "int"),
+    ((MAYBE,), "lambda x: x", "int | None"),
+    ((MAYBE,), "lambda x: x if x is not None else 0", "int"),
+    ((MAYBE,), "lambda x: x or 0", "int"),
+    ((MAYBE,), "lambda x: x is None or x > 3", "bool"),
+    ((MAYBE, MAYBE), "lambda x, y: x == y", "bool"),
+    ((Tuple((INT, STR)),), "lambda t: t[0] + len(t[-1])", "int"),
+    ((Tuple((INT, STR)),), "lambda t: t < (3, 'a')", "bool"),
+    ((Tuple((INT, STR)),), "lambda t: t + (1.5,)", "tuple[int, str, float]"),
+    ((Keyed(STR, INT),), "lambda kv: (kv[1], kv[0])", "tuple[int, str]"),
+    ((POINT,), "lambda p: p.x + p[0]", "int"),
+    ((POINT,), "lambda p: Point(p.x, None, name='n')", "Point"),
+    ((POINT,), "lambda p: Point(x=1, y=p.y)", "Point"),
+    ((ORDER,), "lambda o: o.price * o.amount", "float"),
+    ((ORDER,), "lambda o: Order(o.price, o.amount + 1)", "Order"),
+    ((List(INT),), "lambda xs: sum(x * 2 for x in xs) + max(xs) + xs[-1]", "int"),
+    ((List(INT),), "lambda xs: any(x > 2 for x in xs) and all(xs_ > 0 for xs_ in xs)", "bool"),
+    ((List(STR),), "lambda xs: sorted(xs)[1:]", "list[str]"),
+    ((Dict(INT),), "lambda d: d.get('k', 0) + d['z'] if 'z' in d else len(d)", "int"),
+    ((DATETIME,), "lambda t: (t.year, t.hour)", "tuple[int, int]"),
+    ((DATE, DATE), "lambda a, b: a < b", "bool"),
+    ((ANY,), "lambda x: (x, 1)", "tuple[object, int]"),
+    ((Decimal(10, 2),), "lambda x: x", "Decimal(10, 2)"),
+]
+
+STAGE = [
+    # parameters, text, part of the reason
+    ((ANY,), "lambda x: x + 1", "the type of x is not known"),
+    ((ANY,), "lambda x: x == 1", "== on object and int is not known"),
+    ((ANY,), "lambda x: x is None", "is None is not known"),
+    ((ANY,), "lambda x: 1 if x else 2", "is true is not known"),
+    ((Decimal(10, 2),), "lambda x: x * 2", "the type of x is not known"),
+    ((FLOAT,), "lambda x: x ** 2", "** on float and int has no exact column form"),
+    ((INT,), "lambda x: x ** -1", "** on int and int"),
+    ((INT, INT), "lambda x, y: x << y", "<< on int and int"),
+    ((INT,), "lambda x: x + HUGE", "int is not a value a column can hold"),
+    ((INT,), "lambda x: 1 if x else 1.0", "int in one branch and float in the other"),
+    ((INT,), "lambda x: x or 'none'", "is int or str"),
+    ((INT,), "lambda x: 1 // 0", "always fails"),
+    ((INT,), "lambda x: None", "returns only None"),
+    ((INT,), "lambda x: []", "empty list is not known"),
+    ((INT,), "lambda x: [x, 'a']", "items of type int and str"),
+    ((INT,), "lambda x: {'a': x}", "a dict has no column form"),
+    ((INT,), "lambda x: OPEN", "object is not a value"),
+    ((INT,), "lambda x: OPEN.limit + x", "read from an object"),
+    ((INT,), "lambda x: print(x)", "print() has no column form"),
+    ((INT,), "lambda x: endless(x)", "calls itself"),
+    ((INT,), "lambda x: x.bit_length()", "the method bit_length of int"),
+    ((INT,), "lambda x: missing + x", "missing is not defined"),
+    ((INT,), "lambda x, y: x", "gets no argument y"),
+    ((INT, INT), "lambda x: x", "takes 1 arguments and gets 2"),
+    ((INT,), "lambda *xs: xs", "*args"),
+    ((INT,), "lambda x: math.sin(x)", "sin() has no column form"),
+    ((INT,), "lambda x: f'{x:,}'", "format specification"),
+    ((INT,), "lambda x: x is 3", "`is` is understood for None only"),
+    ((INT,), "lambda x: max([x], key=abs)", "max(key=…) has no column form"),
+    ((FLOAT,), "lambda x: -0.0 if x else x", "float is not a value"),
+    ((FLOAT,), "lambda x: x in (1.0, math.nan)", "NaN"),
+    ((STR,), "lambda s: s.title()", "the method title of str"),
+    ((STR,), "lambda s: s.split('')", "str.split"),
+    ((STR,), "lambda s: '%s' % s", "% on str and str"),
+    ((STR,), "lambda s: s + 1", "+ on str and int"),
+    ((STR,), "lambda s: s < 1", "comparing str with int"),
+    ((STR,), "lambda s: s[::2]", "a slice with a step"),
+    ((Tuple((INT, INT)), INT), "lambda t, i: t[i]", "the index of a tuple is not a constant"),
+    ((Tuple((INT, INT)),), "lambda t: t[2]", "out of range"),
+    ((Tuple((FLOAT, INT)),), "lambda t: t < (1.0, 2)", "the order of tuples with floats"),
+    ((ORDER,), "lambda o: o[0]", "not a tuple"),
+    ((ORDER, ORDER), "lambda a, b: a == b", "an == of its own"),
+    ((ORDER,), "lambda o: o.total", "the attribute total of Order"),
+    ((FLOAT,), "lambda x: Checked(x)", "a constructor of its own"),
+    ((of_record_class(Odd),), "lambda p: p.x", "computed by the class"),
+    ((List(FLOAT),), "lambda xs: sorted(xs)", "sorted(list[float])"),
+    ((INT,), "def f(x):\n    for i in range(3):\n        x += i\n    return x", "a for loop"),
+    ((INT,), "def f(x):\n    if x > 0:\n        y = 1\n    return y", "y is not set on every way"),
+    ((INT,), "def f(x):\n    y = 1 if x else 2\n    y: int = y\n    yield y", "a statement for its effect"),
+    ((INT,), "def f(x):\n    x.real = 1\n    return x", "assigning to x.real"),
+    ((INT,), "def f(x):\n    y = 1.0\n    if x:\n        y = 2\n    return y", "y is int after one branch and float"),
+    ((INT,), "def f(x) -> float:\n    return x", "declared to return float and returns int"),
+]
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    return (tmp_path_factory.mktemp("functions") / f"page{number}.py" for number in itertools.count())
+
+
+@pytest.fixture
+def function_of(pages: Iterator[Path]) -> Callable[[str], Callable[..., Any]]:
+    """The function a text makes, in a file of its own, as a user's."""
+
+    def make(text: str) -> Callable[..., Any]:
+        page, namespace = next(pages), dict(GLOBALS)
+        page.write_text(text if text.startswith("def ") else f"f = {text}\n")
+        exec(compile(page.read_text(), str(page), "exec", dont_inherit=True), namespace)
+        return namespace["f"]  # type: ignore[no-any-return]
+
+    return make
+
+
+Maker = Callable[[str], Callable[..., Any]]
+
+
+def verdict_on(function: Callable[..., Any], *parameters: Type, returns: Type | None = None) -> Verdict:
+    return decide(Closure(function, Location(__file__, 1), "map", returns), parameters)
+
+
+@pytest.mark.filterwarnings("ignore::SyntaxWarning")
+@pytest.mark.parametrize(("parameters", "text", "result"), COLUMN, ids=[text for _, text, _ in COLUMN])
+def test_column(function_of: Maker, parameters: tuple[Type, ...], text: str, result: str) -> None:
+    verdict = verdict_on(function_of(text), *parameters)
+    assert isinstance(verdict, ColumnForm), verdict.refusal
+    assert str(verdict.type) == result
+
+
+@pytest.mark.filterwarnings("ignore::SyntaxWarning")
+@pytest.mark.parametrize(("parameters", "text", "reason"), STAGE, ids=[text for _, text, _ in STAGE])
+def test_stage(function_of: Maker, parameters: tuple[Type, ...], text: str, reason: str) -> None:
+    verdict = verdict_on(function_of(text), *parameters)
+    assert isinstance(verdict, StageForm), verdict
+    assert reason in verdict.refusal.reason
+
+
+def test_a_declared_type_must_be_the_compiled_one() -> None:
+    assert isinstance(verdict_on(lambda x: x + 1, INT, returns=INT), ColumnForm)
+    verdict = verdict_on(lambda x: x + 1, INT, returns=FLOAT)
+    assert isinstance(verdict, StageForm)
+    assert verdict.type == FLOAT
+    assert "declared to return float" in verdict.refusal.reason
+
+
+def test_a_stage_has_the_declared_type() -> None:
+    def loud(x: int) -> str:
+        return repr(x)
+
+    assert verdict_on(loud, INT).type == STR
+    assert verdict_on(lambda x: repr(x), INT).type == ANY
+
+
+def test_a_refusal_says_where() -> None:
+    verdict = verdict_on(lambda x: repr(x), INT)
+    assert isinstance(verdict, StageForm)
+    assert verdict.refusal.line == test_a_refusal_says_where.__code__.co_firstlineno + 1
+
+
+def test_a_stage_names_what_it_captured() -> None:
+    table = {1: "one"}
+    verdict = verdict_on(lambda x: table[x] + STOP_WORDS.pop(), INT)
+    assert isinstance(verdict, StageForm)
+    assert verdict.captured == ("STOP_WORDS", "table")
+
+
+def test_a_verdict_is_decided_once() -> None:
+    closure = Closure(lambda x: x + 1, Location(__file__, 1), "map")
+    assert decide(closure, (INT,)) is decide(closure, (INT,))
+    assert decide(closure, (INT,)) is not decide(closure, (FLOAT,))
+
+
+def size(form: ColumnForm) -> int:
+    exprs = (*form.result.leaves(), *(expr for _, expr in form.shared))
+    return sum(1 for expr in exprs for _ in walk(expr))
+
+
+def test_doublings_stay_small() -> None:
+    def grow(y: int) -> int:
+        y = y + y
+        y = y + y
+        y = y + y
+        y = y + y
+        y = y + y
+        y = y + y
+        y = y + y
+        y = y + y
+        y = y + y
+        y = y + y
+        y = y + y
+        y = y + y
+        return y
+
+    form = verdict_on(grow, INT)
+    assert isinstance(form, ColumnForm)
+    assert size(form) < 100
+
+
+def test_many_branches_stay_small() -> None:
+    def bits(x: int) -> int:
+        n = 0
+        if x & 1:
+            n += 1
+        if x & 2:
+            n += 1
+        if x & 4:
+            n += 1
+        if x & 8:
+            n += 1
+        if x & 16:
+            n += 1
+        return n
+
+    form = verdict_on(bits, INT)
+    assert isinstance(form, ColumnForm)
+    assert size(form) < 100
+
+
+def test_a_shared_value_is_computed_only_where_it_may_be() -> None:
+    def ratio(x: int, y: int) -> int:
+        if y != 0:
+            q = x // y
+            return q * q
+        return 0
+
+    form = verdict_on(ratio, INT, INT)
+    assert isinstance(form, ColumnForm)
+    (_, shared), *_ = [entry for entry in form.shared if entry[1].raises]
+    assert type(shared).__name__ == "Case"
+
+
+def test_filters_stay_plain_for_push_down() -> None:
+    form = verdict_on(lambda p: p.x > 3 and p.name == "a" and p.y is not None, POINT)
+    assert isinstance(form, ColumnForm)
+    assert not form.raises
+    assert not any(type(part).__name__ == "Case" for leaf in form.result.leaves() for part in walk(leaf))
+    assert {part.path for leaf in form.result.leaves() for part in walk(leaf) if isinstance(part, Input)} == {
+        (0,),
+        (1,),
+        (2,),
+    }

@@ -1,0 +1,152 @@
+"""Unbounded jobs: followed directories, rates, and what a Job tells."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+
+import morisot as mo
+
+
+def until(condition: Any, seconds: float = 60) -> None:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "it never happened"
+        time.sleep(0.05)
+
+
+def test_stream_rate_through_a_channel(spark_ctx: mo.StreamContext) -> None:
+    channel = spark_ctx.stream_rate(200).filter(lambda n: n % 2 == 0).map(lambda n: n * 10).collect_channel()
+    job = spark_ctx.start()
+    try:
+        assert sorted(channel.get(timeout=60) for _ in range(5)) == [0, 20, 40, 60, 80]
+    finally:
+        job.stop()
+    assert not job.running
+    assert job.exception() is None
+
+
+def test_followed_directory_word_count(spark_ctx: mo.StreamContext, tmp_path: Path) -> None:
+    (tmp_path / "one.txt").write_text("a b a\n")
+    counts: dict[str, int] = {}
+    words = spark_ctx.stream_file(tmp_path, unbounded=True).flat_map(lambda line: line.lower().split())
+    words.group_by_count(lambda word: word).for_each(counts.__setitem__)
+    job = spark_ctx.start()
+    try:
+        until(lambda: counts == {"a": 2, "b": 1})
+        (tmp_path / "two.txt").write_text("b C\n")
+        until(lambda: counts == {"a": 2, "b": 2, "c": 1})
+        until(lambda: job.metrics()["elements_in"] == 2)
+        assert job.metrics()["sinks"][0]["sink"] == "for_each"
+        assert job.metrics()["elements_out"] == 4
+        assert not job.wait(0.01)
+    finally:
+        job.stop()
+
+
+def test_write_parquet_unbounded(spark_ctx: mo.StreamContext, tmp_path: Path) -> None:
+    source, out = tmp_path / "in", tmp_path / "out"
+    source.mkdir()
+    (source / "a.txt").write_text("1\n22\n")
+    spark_ctx.stream_file(source, unbounded=True).map(lambda t: (t, len(t))).write_parquet(str(out))
+    with spark_ctx:
+        job = spark_ctx.start()
+        until(lambda: job.metrics()["elements_in"] == 2)
+        rows = [row for file in out.glob("*.parquet") for row in pq.read_table(file).to_pylist()]
+        assert sorted(row["_1"] for row in rows) == [1, 2]
+    assert not job.running
+
+
+def test_write_parquet_of_running_counts(spark_ctx: mo.StreamContext, tmp_path: Path) -> None:
+    source, out = tmp_path / "in", tmp_path / "out"
+    source.mkdir()
+    (source / "a.txt").write_text("x\ny\nx\n")
+    spark_ctx.stream_file(source, unbounded=True).group_by_count(lambda t: t).write_parquet(str(out))
+    job = spark_ctx.start()
+    try:
+        until(lambda: job.metrics()["elements_in"] == 3)
+    finally:
+        job.stop()
+    rows = [row for file in out.glob("batch=*/*.parquet") for row in pq.ParquetFile(file).read().to_pylist()]
+    assert sorted((row["key"], row["value"]) for row in rows) == [("x", 2), ("y", 1)]
+
+
+def test_failing_stage_is_an_element_error(spark_ctx: mo.StreamContext, tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("1\nboom\n")
+    channel = spark_ctx.stream_file(tmp_path, unbounded=True).map(lambda t: complex(t)).collect_channel()
+    job = spark_ctx.start()
+    with pytest.raises(mo.ElementError, match=r"map at .*test_unbounded.py:\d+ failed on the element 'boom'") as caught:
+        job.wait(60)
+    assert isinstance(caught.value.__cause__, ValueError)
+    assert "py4j" not in str(caught.value).lower()
+    assert job.exception() is caught.value
+    assert list(channel) == []
+
+
+def test_failing_column_is_what_python_raises(spark_ctx: mo.StreamContext, tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("4\n0\n")
+    spark_ctx.stream_file(tmp_path, unbounded=True).map(lambda t: 8 // int(t)).write_parquet(str(tmp_path / "out"))
+    job = spark_ctx.start()
+    with pytest.raises(mo.ElementError, match="failed on the element '0': ZeroDivisionError"):
+        job.wait(60)
+
+
+def test_column_that_cannot_do_a_value_goes_on_in_python(spark_ctx: mo.StreamContext, tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text(f"{2**62}\n")
+    seen: list[int] = []
+    spark_ctx.stream_file(tmp_path, unbounded=True).map(lambda t: int(t) * 4 - int(t) * 3).for_each(seen.append)
+    job = spark_ctx.start()
+    try:
+        until(lambda: seen == [2**62] or job.wait(0.1))
+    finally:
+        job.stop()
+
+
+def test_failing_for_each(spark_ctx: mo.StreamContext) -> None:
+    spark_ctx.stream_rate(50).for_each(lambda n: 1 // 0)
+    job = spark_ctx.start()
+    with pytest.raises(mo.ElementError, match="for_each at .* failed on the element 0: ZeroDivisionError"):
+        job.wait(60)
+
+
+def test_a_full_channel_does_not_keep_a_job_from_stopping(spark_ctx: mo.StreamContext) -> None:
+    channel = spark_ctx.stream_rate(1000).collect_channel(capacity=3)
+    job = spark_ctx.start()
+    channel.get(timeout=60)
+    job.stop()
+    assert not job.running
+
+
+def test_unbounded_collect_and_execute_are_refused(spark_ctx: mo.StreamContext) -> None:
+    numbers = spark_ctx.stream_rate(10)
+    for sink in ("collect", "to_arrow", "to_pandas"):
+        with pytest.raises(mo.PlanError, match=rf"{sink} on an unbounded stream would never end.*\n.*collect_channel"):
+            getattr(numbers, sink)()
+    with pytest.raises(mo.PlanError, match="collect_vec cannot run on unbounded input"):
+        numbers.collect_vec()
+    numbers.for_each(print)
+    with pytest.raises(mo.PlanError, match=r"for_each on an unbounded stream never ends.*\n.*ctx.start"):
+        spark_ctx.execute()
+
+
+def test_bounded_sinks_may_be_started_too(spark_ctx: mo.StreamContext) -> None:
+    output = spark_ctx.stream_iter([1, 2]).map(lambda n: n + 1).collect_vec()
+    job = spark_ctx.start()
+    assert job.wait(60)
+    assert output.get() == [2, 3]
+
+
+def test_following_needs_a_directory(spark_ctx: mo.StreamContext, tmp_path: Path) -> None:
+    with pytest.raises(mo.SourceError, match="follows a directory"):
+        spark_ctx.stream_file(tmp_path / "missing", unbounded=True)
+
+
+def test_unbounded_runs_are_not_for_the_reference_engine() -> None:
+    ctx = mo.StreamContext(engine="reference")
+    ctx.stream_rate(5).for_each(print)
+    with pytest.raises(mo.PlanError, match="nothing to start"):
+        ctx.start()
