@@ -120,6 +120,8 @@ COLUMN = [
     ((STR,), "lambda s: [(w, 1) for w in s.split() if w not in STOP_WORDS]", "list[tuple[str, int]]"),
     ((STR,), "lambda s: ', '.join(w.strip() for w in s.split(';'))", "str"),
     ((STR,), "str.upper", "str"),
+    ((STR,), "lambda s: 3 * s", "str"),
+    ((INT,), "def f(x) -> int | None:\n    return x + 1", "int | None"),
     ((STR,), "len", "int"),
     ((MAYBE,), "lambda x: x + 1", "int"),
     ((MAYBE,), "lambda x: x", "int | None"),
@@ -196,7 +198,9 @@ STAGE = [
     ((List(FLOAT),), "lambda xs: sorted(xs)", "sorted(list[float])"),
     ((INT,), "def f(x):\n    for i in range(3):\n        x += i\n    return x", "a for loop"),
     ((INT,), "def f(x):\n    if x > 0:\n        y = 1\n    return y", "y is not set on every way"),
-    ((INT,), "def f(x):\n    y = 1 if x else 2\n    y: int = y\n    yield y", "a statement for its effect"),
+    ((INT,), "def f(x):\n    y = 1 if x else 2\n    y: int = y\n    yield y", "is a generator"),
+    ((Dict(INT), Dict(INT)), "lambda a, b: a == b", "== on dict[str, int]"),
+    ((INT,), "lambda x: x + 2 ** 62 * 4", "a value that no column can hold"),
     ((INT,), "def f(x):\n    x.real = 1\n    return x", "assigning to x.real"),
     ((INT,), "def f(x):\n    y = 1.0\n    if x:\n        y = 2\n    return y", "y is int after one branch and float"),
     ((INT,), "def f(x) -> float:\n    return x", "declared to return float and returns int"),
@@ -305,6 +309,34 @@ def test_doublings_stay_small() -> None:
     assert size(form) < 100
 
 
+def grow_a_lot(y: int) -> int:
+    y = y + y + y
+    y = y + y + y
+    y = y + y + y
+    y = y + y + y
+    y = y + y + y
+    y = y + y + y
+    y = y + y + y
+    y = y + y + y
+    return y
+
+
+def test_what_cannot_be_shared_is_refused_before_it_explodes() -> None:
+    verdict = verdict_on(lambda xs: [grow_a_lot(x) for x in xs], List(INT))
+    assert isinstance(verdict, StageForm)
+    assert "too large" in verdict.refusal.reason
+
+
+def test_a_list_that_is_used_twice_is_shared() -> None:
+    def ends(s: str) -> tuple[str, str]:
+        words = [word.strip(".") for word in s.split()]
+        return words[0], words[-1]
+
+    form = verdict_on(ends, STR)
+    assert isinstance(form, ColumnForm)
+    assert len(form.shared) == 1
+
+
 def test_many_branches_stay_small() -> None:
     def bits(x: int) -> int:
         n = 0
@@ -336,6 +368,13 @@ def test_a_shared_value_is_computed_only_where_it_may_be() -> None:
     assert isinstance(form, ColumnForm)
     (_, shared), *_ = [entry for entry in form.shared if entry[1].raises]
     assert type(shared).__name__ == "Case"
+
+
+def test_a_condition_that_can_fail_is_decided_in_order() -> None:
+    for function in (lambda x: x != 0 and 10 // x > 1, lambda x: 10 // x > 1 and x != 0):
+        form = verdict_on(function, INT)
+        assert isinstance(form, ColumnForm)
+        assert type(form.result.expr).__name__ == "Case"
 
 
 def test_filters_stay_plain_for_push_down() -> None:

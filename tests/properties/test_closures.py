@@ -391,7 +391,7 @@ def by_spark(spark: SparkSession, forms: Sequence[ColumnForm], table: pa.Table) 
     result = frame.select("row", *outputs).toArrow().sort_by("row")
     return [
         [
-            FAILED if None in row else assemble(form.type, iter([leaf["v"] for leaf in row]))
+            FAILED if None in row else assemble(form.type, iter([leaf for (leaf,) in row]))
             for row in columns(result, form, number)
         ]
         for number, form in enumerate(forms)
@@ -404,14 +404,14 @@ def columns(result: pa.Table, form: ColumnForm, number: int) -> Iterator[tuple[A
 
 
 def kept(expr: Expr, form: ColumnForm, number: int) -> str:
-    """The value in a struct, which tells None from a failure; a shared value that failed fails where it is used."""
+    """The value in an array, which tells None from a failure; a shared value that failed fails where it is used."""
     text = render(expr, name_of)
     for name, _ in form.shared:
         column = quoted(f"{number}{name}")
         text = text.replace(
-            quoted(name), f"(CASE WHEN {column} IS NULL THEN raise_error('shared') ELSE {column}.v END)"
+            quoted(name), f"(CASE WHEN {column} IS NULL THEN raise_error('shared') ELSE {column}[0] END)"
         )
-    return f"named_struct('v', {text})"
+    return f"array({text})"
 
 
 def as_in_a_job(spark: SparkSession, forms: Sequence[ColumnForm], table: pa.Table) -> list[list[Any]]:

@@ -7,7 +7,7 @@ import math
 from collections.abc import Sequence
 
 from morisot.compile import forms, known, records
-from morisot.compile.expr import Call, Expr, Literal, Raise
+from morisot.compile.expr import Call, Expr, Literal
 from morisot.compile.scope import Scope, refuse
 from morisot.compile.scope import known as from_object
 from morisot.compile.translate import STAGE, expression, shown, translates, usable
@@ -99,10 +99,10 @@ def equal(node: ast.AST, left: Value, right: Value, scope: Scope) -> Expr:
     row = known.find(known.COMPARE[ast.Eq], (left, right), widen=True)
     if row is not None:
         return pack(known.apply(row, (left, right), scope.small))
-    if isinstance(left.type, List) or isinstance(right.type, List):
+    fails = any(leaf.raises for side in (left, right) for leaf in side.leaves())
+    if fails or isinstance(left.type, List | Dict) or isinstance(right.type, List | Dict):
         refuse(node, f"== on {left.type} and {right.type} has no exact column form", STAGE)
-    raising = any(leaf.raises for side in (left, right) for leaf in side.leaves())
-    return Call("and", (Raise("never"), FALSE)) if raising else FALSE
+    return FALSE  # values of different types are never equal
 
 
 def _equal_or_none(node: ast.AST, left: Value, right: Value, scope: Scope) -> Expr:

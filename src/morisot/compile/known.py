@@ -132,6 +132,7 @@ BINARY: dict[type[ast.operator], tuple[Row, ...]] = {
         _binary(INT, Plain("multiply", fails=True)),
         _binary(FLOAT, Plain("multiply")),
         Row((STR, INT), STR, texts.text_repeat),
+        Row((INT, STR), STR, lambda times, a: texts.text_repeat(a, times)),
     ),
     ast.Div: (_binary(INT, arithmetic.int_truediv, FLOAT), _binary(FLOAT, Plain("divide", fails=True))),
     ast.FloorDiv: (_binary(INT, arithmetic.int_floordiv), _binary(FLOAT, arithmetic.float_floordiv)),

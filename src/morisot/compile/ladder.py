@@ -7,6 +7,7 @@ import weakref
 from collections.abc import Callable
 
 from morisot.compile.statements import compile_function
+from morisot.compile.values import convert, join_types
 from morisot.compile.verdict import ColumnForm, Refusal, StageForm, Verdict
 from morisot.plan.closure import Closure, global_names
 from morisot.types.element import ANY, Type
@@ -39,12 +40,14 @@ def column(closure: Closure, parameters: tuple[Type, ...]) -> ColumnForm | Refus
     """The closure as expressions over columns."""
     form = compile_function(closure.function, parameters)
     wanted = declared(closure)
-    if isinstance(form, ColumnForm) and wanted not in (None, ANY, form.type):
+    if isinstance(form, Refusal) or wanted is None or wanted == ANY:
+        return form
+    if join_types(form.type, wanted) != wanted:
         return Refusal(
             f"the function is declared to return {wanted} and returns {form.type}",
             advice="correct the return annotation (or returns=), or convert the value",
         )
-    return form
+    return ColumnForm(convert(form.result, wanted), form.shared)
 
 
 RUNGS: tuple[Rung, ...] = (column,)

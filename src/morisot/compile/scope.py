@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import builtins
 import dataclasses
+import itertools
 import types
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -17,6 +18,7 @@ from morisot.types.element import Type
 
 _LARGEST = 20_000
 """So many expressions are translated; a closure that needs more would take Spark longer to plan than Python to run."""
+_LARGEST_PER_ITEM = 500
 _CHEAP = frozenset({"add", "subtract", "multiply", "negative", "bigint", "double", "is_null", "is_not_null", "not"})
 """Calls that cost less to repeat than to keep."""
 
@@ -103,11 +105,11 @@ class Scope:
 
     def small(self, value: Value) -> Value:
         """The same value, cheap to repeat."""
-        if self.per_item:
-            return value
         if value.expr is None:
             return Value(value.type, items=tuple(map(self.small, value.items)))
-        if any(isinstance(part, Variable) for part in walk(value.expr)):
+        if self.per_item:
+            if any(True for _ in itertools.islice(walk(value.expr), _LARGEST_PER_ITEM, None)):
+                refuse(None, "what is done with each item is too large for one expression", "use flat_map and map")
             return value
         return Value(value.type, self.sharing.bind(value.expr, value.type, self.condition))
 
@@ -116,6 +118,10 @@ class Scope:
 
     def lookup(self, node: ast.Name) -> Value | Known:
         """What a name stands for: a local, a captured variable, a global or a builtin."""
+        if node.id.startswith("__") and not node.id.endswith("__"):
+            refuse(
+                node, f"{node.id} is private to a class and has another name there", "use a name with one underscore"
+            )
         if node.id in self.names:
             found = self.names[node.id]
             if found is None:

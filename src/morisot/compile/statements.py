@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import dataclasses
+import inspect
 import types
 from collections import Counter
 from collections.abc import Sequence
@@ -20,6 +21,7 @@ from morisot.types.element import BOOL, NONE, List, Product, Type
 RULES = (translate, comparisons, access, comprehensions, calls)
 """Where the rules for each kind of expression are; importing these registers them."""
 
+_GENERATOR = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
 _NOTHING = Value(NONE, Literal(None, NONE))
 
 
@@ -35,6 +37,8 @@ def compile_function(function: object, parameters: Sequence[Type]) -> ColumnForm
         _check_result(result)
     except Refused as refused:
         return refused.refusal
+    except RecursionError:
+        return Refusal("the function is nested too deeply", advice="split it into several operators")
     return ColumnForm(result, tuple(sharing.entries))
 
 
@@ -62,6 +66,8 @@ def inline(function: types.FunctionType, arguments: Sequence[Value], keywords: d
 
 
 def _body(function: types.FunctionType, arguments: Sequence[Value], keywords: dict[str, Value], scope: Scope) -> Value:
+    if function.__code__.co_flags & _GENERATOR:
+        refuse(None, f"{function.__name__} is a generator or a coroutine", translate.STAGE)
     source = read(function)
     if isinstance(source, Refusal):
         raise Refused(source)

@@ -212,9 +212,10 @@ def _fold(node: ast.AST, op: ast.operator, left: Value, right: Value) -> Value |
     if isinstance(op, ast.Pow | ast.LShift) and abs(b) > 1100:
         return None
     try:
-        return constant(known.FOLDS[type(op)](a, b))
+        result = constant(known.FOLDS[type(op)](a, b))
     except Exception as error:  # what fails on constants fails on every element: Python will say how
         refuse(node, f"{ast.unparse(node)} always fails: {error}")
+    return result or refuse(node, f"{ast.unparse(node)} has a value that no column can hold", STAGE)
 
 
 @translates(ast.UnaryOp)

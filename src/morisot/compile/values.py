@@ -19,6 +19,7 @@ from morisot.types.element import (
     NONE,
     STR,
     Decimal,
+    Dict,
     Keyed,
     List,
     Optional,
@@ -155,17 +156,17 @@ def when(condition: Expr, then: Expr, otherwise: Expr) -> Expr:
 
 
 def conjunction(left: Expr, right: Expr) -> Expr:
-    """`left and right` of two bools: a CASE only where evaluating the right side too early could fail."""
+    """`left and right` of two bools: a CASE only where a side can fail, since Spark takes the sides in any order."""
     if TRUE in {left, right}:
         return right if left == TRUE else left
-    return when(left, right, FALSE) if right.raises else Call("and", (left, right))
+    return when(left, right, FALSE) if left.raises or right.raises else Call("and", (left, right))
 
 
 def disjunction(left: Expr, right: Expr) -> Expr:
     """`left or right` of two bools."""
     if FALSE in {left, right}:
         return right if left == FALSE else left
-    return when(left, TRUE, right) if right.raises else Call("or", (left, right))
+    return when(left, TRUE, right) if left.raises or right.raises else Call("or", (left, right))
 
 
 def negate(condition: Expr) -> Expr:
@@ -208,7 +209,7 @@ def truth(value: Value) -> Expr | None:
             return inside and Call("coalesce", (inside, FALSE))
         case Tuple():
             return Literal(bool(type_.items), BOOL)
-        case List() if expr is not None:
+        case List() | Dict() if expr is not None:
             return Call("greater", (Call("size", (expr,)), Literal(0, INT)))
     if expr is None:
         return None
@@ -235,6 +236,8 @@ def facts(condition: Expr, truth_: bool) -> dict[Expr, bool]:
             return facts(left, False) | facts(right, False)
         case Case(((left, right),), otherwise) if truth_ and otherwise == FALSE:
             return facts(left, True) | facts(right, True)
+        case Case(((left, then),), right) if not truth_ and then == TRUE:
+            return facts(left, False) | facts(right, False)
         case Call("coalesce", (inside, otherwise)) if truth_ and otherwise == FALSE:
             return dict.fromkeys(_strict_operands(inside), False)
         case _:

@@ -20,7 +20,7 @@ from morisot.plan.node import Node
 from morisot.plan.sink import CollectCount, CollectVec, Sink, WriteCsv, WriteJson, WriteParquet, WriteSink, WriteText
 from morisot.plan.source import StreamCsv, StreamJson
 from morisot.reference.source import misfits
-from morisot.run.failures import SPARK_ERRORS, is_data_error, job_error, reported_by_morisot, users_error
+from morisot.run.failures import SPARK_ERRORS, is_data_error, job_error, users_error
 from morisot.types.element import Type
 from morisot.worker.batches import decode
 from morisot.worker.ipc import PackBatches, unpack_batch
@@ -58,8 +58,7 @@ class BatchRunner:
         while True:
             lowering = self.lowering(node)
             try:
-                with reported_by_morisot():
-                    return action(lowering, lowering.frame(node))
+                return action(lowering, lowering.frame(node))
             except SPARK_ERRORS as error:
                 self.demote_or_raise(lowering, error)
             finally:
@@ -85,10 +84,9 @@ class BatchRunner:
         while waiting:
             lowering = self.lowering(*waiting)
             try:
-                with reported_by_morisot():
-                    for sink in list(waiting):
-                        self._run_sink(sink, waiting[sink], lowering)
-                        del waiting[sink]
+                for sink in list(waiting):
+                    self._run_sink(sink, waiting[sink], lowering)
+                    del waiting[sink]
             except SPARK_ERRORS as error:
                 self.demote_or_raise(lowering, error)
             finally:

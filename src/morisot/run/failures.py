@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import logging
 import re
-from collections.abc import Iterator
 
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
@@ -13,6 +11,9 @@ from pyspark.errors import PySparkException
 from morisot.errors import JobError, MorisotError, SourceError
 from morisot.lower.tables import BAD_ROW
 from morisot.worker.failure import unpack
+
+# PySpark prints every failure with the JVM's stack before it raises it; here it is caught and said in the user's words.
+logging.getLogger("SQLQueryContextLogger").disabled = True
 
 SPARK_ERRORS = (PySparkException, Py4JError)
 _BAD_ROW = re.compile(re.escape(BAD_ROW) + r"(.*)")
@@ -45,14 +46,3 @@ def job_error(error: BaseException) -> JobError:
     lines = [line for line in str(error).splitlines() if line.strip() and not line.lstrip().startswith("at ")]
     return JobError("Spark stopped the job: " + "\n".join(lines[:5]))
 
-
-@contextlib.contextmanager
-def reported_by_morisot() -> Iterator[None]:
-    """Keep PySpark from printing a failure with the JVM's stack: it is caught here and said in the user's words."""
-    logger = logging.getLogger("SQLQueryContextLogger")
-    was = logger.disabled
-    logger.disabled = True
-    try:
-        yield
-    finally:
-        logger.disabled = was
