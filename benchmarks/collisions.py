@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, NamedTuple
 
 from benchmarks.baselines import collisions as baseline
 from benchmarks.collision import Collision, week
@@ -15,39 +15,74 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
+class Accident(NamedTuple):
+    """What the queries want to know of a collision."""
+
+    week: int
+    lethal: int
+    borough: str | None
+    factor_1: str | None
+    factor_2: str | None
+    factor_3: str | None
+    factor_4: str | None
+    factor_5: str | None
+
+
 def morisot(spark: SparkSession, path: Path) -> Answer:
-    """Five deferred aggregates, for an aggregate has one value, and one `execute`."""
+    """Three deferred sinks over one stream, and one `execute`."""
     import morisot as mo
 
     ctx = mo.StreamContext(spark)
-    rows = ctx.stream_csv(str(path), Collision, header=True)
-
-    lethal_per_week = rows.filter(lambda c: c.persons_killed > 0).group_by_count(lambda c: week(c.date)).collect_vec()
-
-    factors = rows.map(lambda c: (c, 1 if c.persons_killed > 0 else 0)).flat_map(
-        lambda p: [(p[0].factor_1, p[1]), (p[0].factor_2, p[1]), (p[0].factor_3, p[1]), (p[0].factor_4, p[1]),
-                   (p[0].factor_5, p[1])]
-    ).filter(lambda p: p[0] is not None)  # fmt: skip
-    accidents_per_factor = factors.group_by_count(lambda p: p[0]).collect_vec()
-    lethal_share_per_factor = factors.group_by_avg(lambda p: p[0], lambda p: p[1]).collect_vec()
-
-    placed = rows.filter(lambda c: c.borough is not None).map(
-        lambda c: (c.borough, week(c.date), 1 if c.persons_killed > 0 else 0)
+    accidents = ctx.stream_csv(str(path), Collision).map(
+        lambda c: Accident(
+            week(c.date),
+            1 if c.persons_killed > 0 else 0,
+            c.borough,
+            c.factor_1,
+            c.factor_2,
+            c.factor_3,
+            c.factor_4,
+            c.factor_5,
+        )
     )
-    accidents_per_borough = placed.group_by_count(lambda p: (p[0], p[1])).collect_vec()
-    lethal_share_per_borough = placed.group_by_avg(lambda p: (p[0], p[1]), lambda p: p[2]).collect_vec()
-
+    lethal_per_week = accidents.filter(lambda a: a.lethal == 1).group_by_count(lambda a: a.week).collect_vec()
+    per_factor = (
+        accidents.flat_map(
+            lambda a: [
+                (a.factor_1, a.lethal),
+                (a.factor_2, a.lethal),
+                (a.factor_3, a.lethal),
+                (a.factor_4, a.lethal),
+                (a.factor_5, a.lethal),
+            ]
+        )
+        .filter(lambda f: f[0] is not None)
+        .group_by_fold(
+            lambda f: f[0],
+            (0, 0),
+            lambda n, f: (n[0] + 1, n[1] + f[1]),
+            lambda m, n: (m[0] + n[0], m[1] + n[1]),
+        )
+        .map(lambda factor, n: (n[0], n[1] / n[0]))
+        .collect_vec()
+    )
+    per_borough_and_week = (
+        accidents.filter(lambda a: a.borough is not None)
+        .group_by_fold(
+            lambda a: (a.borough, a.week),
+            (0, 0),
+            lambda n, a: (n[0] + 1, n[1] + a.lethal),
+            lambda m, n: (m[0] + n[0], m[1] + n[1]),
+        )
+        .map(lambda place, n: (n[0], n[1] / n[0]))
+        .collect_vec()
+    )
     ctx.execute()
     return {
         "lethal_per_week": dict(lethal_per_week.get()),
-        "per_factor": _paired(accidents_per_factor.get(), lethal_share_per_factor.get()),
-        "per_borough_and_week": _paired(accidents_per_borough.get(), lethal_share_per_borough.get()),
+        "per_factor": dict(per_factor.get()),
+        "per_borough_and_week": dict(per_borough_and_week.get()),
     }
-
-
-def _paired(left: list[tuple[Any, Any]], right: list[tuple[Any, Any]]) -> dict[Any, tuple[Any, Any]]:
-    others = dict(right)
-    return {key: (value, others[key]) for key, value in left}
 
 
 WORKLOAD = Workload(

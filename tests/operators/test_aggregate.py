@@ -192,3 +192,54 @@ def test_what_has_no_rule_for_unbounded_input_is_refused_when_built(spark_ctx: m
     assert "What to do" in str(caught.value)
     with pytest.raises(mo.PlanError, match="group_by_sum cannot run on unbounded input"):
         numbers.group_by_sum(lambda n: n % 2, lambda n: n)
+
+
+NATIVE_FOLDS = [
+    lambda s: s.group_by_fold(lambda n: n % 2, 0, lambda a, n: a + n, lambda a, b: a + b),
+    lambda s: s.group_by_fold(lambda n: n % 2, 0, lambda a, n: a - n, lambda a, b: a + b),
+    lambda s: s.group_by_fold(
+        lambda n: n % 3, (0, 0), lambda a, n: (a[0] + 1, a[1] + n), lambda a, b: (a[0] + b[0], a[1] + b[1])
+    ),
+    lambda s: s.fold_assoc(0, lambda a, n: a + n if n > 2 else a, lambda a, b: a + b),
+    lambda s: s.fold_assoc(0, lambda a, n: a if n > 99 else a + 1, lambda a, b: a + b),
+    lambda s: s.fold_assoc(4, lambda a, n: max(a, n), lambda a, b: max(a, b)),
+    lambda s: s.fold_assoc(4, lambda a, n: n if n < a else a, lambda a, b: a if a <= b else b),
+    lambda s: s.fold_assoc(False, lambda a, n: a or n > 3, lambda a, b: a or b),
+    lambda s: s.reduce_assoc(lambda a, b: a + b),
+    lambda s: s.reduce_assoc(lambda a, b: b if b > a else a),
+    lambda s: s.map(lambda n: (n, -n, n)).reduce_assoc(lambda a, b: (a[0] + b[0], max(a[1], b[1]), a[2] ^ b[2])),
+    lambda s: s.map(lambda n: str(n)).reduce_assoc(lambda a, b: min(a, b)),
+]
+
+
+@pytest.mark.parametrize("place", range(len(NATIVE_FOLDS)))
+def test_folds_that_are_native_aggregates(bounded_runner: Runner, place: int) -> None:
+    program = NATIVE_FOLDS[place]
+    values = [5, 1, 4, 2, 3, 10]
+    expected = list(program(mo.StreamContext(engine="reference").stream_iter(values)).collect())
+    assert sorted(bounded_runner.run(program, values)) == sorted(expected)
+    stream = program(mo.StreamContext(engine="reference").stream_iter(values))
+    assert {record.form for record in stream.forms()} == {"column"}
+
+
+FOLDS_IN_PYTHON = [
+    (lambda s: s.fold_assoc(1, lambda a, n: a + n, lambda a, b: a + b - 1), "is not the operation of the fold"),
+    (lambda s: s.fold_assoc(7, lambda a, n: a + n, lambda a, b: a + b), "every partition would count again"),
+    (lambda s: s.map(lambda n: n / 4).reduce_assoc(lambda a, b: a + b), "not a sum, minimum"),
+    (lambda s: s.reduce_assoc(lambda a, b: a * 31 + b), "not a sum, minimum"),
+    (lambda s: s.reduce_assoc(lambda a, b: a), "not a sum, minimum"),
+    (lambda s: s.fold_assoc(0, lambda a, n: a + n if a < 5 else a, lambda a, b: a + b), "not a sum, minimum"),
+]
+
+
+@pytest.mark.parametrize("place", range(len(FOLDS_IN_PYTHON)))
+def test_folds_that_stay_in_python_say_why(place: int) -> None:
+    program, reason = FOLDS_IN_PYTHON[place]
+    *_, record = program(mo.StreamContext(engine="reference").stream_iter([5, 1])).forms()
+    assert record.form == "stage"
+    assert reason in record.reason
+
+
+def test_fold_that_overflows_on_the_way_is_repaired(bounded_runner: Runner) -> None:
+    values = [2**62, 2**62, -(2**62), 5]
+    assert bounded_runner.run(lambda s: s.reduce_assoc(lambda a, b: a + b), values) == [2**62 + 5]

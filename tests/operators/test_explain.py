@@ -115,7 +115,7 @@ def test_neighbouring_stages_are_one_pass(spark_ctx: mo.StreamContext) -> None:
 
 
 def test_repr(ctx: mo.StreamContext) -> None:
-    assert repr(word_count(ctx)) == "KeyedStream[str → int]: stream_iter → flat_map → group_by_count → group_by_count"
+    assert repr(word_count(ctx)) == "KeyedStream[str → int]: stream_iter → flat_map → group_by_count"
     named = ctx.stream_iter([1]).map(lambda n: n).name("same")
     assert repr(named) == "Stream[int]: stream_iter → same"
 

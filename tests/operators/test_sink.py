@@ -54,10 +54,12 @@ def test_several_sinks_read_the_source_once(ctx: mo.StreamContext, tmp_path: Pat
 
 
 def test_what_is_kept_for_several_sinks_is_released(spark_ctx: mo.StreamContext) -> None:
-    numbers = spark_ctx.stream_iter([1, 2, 3]).map(lambda n: n + 1)
+    numbers = spark_ctx.stream_iter([1, 2, 3]).map(lambda n: [n, {n}])
     numbers.collect_count()
-    numbers.collect_vec()
+    numbers.for_each(lambda n: kept.append(spark_ctx.spark.sparkContext._jsc.getPersistentRDDs().size()))
+    kept: list[int] = []
     spark_ctx.execute()
+    assert set(kept) == {1}
     assert spark_ctx.spark.sparkContext._jsc.getPersistentRDDs().size() == 0
 
 

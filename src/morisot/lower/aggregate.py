@@ -2,23 +2,39 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 from pyspark.sql import Column, DataFrame, GroupedData
 from pyspark.sql import functions as F  # noqa: N812 - the name every Spark program uses
 
-from morisot.compile.verdict import ColumnForm
-from morisot.lower.columns import quoted
+from morisot.compile.folds import Part
+from morisot.compile.verdict import ColumnForm, Value
+from morisot.lower.columns import NameOf, literal, quoted, render
+from morisot.lower.folds import native_fold
 from morisot.lower.frame import Frame
 from morisot.lower.planner import Lowering
 from morisot.lower.registry import lowers
 from morisot.lower.stages import dumps, in_worker
-from morisot.plan.aggregate import Aggregate, Avg, Count, Limit, MaxElement, MinElement, Sum, Unique
+from morisot.plan.aggregate import (
+    Aggregate,
+    Avg,
+    Count,
+    FoldAssoc,
+    Limit,
+    MaxElement,
+    MinElement,
+    ReduceAssoc,
+    Sum,
+    Unique,
+)
 from morisot.plan.closure import Closure
 from morisot.plan.node import Node
-from morisot.types.element import BOOL, FLOAT, INT, Keyed, Type, arguments, contains_any, leaves
+from morisot.types.element import BOOL, FLOAT, INT, Keyed, Tuple, Type, arguments, contains_any, leaves
 from morisot.worker.fold import WithCanonical
 
 _CANONICAL = quoted("canonical")
 _VALUE, _ORDER, _CHOSEN = quoted("by"), quoted("order"), quoted("chosen")
+NO_RESULT = Value(Tuple(()))
 _EXACT = 2**53
 """The largest integer up to which every integer is a double."""
 
@@ -50,6 +66,16 @@ def lower_avg(node: Avg, lowering: Lowering, frame: Frame) -> Frame:
     )
 
 
+@lowers(ReduceAssoc, "bounded")
+def lower_reduce_assoc(node: ReduceAssoc, lowering: Lowering, frame: Frame) -> Frame:
+    return native_parts(node, lowering, frame)
+
+
+@lowers(FoldAssoc, "bounded")
+def lower_fold_assoc(node: FoldAssoc, lowering: Lowering, frame: Frame) -> Frame:
+    return native_parts(node, lowering, frame)
+
+
 @lowers(MinElement, "bounded")
 def lower_min_element(node: MinElement, lowering: Lowering, frame: Frame) -> Frame:
     return chosen(node, node.value, lowering, frame, "min_by", _ORDER)
@@ -78,6 +104,33 @@ def lower_unique(node: Unique, lowering: Lowering, frame: Frame) -> Frame:
     return Frame(distinct, node.type).select(node.type, frame.columns)
 
 
+def native_parts(node: ReduceAssoc | FoldAssoc, lowering: Lowering, frame: Frame) -> Frame:
+    """A fold as one native aggregate per leaf of its accumulator."""
+    fold = native_fold(node)
+    assert fold is not None, f"{node.operator} has no native form and should have been a fold in Python"
+    lowering.optimistic.add(node)  # an overflow of 64 bits on the way is Python's to repair
+    element = (1,) if isinstance(frame.type, Keyed) else ()
+    name_of = frame.names((), element)  # the accumulator, the first parameter, is in no expression
+    if isinstance(node, FoldAssoc):
+        frame, _ = frame.evaluate(dataclasses.replace(fold.form, result=NO_RESULT), name_of)
+    return grouped(node, frame, *(part_sql(part, name_of) for part in fold.parts))
+
+
+_JOINED = {"sum": "{0} + {1}", "max": "greatest({0}, {1})", "min": "least({0}, {1})", "bool_or": "({0} OR {1})",
+           "bool_and": "({0} AND {1})", "bit_or": "({0} | {1})", "bit_and": "({0} & {1})", "bit_xor": "({0} ^ {1})"}
+"""How the start of a fold joins the aggregate of the elements."""
+
+
+def part_sql(part: Part, name_of: NameOf) -> str:
+    """One aggregate; NULL, which it gives when its condition held for no element, is the start."""
+    condition = f" FILTER (WHERE {render(part.condition, name_of)})" if part.condition is not None else ""
+    aggregated = f"{part.kind}({render(part.operand, name_of)}){condition}"
+    if part.init is None:
+        return aggregated
+    start = literal(part.init, part.type)
+    return f"coalesce({_JOINED[part.kind].format(aggregated, start)}, {start})"
+
+
 def value_column(
     node: Aggregate, closure: Closure, lowering: Lowering, frame: Frame
 ) -> tuple[Frame, str, Type]:
@@ -91,15 +144,16 @@ def value_column(
     return frame, value, INT if form.type == BOOL else form.type
 
 
-def grouped(node: Node, frame: Frame, aggregated: str) -> Frame:
-    """One row per key with the aggregate, or one row in all; none for an empty stream."""
-    (result,) = leaves(node.type)[-1:]
+def grouped(node: Node, frame: Frame, *aggregated: str) -> Frame:
+    """One row per key with the aggregates, one for each leaf, or one row in all; none for an empty stream."""
+    results = [leaf.column for leaf in leaves(node.type)[-len(aggregated) :]]
+    columns = [F.expr(each).alias(name) for each, name in zip(aggregated, results, strict=True)]
     if isinstance(frame.type, Keyed):
         groups, keys = by_key(node, frame)
-        rows = groups.agg(*keys, F.expr(aggregated).alias(result.column))
-        return Frame(rows, node.type).select(node.type, [*frame.columns_under(0), quoted(result.column)])
-    total = frame.df.agg(F.expr("count(1)").alias("rows"), F.expr(aggregated).alias(result.column))
-    return Frame(total.where("rows > 0"), node.type).select(node.type, [quoted(result.column)])
+        rows = groups.agg(*keys, *columns)
+        return Frame(rows, node.type).select(node.type, [*frame.columns_under(0), *map(quoted, results)])
+    total = frame.df.agg(F.expr("count(1)").alias("rows"), *columns)
+    return Frame(total.where("rows > 0"), node.type).select(node.type, list(map(quoted, results)))
 
 
 def chosen(

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from morisot.compile.folds import NativeFold, recognise_fold, recognise_reduce
 from morisot.compile.ladder import decide
-from morisot.compile.verdict import ColumnForm
+from morisot.compile.verdict import ColumnForm, Refusal
 from morisot.lower import schema
 from morisot.lower.columns import quoted
 from morisot.lower.frame import Frame
@@ -42,10 +43,24 @@ def needs_python(node: Node, demoted: frozenset[Node]) -> bool:
             native: tuple[Type, ...] = SUMMABLE
         case aggregate.MinElement(value=value) | aggregate.MaxElement(value=value):
             native = ORDERED
+        case aggregate.ReduceAssoc() | aggregate.FoldAssoc():
+            return node in demoted or native_fold(node) is None
         case _:
             return True
     verdict = decide(value, arguments(node.input.type)[-1:])
     return node in demoted or not isinstance(verdict, ColumnForm) or verdict.type not in native
+
+
+def native_fold(node: aggregate.ReduceAssoc | aggregate.FoldAssoc) -> NativeFold | None:
+    """The fold as Spark's own aggregates, if it is made of those."""
+    recognised = recognised_fold(node)
+    return recognised if isinstance(recognised, NativeFold) else None
+
+
+def recognised_fold(node: aggregate.ReduceAssoc | aggregate.FoldAssoc) -> NativeFold | Refusal:
+    if isinstance(node, aggregate.ReduceAssoc):
+        return recognise_reduce(node.function, node.element)
+    return recognise_fold(node.init, node.local, node.combine, arguments(node.type)[-1], node.element)
 
 
 @folds(*_FOLDINGS)
@@ -54,7 +69,7 @@ def lower_fold(node: aggregate.Aggregate, lowering: Lowering, frame: Frame, step
         check_travels(closure)
     element, output = node.input.type, node.type
     key = element.key if isinstance(element, Keyed) else None
-    accumulator = _accumulator(node)
+    accumulator = ANY  # on the way an int may be beyond 64 bits; only the result has to fit its type
     task = fold.Fold(_FOLDINGS[type(node)](node), node.operator, node.location)
     partial = fold.PartialFold(steps, frame.type, element, accumulator, task, partition_id(), dumps)
     merge = fold.MergeFold(key, accumulator, output, task, dumps)
@@ -64,10 +79,3 @@ def lower_fold(node: aggregate.Aggregate, lowering: Lowering, frame: Frame, step
     rows = rows.repartition(1) if key is None else rows.repartition(lowering.parallelism, same)
     rows = rows.sortWithinPartitions(same, partition, sequence)
     return Frame(rows.mapInArrow(in_worker(merge), schema.ddl(output)), output)
-
-
-def _accumulator(node: aggregate.Aggregate) -> Type:
-    """What partial results are: the result itself where that is what is folded, otherwise any object."""
-    if isinstance(node, aggregate.ReduceAssoc | aggregate.FoldAssoc):
-        return arguments(node.type)[-1]
-    return ANY

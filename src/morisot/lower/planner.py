@@ -15,7 +15,7 @@ from morisot.plan.closure import Closure
 from morisot.plan.graph import consumer_counts, order_observed, walk
 from morisot.plan.node import Node
 from morisot.plan.rowwise import Rowwise
-from morisot.plan.source import StreamParIter
+from morisot.plan.source import StreamArrow, StreamIter, StreamParIter, StreamRange
 from morisot.types.element import Type
 from morisot.worker.stage import Step
 
@@ -39,8 +39,8 @@ class Lowering:
         self.parallelism = parallelism
         self.demoted = demoted
         self.optimistic: set[Node] = set()
-        self.kept: list[DataFrame] = []
-        """Frames held in Spark's cache because several sinks read them."""
+        self._kept: dict[Node, DataFrame] = {}
+        """What is held in Spark's cache because several sinks read it."""
         roots = tuple(roots)
         self.nodes = tuple(walk(*roots))
         self._consumers = consumer_counts(roots)
@@ -66,16 +66,24 @@ class Lowering:
         return self._share(node, rule(node, self, *(self.frame(value) for value in node.inputs)))
 
     def _share(self, node: Node, frame: Frame) -> Frame:
-        """Keep what several operators read, so that it is computed once; a stream cannot be kept."""
-        if self._consumers[node] > 1 and node.bounded:
-            self.kept.append(frame.df.persist())
+        """Keep what several operators read and would be dear to make again; a stream cannot be kept."""
+        if self._consumers[node] > 1 and node.bounded and self._is_dear(node):
+            self._kept[node] = frame.df.persist()
         return frame
+
+    def _is_dear(self, node: Node) -> bool:
+        """Whether making the node again would read files, shuffle or run Python again; expressions are cheap."""
+        while isinstance(node, Rowwise) and not self.in_stage(node):
+            node = node.input
+            if node in self._kept:
+                return False
+        return not isinstance(node, StreamIter | StreamRange | StreamArrow)
 
     def release(self) -> None:
         """Give back what was kept."""
-        for df in self.kept:
+        for df in self._kept.values():
             df.unpersist()
-        self.kept.clear()
+        self._kept.clear()
 
     def is_ordered(self, node: Node) -> bool:
         """Whether somebody sees the order of the node's elements."""

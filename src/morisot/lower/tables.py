@@ -111,22 +111,29 @@ def with_file(df: DataFrame) -> DataFrame:
 def checked(node: StreamCsv | StreamJson, df: DataFrame) -> Frame:
     """The rows as records, once the bad ones stopped the job or were left out."""
     assert isinstance(node.type, Record)
-    names = node.type.names
-    good = fits(node)
-    if node.on_error == "raise":
-        where = sql_text(f"{BAD_ROW}{node.operator} ({node.location}): a row does not fit {node.type}: ")
-        row = f"coalesce({quoted(_CORRUPT)}, to_json(struct({', '.join(map(quoted, names))})))"
-        good = f"CASE WHEN {good} THEN true ELSE raise_error(concat({where}, {row}, ' in ', {quoted(_FILE)})) END"
     values = [
-        f"coalesce({quoted(name)}, '')" if type_ == STR and isinstance(node, StreamCsv) else quoted(name)
-        for name, type_ in node.type.children
+        leaf for name, type_ in node.type.children for leaf in leaf_expressions(value_sql(node, name, type_), type_)
     ]
-    flat = [
-        leaf
-        for value, (_, field) in zip(values, node.type.children, strict=True)
-        for leaf in leaf_expressions(value, field)
-    ]
-    return Frame(df, node.type).where(good).select(node.type, flat)
+    if node.on_error == "skip":
+        return Frame(df, node.type).where(fits(node)).select(node.type, values)
+    unreadable = f"raise_error(concat({misfit_text(node)}, {quoted(_CORRUPT)}, ' in ', {quoted(_FILE)}))"
+    readable = f"CASE WHEN {quoted(_CORRUPT)} IS NULL THEN true ELSE {unreadable} END"
+    return Frame(df, node.type).where(readable).select(node.type, values)
+
+
+def value_sql(node: StreamCsv | StreamJson, name: str, type_: Type) -> str:
+    """A field's value; a missing one stops the job where somebody reads it, so that unread columns are not parsed."""
+    column = quoted(name)
+    if type_ == STR and isinstance(node, StreamCsv):
+        return f"coalesce({column}, '')"
+    if isinstance(type_, Optional) or node.on_error == "skip":
+        return column
+    message = sql_text(f"no value for {name} in ")
+    return f"coalesce({column}, raise_error(concat({misfit_text(node)}, {message}, {quoted(_FILE)})))"
+
+
+def misfit_text(node: StreamCsv | StreamJson) -> str:
+    return sql_text(f"{BAD_ROW}{node.operator} ({node.location}): a row does not fit {node.type}: ")
 
 
 def misfit_count(node: StreamCsv | StreamJson, reading: Reading) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from morisot.compile.ladder import decide
-from morisot.compile.verdict import ColumnForm, Form, Verdict
+from morisot.compile.verdict import ColumnForm, Form, Refusal
 from morisot.errors import Location
 from morisot.lower import folds
 from morisot.lower.planner import Lowering
@@ -39,10 +39,11 @@ _WHY_PYTHON: dict[type[Node], str] = {
     StreamParIter: "a generator is run as it is, where its elements are used",
     Inspect: "it is called for its effect",
     MapAsync: "coroutines run in Python",
-    ReduceAssoc: "a fold of your own runs in Python: partial results first, then their merge",
-    FoldAssoc: "a fold of your own runs in Python: partial results first, then their merge",
     ForEach: "it is called in this process",
 }
+
+
+_BETWEEN = "it stands between two functions that run in Python, and leaving Python in between would cost more"
 
 
 def form_of(node: Node, name: str, closure: Closure, lowering: Lowering) -> FormRecord:
@@ -53,17 +54,18 @@ def form_of(node: Node, name: str, closure: Closure, lowering: Lowering) -> Form
 
     if type(node) in _WHY_PYTHON:
         return record("stage", _WHY_PYTHON[type(node)])
+    if isinstance(node, ReduceAssoc | FoldAssoc) and node not in lowering.demoted:
+        fold = folds.recognised_fold(node)
+        if isinstance(fold, Refusal):
+            return record("stage", f"this fold runs in Python, partition by partition: {fold}", fold.advice)
+        return record("column", "")
     verdict = decide(closure, node.signature(name))
     if not isinstance(verdict, ColumnForm):
         return record("stage", str(verdict.refusal), verdict.refusal.advice)
     if node in lowering.demoted:
         return record("stage", "moved to Python at run time: its native form met a value it cannot do exactly")
     if lowering.in_stage(node):
-        return record("stage", between(verdict), "make its neighbours columns, or move it before or after them")
+        return record("stage", _BETWEEN, "make its neighbours columns, or move it before or after them")
     if python_rule_for(node) is not None and folds.needs_python(node, lowering.demoted):
         return record("stage", f"values of type {verdict.type} are folded in Python")
     return record("column", "")
-
-
-def between(verdict: Verdict) -> str:
-    return "it stands between two functions that run in Python, and leaving Python in between would cost more"

@@ -21,15 +21,26 @@ def text_tree(root: Node, demoted: frozenset[Node] = frozenset()) -> str:
             return
         seen[node] = len(seen)
         lines.append(first + headline(node))
+        parts = [node]
+        if is_shortcut(node):  # group_by_count is one word of the user's and two nodes of the plan
+            parts = [node.inputs[0], node]
+            node = node.inputs[0]
         below = _PIPE if node.inputs else _SPACE
-        for name, closure in node.closures:
-            lines.extend(f"{rest}{below}{line}" for line in function_lines(form_of(node, name, closure, lowering), name))
+        for part in parts:
+            for name, closure in part.closures:
+                record = form_of(part, name, closure, lowering)
+                lines.extend(f"{rest}{below}{line}" for line in function_lines(record, name))
         for place, value in enumerate(node.inputs):
             last = place == len(node.inputs) - 1
             draw(value, rest + (_LAST if last else _BRANCH), rest + (_SPACE if last else _PIPE))
 
     draw(root, "", "")
     return "\n".join(lines)
+
+
+def is_shortcut(node: Node) -> bool:
+    """Whether a node and its input are one operator to the user: the same word on the same line."""
+    return bool(node.inputs) and (node.operator, node.location) == (node.inputs[0].operator, node.inputs[0].location)
 
 
 def title(node: Node) -> str:

@@ -41,10 +41,12 @@ class SeeMethods(StreamBase[T]):
 
 def path_to(stream: StreamBase[T]) -> list[str]:
     """The operators that lead to a stream, from its first source on."""
-    names = []
+    names: list[str] = []
     node = stream._node
     while True:
-        names.append(node.label or node.operator)
+        name = node.label or node.operator
+        if not (names and names[-1] == name and name.startswith("group_by_")):  # one word of the user's, two nodes
+            names.append(name)
         if not node.inputs:
             return names[::-1]
         node = node.inputs[0]

@@ -1,0 +1,94 @@
+"""The table of operators, made from the registries: `python docs/operator_table.py [--write]`.
+
+Without `--write` it prints the table; with it, the table replaces what stands between the markers of README.md.
+"""  # noqa: INP001 - a script, not a package
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from types import ModuleType
+
+from morisot.lower import rules
+from morisot.lower.registry import supported
+from morisot.plan import aggregate, keyed, rowwise, sink, source
+from morisot.plan.node import Node, snake_case
+from morisot.reference import interpreter
+from morisot.reference.registry import has_meaning
+
+assert rules.FAMILIES, "importing the rules registers them"
+assert interpreter.FAMILIES, "importing the families registers their meanings"
+
+README = Path(__file__).resolve().parents[1] / "README.md"
+BEGIN, END = "<!-- operators:begin -->", "<!-- operators:end -->"
+FAMILIES = (source, rowwise, keyed, aggregate, sink)
+ROOTS = frozenset({source.PathSource, rowwise.Rowwise, aggregate.Aggregate, sink.Sink, sink.WriteSink})
+
+METHODS: dict[type[Node], tuple[str, ...]] = {
+    source.StreamRange: (),  # what stream_iter and stream_par_iter make of a range
+    rowwise.MapMemo: ("map_memo", "map_memo_by"),
+    keyed.KeyBy: ("group_by", "key_by"),
+    keyed.Unkey: ("unkey", "drop_key", "keys"),
+    aggregate.Count: ("count", "group_by_count"),
+    aggregate.Sum: ("group_by_sum",),
+    aggregate.Avg: ("group_by_avg",),
+    aggregate.MinElement: ("group_by_min_element",),
+    aggregate.MaxElement: ("group_by_max_element",),
+    aggregate.ReduceAssoc: ("reduce_assoc", "group_by_reduce"),
+    aggregate.FoldAssoc: ("fold_assoc", "group_by_fold"),
+}
+"""The methods that make a node, where they are not just its name."""
+
+NOW: dict[str, dict[tuple[bool, bool, bool], list[str]]] = {
+    "sink": {(True, False, True): ["collect", "to_arrow", "to_pandas"], (True, True, False): ["to_dataframe"]},
+}
+"""Methods that run at once and make no node, by where they run."""
+HEAD = (
+    "| family | operators | bounded | unbounded | without a JVM |",
+    "|---|---|---|---|---|",
+)
+
+
+def nodes_of(family: ModuleType) -> list[type[Node]]:
+    """The operators of a family, in the order they are written."""
+    found = [value for value in vars(family).values() if isinstance(value, type) and issubclass(value, Node)]
+    return [node for node in found if node.__module__ == family.__name__ and node not in ROOTS]
+
+
+def status(node: type[Node]) -> tuple[bool, bool, bool]:
+    """Whether it runs on bounded input, on unbounded input, and on the reference engine."""
+    modes = supported(node)
+    # What only hands elements over needs no meaning of its own: the reference engine does it for every such sink.
+    hands_over = issubclass(node, sink.Sink) and not issubclass(node, sink.WriteSink)
+    # A generator has no rule either: it is the first step of a stage.
+    bounded = modes["bounded"] or node is source.StreamParIter
+    return bounded, modes["unbounded"], has_meaning(node) or hands_over
+
+
+def table() -> str:
+    """One row for the operators of a family that run in the same places."""
+    lines = list(HEAD)
+    for family in FAMILIES:
+        name = family.__name__.rpartition(".")[2]
+        rows = {marks: list(methods) for marks, methods in NOW.get(name, {}).items()}
+        for node in nodes_of(family):
+            methods = METHODS.get(node, (snake_case(node.__name__),))
+            rows.setdefault(status(node), []).extend(methods)
+        for place, (marks, methods) in enumerate(rows.items()):
+            shown = f"[{name}](docs/operators/{name}.md)" if place == 0 else ""
+            cells = " | ".join("yes" if mark else "no" for mark in marks)
+            lines.append(f"| {shown} | {' '.join(f'`{method}`' for method in methods)} | {cells} |")
+    return "\n".join(lines)
+
+
+def filled(text: str) -> str:
+    """The text with the table between its markers."""
+    before, rest = text.split(BEGIN)
+    return f"{before}{BEGIN}\n{table()}\n{END}{rest.split(END)[1]}"
+
+
+if __name__ == "__main__":
+    if "--write" in sys.argv[1:]:
+        README.write_text(filled(README.read_text(encoding="utf-8")), encoding="utf-8")
+    else:
+        print(table())

@@ -1,0 +1,268 @@
+"""What Renoir gives, case by case: the facts of renoir.jsonl, on every engine.
+
+Functions are text in the cases. Those with their source known are compiled to columns where they can be; without it
+every one of them runs in Python, in a stage: both must give what Renoir gives.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+import morisot as mo
+from tests.cases.functions import function
+from tests.operators.engines import Runner, last_by_key
+
+HERE = Path(__file__).parent
+SHARED = HERE.parents[2] / "shared" / "cases" / "renoir.jsonl"
+CASES = {case["name"]: case for case in map(json.loads, (HERE / "renoir.jsonl").read_text().splitlines())}
+
+Params = dict[str, Any]
+
+ON_ANY_INPUT: dict[str, Callable[[Any, Params], Any]] = {
+    "filter": lambda s, p: s.filter(p["p"]),
+    "filter_map": lambda s, p: s.filter_map(p["f"]),
+    "flat_map": lambda s, p: s.flat_map(p["f"]),
+    "flatten": lambda s, p: s.flatten(),
+    "group_by": lambda s, p: s.group_by(p["key"]),
+    "group_by.filter": lambda s, p: s.group_by(p["key"]).filter(p["p"]),
+    "group_by.flat_map": lambda s, p: s.group_by(p["key"]).flat_map(p["f"]),
+    "group_by.flatten": lambda s, p: s.group_by(p["key"]).flatten(),
+    "group_by.map": lambda s, p: s.group_by(p["key"]).map(p["f"]),
+    "group_by.map.flatten": lambda s, p: s.group_by(p["key"]).map(p["f"]).flatten(),
+    "group_by_count": lambda s, p: s.group_by_count(p["key"]),
+    "shuffle.key_by": lambda s, p: s.key_by(p["key"]),
+}
+ON_BOUNDED_INPUT: dict[str, Callable[[Any, Params], Any]] = {
+    "group_by_avg": lambda s, p: s.group_by_avg(p["key"], p["value"]),
+    "group_by_fold": lambda s, p: s.group_by_fold(p["key"], p["init"], p["local"], p["global"]),
+    "group_by_max_element": lambda s, p: s.group_by_max_element(p["key"], p["value"]),
+    "group_by_min_element": lambda s, p: s.group_by_min_element(p["key"], p["value"]),
+    "group_by_reduce": lambda s, p: s.group_by_reduce(p["key"], lambda a, b: a + b),
+    "group_by_sum": lambda s, p: s.group_by_sum(p["key"], p["value"]),
+    "limit": lambda s, p: s.limit(p["limit"], p["offset"]),
+    "map(steps).reduce_assoc(max)": lambda s, p: s.map(steps_of).reduce_assoc(max),
+    "map.group_by_reduce": lambda s, p: s.map(p["f"]).group_by_reduce(p["key"], p["g"]),
+    "reduce_assoc": lambda s, p: s.reduce_assoc(p["f"]),
+    "shuffle.fold_assoc": lambda s, p: s.fold_assoc(p["init"], p["local"], p["global"]),
+    "shuffle.group_by_fold": lambda s, p: s.group_by_fold(p["key"], p["init"], p["local"], p["global"]),
+    "unique_assoc": lambda s, p: s.unique(),
+}
+PROGRAMS = ON_ANY_INPUT | ON_BOUNDED_INPUT
+"""What a case's operator is in Morisot. There is no shuffle yet: the cases that shuffle sort what they compare."""
+
+RUNNING = {"group_by_count"}
+"""Operators that give running values on unbounded input: the last one of each key is compared."""
+
+OWN_TEST = {
+    "collect_count_doc": "test_collect_count",
+    "collect_count_empty": "test_collect_count",
+    "csv_with_header": "test_csv",
+    "csv_without_header": "test_csv",
+    "parallel_iterator_partitioned": "test_parallel_iterator",
+    "word_count": "test_word_count",
+}
+"""Cases that are about a source or a sink."""
+
+NOT_YET = {
+    "aggregate: fold and reduce in stream order": (
+        "fold_shuffled fold_sum_doc fold_empty reduce_sum reduce_shuffled reduce_empty group_by_then_fold_string"
+        " group_by_then_fold_shuffled group_by_then_reduce_string example_simple_group"
+    ),
+    "aggregate: reduce_scan, fold_scan, sorted_limit_by": "reduce_scan_sum_count keyed_fold_scan sorted_limit",
+    "state": (
+        "rich_map_prefix_sum_doc rich_map_keyed rich_filter_map rich_filter_map_doc rich_filter_map_keyed"
+        " rich_flat_map_pairs_doc rich_flat_map_keyed"
+    ),
+    "combine": "route_first_match merge_disjoint zip_unequal_shuffled zip_unequal_doc",
+    "partition": "broadcast_sum cache_replay cache_many_to_many cache_read_before_run cache_doc",
+    "time": "merge_watermarks zip_timestamps reorder",
+    "join": (
+        "join_shortcut left_join_shortcut outer_join_shortcut join_hash_sort_merge_left join_hash_hash_outer1"
+        " join_hash_sort_merge_outer1 join_hash_sort_merge_outer2 join_hash_hash_inner_big"
+        " join_hash_sort_merge_inner_big join_doc left_join_doc join_on_timestamped_stream interval_join_keyed"
+    ),
+    "window": (
+        "count_window_all_first count_window_all_sum count_window_keyed_first count_window_keyed_fold_sum"
+        " count_window_keyed_sum count_window_keyed_min count_window_keyed_max count_window_keyed_product"
+        " count_window_all_sum_doc count_window_fold_doc count_window_exact count_window_nonexact"
+        " count_window_nonexact_tumbling count_window_timestamps all_window session_window_processing_time"
+        " event_window_5_4 event_tumbling3_first_0 event_late_after_recycle event_close_is_strict event_hopping_2_5"
+        " event_untimestamped window_all_join_aligned_disabled window_join_one_side_empty transaction_commit_discard"
+        " transaction_commit_after_end"
+    ),
+    "iterate": (
+        "iterate_with_shuffle iterate_primes iterate_doc replay_with_shuffle replay_nested_no_shuffle"
+        " replay_nested_shuffle_inner replay_nested_shuffle_outer replay_nested_shuffle_both join_in_replay_loop"
+        " keyed_fold_per_epoch zip_epoch_reset"
+    ),
+}
+"""Which family will bring which cases."""
+
+DECIDED_OTHERWISE = {
+    "limit_offset_doc": "Renoir's limit counts in each replica, ours in the whole stream; here it had one replica",
+    "limit_offset_beyond_end": "as limit_offset_doc",
+    "group_by_fold_string": "Renoir's order within a key is that of one replica; ours is the order of the stream",
+    "group_by_reduce_string": "as group_by_fold_string",
+    "word_count": "counted with group_by_count; Renoir's program folds",
+}
+"""Where design/api.md gives another reason, or another program, for the same figures."""
+
+
+def steps_of(n: int) -> tuple[int, int]:
+    """How long the Collatz sequence takes from n to 1, and n; from 1 it takes three steps."""
+    steps, number = 1, n // 2 if n % 2 == 0 else 3 * n + 1
+    while number != 1:
+        number = number // 2 if number % 2 == 0 else 3 * number + 1
+        steps += 1
+    return steps, n
+
+
+def spread(value: Any) -> Any:
+    """A case's value in full: `{"range": [0, 3]}` is [0, 1, 2]."""
+    return list(range(*value["range"])) if isinstance(value, dict) and "range" in value else value
+
+
+def parameters(name: str, with_source: bool) -> Params:
+    """A case's parameters, its texts of lambdas made functions."""
+    return {
+        key: function(value, f"<{name}.{key}>" if with_source else None)
+        if isinstance(value, str) and value.startswith("lambda")
+        else value
+        for key, value in CASES[name]["params"].items()
+    }
+
+
+def plain(value: Any) -> Any:
+    """The value as JSON has it: tuples are lists."""
+    return [plain(item) for item in value] if isinstance(value, list | tuple) else value
+
+
+def in_any_order(values: Iterable[Any]) -> list[Any]:
+    return sorted(plain(list(values)), key=repr)
+
+
+def check(name: str, result: list[Any]) -> None:
+    """The result is what the case expects, in the order it expects."""
+    case = CASES[name]
+    expected = spread(case["expected"])
+    if case["params"].get("sort_inner"):
+        result = [sorted_inside(element) for element in result]
+    if case["order"] == "exact":
+        assert plain(result) == expected
+    else:
+        assert in_any_order(result) == in_any_order(expected)
+
+
+def sorted_inside(element: Any) -> Any:
+    return (element[0], sorted(element[1])) if isinstance(element, tuple) else sorted(element)
+
+
+def covered() -> list[str]:
+    later = {name for names in NOT_YET.values() for name in names.split()}
+    return [name for name in CASES if name not in OWN_TEST and name not in later]
+
+
+def runs() -> Iterable[Any]:
+    """Every case on every engine its operators run on, and on Spark without the functions' source too."""
+    for name in covered():
+        yield pytest.param(name, "reference", True, id=f"{name}-reference")
+        yield pytest.param(name, "bounded", True, id=f"{name}-bounded", marks=pytest.mark.jvm)
+        if "lambda" in str(CASES[name]["params"]):
+            yield pytest.param(name, "bounded", False, id=f"{name}-bounded-stage", marks=pytest.mark.jvm)
+        if CASES[name]["operator"] in ON_ANY_INPUT:
+            yield pytest.param(name, "unbounded", True, id=f"{name}-unbounded", marks=pytest.mark.jvm)
+
+
+@pytest.mark.parametrize(("name", "engine", "with_source"), list(runs()))
+def test_case(name: str, engine: str, with_source: bool, make_context: Any, tmp_path: Path) -> None:
+    operator = CASES[name]["operator"]
+    params = parameters(name, with_source)
+    runner = Runner(engine, make_context, tmp_path)
+    result = runner.run(lambda stream: PROGRAMS[operator](stream, params), spread(CASES[name]["input"]))
+    if engine == "unbounded" and operator in RUNNING:
+        result = last_by_key(result)
+    check(name, result)
+
+
+@pytest.fixture(params=["reference", pytest.param("bounded", marks=pytest.mark.jvm)])
+def ctx(request: pytest.FixtureRequest, make_context: Any) -> mo.StreamContext:
+    return make_context(request.param)  # type: ignore[no-any-return]
+
+
+@pytest.mark.parametrize("name", ["collect_count_doc", "collect_count_empty"])
+def test_collect_count(name: str, ctx: mo.StreamContext) -> None:
+    count = ctx.stream_iter(CASES[name]["input"]).collect_count()
+    ctx.execute()
+    assert count.get() == CASES[name]["expected"]
+
+
+class Row(NamedTuple):
+    a: int
+    b: int
+
+
+@pytest.mark.parametrize("terminator", ["\n", "\r\n"], ids=["lf", "crlf"])
+@pytest.mark.parametrize("name", ["csv_without_header", "csv_with_header"])
+def test_csv(name: str, terminator: str, ctx: mo.StreamContext, tmp_path: Path) -> None:
+    case = CASES[name]
+    assert terminator in case["input"]["terminators"]
+    file = tmp_path / "rows.csv"
+    file.write_text("".join(line + terminator for line in case["input"]["lines"]), newline="")
+    rows = ctx.stream_csv(file, Row, header=case["params"]["has_headers"]).collect()
+    expected = [tuple(row.values()) if isinstance(row, dict) else tuple(row) for row in case["expected"]]
+    assert sorted(rows) == expected
+
+
+def test_csv_of_any_length(ctx: mo.StreamContext, tmp_path: Path) -> None:
+    """Every record is read once, whatever their number: the parameter `record_counts` of csv_without_header."""
+    for count in range(100) if ctx.config.engine == "reference" else (0, 1, 2, 99):
+        file = tmp_path / f"{count}.csv"
+        file.write_text("".join(f"{n},{n + 1}\n" for n in range(count)))
+        assert ctx.stream_csv(file, Row, header=False).collect() == [Row(n, n + 1) for n in range(count)]
+
+
+def test_parallel_iterator(ctx: mo.StreamContext) -> None:
+    (start, stop) = CASES["parallel_iterator_partitioned"]["input"]["range"]
+
+    def chunk(instance: int, instances: int) -> range:
+        size = math.ceil((stop - start) / instances)
+        return range(start + size * instance, min(stop, start + size * (instance + 1)))
+
+    check("parallel_iterator_partitioned", ctx.stream_par_iter(chunk).collect())
+
+
+def test_word_count(ctx: mo.StreamContext, tmp_path: Path) -> None:
+    case = CASES["word_count"]
+    file = tmp_path / "words.txt"
+    file.write_text("".join(f"{line}\n" for line in case["input"]))
+    words = ctx.stream_file(file).flat_map(lambda line: line.lower().split())
+    check("word_count", words.group_by_count(lambda word: word).collect())
+
+
+def test_functions_are_compiled_if_their_source_is_known() -> None:
+    stream = mo.StreamContext(engine="reference").stream_iter([1])
+    for with_source, form in ((True, "column"), (False, "stage")):
+        program = PROGRAMS["group_by.map"](stream, parameters("map_keyed_doc", with_source))
+        assert {record.form for record in program.forms()} == {form}
+
+
+def test_every_case_is_covered_or_waits_for_a_family() -> None:
+    later = [name for names in NOT_YET.values() for name in names.split()]
+    named = [*covered(), *OWN_TEST, *later]
+    assert sorted(named) == sorted(CASES), "a case is in two places, or a name is misspelt"
+    assert {CASES[name]["operator"] for name in covered()} == set(PROGRAMS)
+    assert set(OWN_TEST.values()) <= set(globals())
+    assert set(DECIDED_OTHERWISE) <= set(covered()) | set(OWN_TEST)
+
+
+def test_the_copy_holds_the_shared_facts() -> None:
+    if not SHARED.exists():
+        pytest.skip(f"the shared cases do not lie beside the project ({SHARED}); the copy is what the tests use")
+    shared = [json.loads(line) for line in SHARED.read_text().splitlines()]
+    assert [{field: case.get(field) for field in CASES[case["name"]]} for case in shared] == list(CASES.values())
