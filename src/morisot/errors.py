@@ -96,7 +96,7 @@ class ElementError(MorisotError):
         )
 
 
-def _rebuild_element_error(
+def _rebuild_element_error(  # noqa: PLR0917 - called by pickle, with what __reduce__ gives
     operator: str,
     location: Location | None,
     element: str,

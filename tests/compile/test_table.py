@@ -7,13 +7,14 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import math
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
 
-from morisot.compile.expr import Input, walk
+from morisot.compile.expr import Input, Literal, walk
 from morisot.compile.ladder import decide
 from morisot.compile.verdict import ColumnForm, StageForm, Verdict
 from morisot.errors import Location
@@ -71,11 +72,15 @@ def endless(x: int) -> int:
     return endless(x)
 
 
+def spell(s: str) -> str:
+    return s.casefold()
+
+
 STOP_WORDS = {"the", "a"}
 POINT, ORDER, MAYBE = of_record_class(Point), of_record_class(Order), Optional(INT)
 GLOBALS = {
     "math": math, "Point": Point, "Order": Order, "Checked": Checked, "half": half, "endless": endless,
-    "STOP_WORDS": STOP_WORDS, "RATE": 0.5, "HUGE": 2**70, "OPEN": object(),
+    "STOP_WORDS": STOP_WORDS, "re": re, "spell": spell, "RATE": 0.5, "HUGE": 2**70, "OPEN": object(),
 }  # fmt: skip
 
 COLUMN = [
@@ -168,14 +173,16 @@ STAGE = [
     ((INT,), "lambda x: {'a': x}", "a dict has no column form"),
     ((INT,), "lambda x: OPEN", "object is not a value"),
     ((INT,), "lambda x: OPEN.limit + x", "read from an object"),
-    ((INT,), "lambda x: print(x)", "print() has no column form"),
+    ((INT,), "lambda x: print(x)", "print has no column form"),
     ((INT,), "lambda x: endless(x)", "calls itself"),
     ((INT,), "lambda x: x.bit_length()", "the method bit_length of int"),
     ((INT,), "lambda x: missing + x", "missing is not defined"),
     ((INT,), "lambda x, y: x", "gets no argument y"),
     ((INT, INT), "lambda x: x", "takes 1 arguments and gets 2"),
     ((INT,), "lambda *xs: xs", "*args"),
-    ((INT,), "lambda x: math.sin(x)", "sin() has no column form"),
+    ((INT,), "lambda x: math.sin(x)", "math.sin has no exact column form (the JVM's libm differs in the last bit)"),
+    ((STR,), "lambda s: re.sub('a', 'b', s, flags=re.I)", "re.sub has no column form"),
+    ((STR,), "lambda s: spell(s)", "in spell: the method casefold of str"),
     ((INT,), "lambda x: f'{x:,}'", "format specification"),
     ((INT,), "lambda x: x is 3", "`is` is understood for None only"),
     ((INT,), "lambda x: max([x], key=abs)", "max(key=…) has no column form"),
@@ -281,6 +288,15 @@ def test_a_verdict_is_decided_once() -> None:
     closure = Closure(lambda x: x + 1, Location(__file__, 1), "map")
     assert decide(closure, (INT,)) is decide(closure, (INT,))
     assert decide(closure, (INT,)) is not decide(closure, (FLOAT,))
+
+
+def test_a_verdict_does_not_change_with_what_was_captured() -> None:
+    names = ["a", "b"]
+    closure = Closure(lambda s: s in names, Location(__file__, 1), "filter")
+    before = decide(closure, (STR,))
+    names.append("c")
+    assert decide(closure, (STR,)) is before
+    assert {part.value for part in walk(before.result.leaves()[0]) if isinstance(part, Literal)} == {"a", "b"}
 
 
 def size(form: ColumnForm) -> int:

@@ -81,5 +81,3 @@ class Runner:
 def last_by_key(pairs: Sequence[tuple[Any, Any]]) -> list[tuple[Any, Any]]:
     """The last running value of each key: what "the same answer" means for an aggregate without a window."""
     return list(dict(pairs).items())
-
-

@@ -203,10 +203,10 @@ NATIVE_FOLDS = [
     lambda s: s.fold_assoc(0, lambda a, n: a + n if n > 2 else a, lambda a, b: a + b),
     lambda s: s.fold_assoc(0, lambda a, n: a if n > 99 else a + 1, lambda a, b: a + b),
     lambda s: s.fold_assoc(4, lambda a, n: max(a, n), lambda a, b: max(a, b)),
-    lambda s: s.fold_assoc(4, lambda a, n: n if n < a else a, lambda a, b: a if a <= b else b),
+    lambda s: s.fold_assoc(4, lambda a, n: min(a, n), lambda a, b: min(a, b)),
     lambda s: s.fold_assoc(False, lambda a, n: a or n > 3, lambda a, b: a or b),
     lambda s: s.reduce_assoc(lambda a, b: a + b),
-    lambda s: s.reduce_assoc(lambda a, b: b if b > a else a),
+    lambda s: s.reduce_assoc(lambda a, b: max(a, b)),
     lambda s: s.map(lambda n: (n, -n, n)).reduce_assoc(lambda a, b: (a[0] + b[0], max(a[1], b[1]), a[2] ^ b[2])),
     lambda s: s.map(lambda n: str(n)).reduce_assoc(lambda a, b: min(a, b)),
 ]

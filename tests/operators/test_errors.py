@@ -60,7 +60,9 @@ def test_value_that_does_not_fit_its_declared_type(spark_ctx: mo.StreamContext) 
 
 
 def test_wrong_arity_is_refused_when_built(ctx: mo.StreamContext) -> None:
-    with pytest.raises(mo.PlanError, match=r"given to map is called with one argument.*lambda>\(a, b\).*test_errors.py"):
+    with pytest.raises(
+        mo.PlanError, match=r"given to map is called with one argument.*lambda>\(a, b\).*test_errors.py"
+    ):
         ctx.stream_iter([1]).map(lambda a, b: a)  # type: ignore[misc, arg-type]
     with pytest.raises(mo.PlanError, match=r"on a keyed stream functions take \(key, value\)"):
         ctx.stream_iter([1]).group_by(lambda n: n).map(lambda n: n)  # type: ignore[misc, arg-type]

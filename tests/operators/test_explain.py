@@ -21,7 +21,9 @@ def word_count(ctx: mo.StreamContext) -> mo.KeyedStream[str, int]:
     return lines.flat_map(lambda line: line.lower().split()).group_by_count(lambda word: word)
 
 
-def test_explain_shows_operators_types_lines_and_forms(ctx: mo.StreamContext, capsys: pytest.CaptureFixture[str]) -> None:
+def test_explain_shows_operators_types_lines_and_forms(
+    ctx: mo.StreamContext, capsys: pytest.CaptureFixture[str]
+) -> None:
     word_count(ctx).explain()
     text = capsys.readouterr().out
     assert re.search(r"group_by_count +: str → int +\[.*test_explain.py:\d+\]", text)

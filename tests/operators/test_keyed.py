@@ -41,7 +41,9 @@ def test_unkey_inside_a_stage(runner: Runner) -> None:
 
 
 def test_unhashable_key_is_refused_when_the_plan_is_built(ctx: mo.StreamContext) -> None:
-    with pytest.raises(mo.PlanError, match=r"the key of group_by is a list\[str\], which Python cannot hash.*test_keyed"):
+    with pytest.raises(
+        mo.PlanError, match=r"the key of group_by is a list\[str\], which Python cannot hash.*test_keyed"
+    ):
         ctx.stream_iter(["a b"]).group_by(lambda t: t.split())
 
 

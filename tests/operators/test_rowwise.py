@@ -80,7 +80,7 @@ def test_elements_of_all_types_survive(runner: Runner, values: list[Any]) -> Non
     result = runner.run(lambda s: s.map(lambda x: x), values)
     assert result == values
     assert list(map(type, result)) == list(map(type, values))
-    assert runner.run(lambda s: s.filter(lambda x: [x] is not None), values[:0] or values) == values
+    assert runner.run(lambda s: s.filter(lambda x: [x] != None), values[:0] or values) == values
 
 
 def test_filter(runner: Runner) -> None:

@@ -146,7 +146,7 @@ def test_stream_csv_bad_row_names_file_and_row(ctx: mo.StreamContext, tmp_path: 
         ctx.stream_csv(path, Pair).collect()
     assert "t.csv" in str(caught.value)
     assert "line 3" in str(caught.value)
-    assert re.search(re.escape(row.split(",")[0]), str(caught.value))
+    assert re.search(re.escape(row.split(",", maxsplit=1)[0]), str(caught.value))
 
 
 def test_stream_csv_bad_row_skipped_and_counted(ctx: mo.StreamContext, tmp_path: Path) -> None:

@@ -90,7 +90,9 @@ def test_failing_stage_is_an_element_error(spark_ctx: mo.StreamContext, tmp_path
 def test_failing_column_is_what_python_raises(spark_ctx: mo.StreamContext, tmp_path: Path) -> None:
     (tmp_path / "in").mkdir()
     (tmp_path / "in" / "a.txt").write_text("4\n0\n")
-    spark_ctx.stream_file(tmp_path / "in", unbounded=True).map(lambda t: 8 // int(t)).write_parquet(str(tmp_path / "out"))
+    spark_ctx.stream_file(tmp_path / "in", unbounded=True).map(lambda t: 8 // int(t)).write_parquet(
+        str(tmp_path / "out")
+    )
     job = spark_ctx.start()
     with pytest.raises(mo.ElementError, match="failed on the element '0': ZeroDivisionError"):
         job.wait(60)

@@ -46,9 +46,7 @@ class StreamBase(Generic[T]):
         """Give the operator a name of your own, for explain, drawings and snapshots."""
         return type(self)(self._context, dataclasses.replace(self._node, label=label))
 
-    def _closure(
-        self, function: Callable[..., Any], operator: str, arity: int, returns: Any = None
-    ) -> Closure:
+    def _closure(self, function: Callable[..., Any], operator: str, arity: int, returns: Any = None) -> Closure:
         """The user's function, wrapped; one that cannot take its arguments is refused here."""
         location = caller()
         declared = None if returns is None else infer.of_annotation(returns)

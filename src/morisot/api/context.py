@@ -19,6 +19,7 @@ from morisot.worker.failure import element_error
 
 if TYPE_CHECKING:
     from types import TracebackType
+    from typing import Self
 
     from pyspark.sql import SparkSession
 
@@ -197,7 +198,7 @@ class StreamContext(SourceMethods):
         if self._engine is not None:
             self._engine.close()
 
-    def __enter__(self) -> StreamContext:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(

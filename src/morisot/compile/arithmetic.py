@@ -15,9 +15,11 @@ EXACT_FLOAT = 2**53
 
 def int_floordiv(a: Expr, b: Expr) -> Expr:
     """Python rounds towards minus infinity, `div` towards zero."""
-    if _is_positive(b):
-        below = call("less", call("rem", a, b), integer(0))
-        return call("subtract", call("div", a, b), when(below, integer(1), integer(0)))
+    divisor = _positive(b)
+    if divisor and _is_power_of_two(divisor):
+        return call("shift_right", a, integer(divisor.bit_length() - 1))
+    if divisor:  # the sign bit of the remainder is -1 where the quotient has to go one down
+        return call("add", call("div", a, b), call("shift_right", call("rem", a, b), integer(63)))
     signs_differ = call("unequal", call("less", a, integer(0)), call("less", b, integer(0)))
     inexact = conjunction(call("unequal", checked("rem", a, b), integer(0)), signs_differ)
     return checked("subtract", checked("div", a, b), when(inexact, integer(1), integer(0)))
@@ -25,19 +27,25 @@ def int_floordiv(a: Expr, b: Expr) -> Expr:
 
 def int_mod(a: Expr, b: Expr) -> Expr:
     """Python's remainder has the divisor's sign, Spark's the dividend's; `pmod` differs for negative divisors."""
-    if _is_positive(b):
-        remainder = call("rem", a, b)
-        return when(call("less", remainder, integer(0)), call("add", remainder, b), remainder)
+    divisor = _positive(b)
+    if divisor and _is_power_of_two(divisor):
+        return call("bit_and", a, integer(divisor - 1))
+    if divisor:
+        return call("pmod", a, b)
     remainder = checked("rem", a, b)
     signs_differ = call("unequal", call("less", remainder, integer(0)), call("less", b, integer(0)))
     wrong_sign = call("and", call("unequal", remainder, integer(0)), signs_differ)
     return when(wrong_sign, call("add", remainder, b), remainder)
 
 
-def _is_positive(b: Expr) -> bool:
-    """Whether a divisor is a positive constant, for which nothing overflows or fails."""
+def _positive(b: Expr) -> int:
+    """The divisor if it is a positive constant, for which nothing overflows or fails; else 0."""
     divisor = number(b)
-    return divisor is not None and divisor > 0
+    return divisor if isinstance(divisor, int) and divisor > 0 else 0
+
+
+def _is_power_of_two(divisor: int) -> bool:
+    return divisor & (divisor - 1) == 0
 
 
 def int_truediv(a: Expr, b: Expr) -> Expr:

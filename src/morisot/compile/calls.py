@@ -5,13 +5,14 @@ from __future__ import annotations
 import ast
 import types
 from collections.abc import Sequence
+from typing import TypeGuard
 
 from morisot.compile import access, comprehensions, known, records
-from morisot.compile.scope import Scope, refuse
+from morisot.compile.scope import Refused, Scope, refuse
 from morisot.compile.scope import known as from_object
-from morisot.compile.translate import STAGE, expression, shown, translates, truth_of, usable, value
+from morisot.compile.translate import STAGE, comes_with_python, expression, shown, translates, truth_of, usable, value
 from morisot.compile.values import constant, convert
-from morisot.compile.verdict import Value
+from morisot.compile.verdict import Refusal, Value
 from morisot.types.element import ANY, BOOL, NONE, Dict, Record, Type
 from morisot.types.infer import is_record_class, of_record_class, unify
 
@@ -31,6 +32,7 @@ def call(node: ast.Call, scope: Scope) -> Value:
     function = expression(node.func, scope)
     if isinstance(function, Value):
         refuse(node, f"a value of type {function.type} is called", STAGE)
+    _refuse_unknown(node, function.object)
     if node.keywords and not isinstance(function.object, type | types.FunctionType):
         refuse(node, f"{shown(function.object)}({node.keywords[0].arg}=…) has no column form", STAGE)
     quantifier = {any: "exists", all: "forall"}.get(function.object) if _is_hashable(function.object) else None
@@ -48,16 +50,16 @@ def apply(
     """The result of calling a Python object on symbolic values."""
     if isinstance(function, type) and is_record_class(function):
         return _construct(node, function, arguments, keywords)
-    if isinstance(function, types.FunctionType):
+    if _is_users(function):
         return _inline(node, function, arguments, keywords, scope)
     if isinstance(function, types.MethodDescriptorType) and function.__objclass__ is str and arguments and not keywords:
         return _apply_method(node, function.__name__, usable(arguments[0], node), list(arguments[1:]), scope)
     if function is bool and len(arguments) == 1 and not keywords:
         return Value(BOOL, truth_of(arguments[0], node, scope))
-    rows = _rows_of(function)
-    name = shown(function)
-    if not rows or keywords:
-        refuse(node, f"{name}() has no column form", STAGE)
+    _refuse_unknown(node, function)
+    rows, name = _rows_of(function), shown(function)
+    if keywords:
+        refuse(node, f"{name}({min(keywords)}=…) has no column form", STAGE)
     folded = _folded(function, arguments)
     if folded is not None:
         return folded
@@ -68,6 +70,22 @@ def apply(
             result = _by_row(node, name, rows, [result, argument], scope)
         return result
     return _by_row(node, name, rows, usables, scope)
+
+
+def _refuse_unknown(node: ast.AST, function: object) -> None:
+    """Refuse what is in no table before its arguments, which may be of any kind, are looked at."""
+    if _rows_of(function) or _is_users(function) or function is bool or isinstance(function, types.MethodDescriptorType):
+        return
+    if isinstance(function, type) and is_record_class(function):
+        return
+    if getattr(function, "__module__", None) == "math":
+        refuse(node, f"{shown(function)} has no exact column form (the JVM's libm differs in the last bit)", STAGE)
+    refuse(node, f"{shown(function)} has no column form", STAGE)
+
+
+def _is_users(function: object) -> TypeGuard[types.FunctionType]:
+    """Whether a function is the user's own, or a library's: one to read in turn. Python's own hide too much."""
+    return isinstance(function, types.FunctionType) and not comes_with_python(function)
 
 
 def _rows_of(function: object) -> tuple[known.Row, ...]:
@@ -153,4 +171,12 @@ def _inline(
 
     if scope.depth >= _DEEPEST:
         refuse(node, f"{function.__name__} calls itself, or goes too deep", STAGE)
-    return statements.inline(function, arguments, keywords, scope)
+    try:
+        return statements.inline(function, arguments, keywords, scope)
+    except Refused as refused:
+        if scope.depth > 0:
+            raise
+        inner = refused.refusal
+        same_file = function.__code__.co_filename == scope.function.__code__.co_filename
+        line = inner.line if same_file else getattr(node, "lineno", None)
+        raise Refused(Refusal(f"in {function.__name__}: {inner.reason}", line, inner.advice)) from None

@@ -137,7 +137,7 @@ def _part(step: Expr, path: tuple[int, ...], type_: Type) -> Part | None:
     return None
 
 
-def _extreme(
+def _extreme(  # noqa: PLR0917 - the parts of one CASE
     comparison: str, operands: tuple[Expr, ...], taken: Expr, other: Expr, held: Expr, type_: Type
 ) -> Part | None:
     """`x if x > acc else acc` and its seven sisters."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -129,8 +130,15 @@ def _describe(node: ast.AST) -> str:
 
 
 def shown(found: Any) -> str:
-    """A Python object's name, for reasons."""
-    return str(getattr(found, "__name__", None) or type(found).__name__)
+    """A Python object's name, for reasons: with its module if it comes with Python."""
+    name = str(getattr(found, "__name__", None) or type(found).__name__)
+    module = getattr(found, "__module__", None)
+    return f"{module}.{name}" if comes_with_python(found) and module != "builtins" else name
+
+
+def comes_with_python(found: Any) -> bool:
+    """Whether an object is defined in the standard library."""
+    return str(getattr(found, "__module__", None)).partition(".")[0] in sys.stdlib_module_names
 
 
 @translates(ast.Constant)

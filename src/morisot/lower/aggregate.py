@@ -78,12 +78,12 @@ def lower_fold_assoc(node: FoldAssoc, lowering: Lowering, frame: Frame) -> Frame
 
 @lowers(MinElement, "bounded")
 def lower_min_element(node: MinElement, lowering: Lowering, frame: Frame) -> Frame:
-    return chosen(node, node.value, lowering, frame, "min_by", _ORDER)
+    return chosen(node, lowering, frame, "min_by", _ORDER)
 
 
 @lowers(MaxElement, "bounded")
 def lower_max_element(node: MaxElement, lowering: Lowering, frame: Frame) -> Frame:
-    return chosen(node, node.value, lowering, frame, "max_by", f"-{_ORDER}")
+    return chosen(node, lowering, frame, "max_by", f"-{_ORDER}")
 
 
 @lowers(Limit, "bounded")
@@ -116,8 +116,16 @@ def native_parts(node: ReduceAssoc | FoldAssoc, lowering: Lowering, frame: Frame
     return grouped(node, frame, *(part_sql(part, name_of) for part in fold.parts))
 
 
-_JOINED = {"sum": "{0} + {1}", "max": "greatest({0}, {1})", "min": "least({0}, {1})", "bool_or": "({0} OR {1})",
-           "bool_and": "({0} AND {1})", "bit_or": "({0} | {1})", "bit_and": "({0} & {1})", "bit_xor": "({0} ^ {1})"}
+_JOINED = {
+    "sum": "{0} + {1}",
+    "max": "greatest({0}, {1})",
+    "min": "least({0}, {1})",
+    "bool_or": "({0} OR {1})",
+    "bool_and": "({0} AND {1})",
+    "bit_or": "({0} | {1})",
+    "bit_and": "({0} & {1})",
+    "bit_xor": "({0} ^ {1})",
+}
 """How the start of a fold joins the aggregate of the elements."""
 
 
@@ -131,9 +139,7 @@ def part_sql(part: Part, name_of: NameOf) -> str:
     return f"coalesce({_JOINED[part.kind].format(aggregated, start)}, {start})"
 
 
-def value_column(
-    node: Aggregate, closure: Closure, lowering: Lowering, frame: Frame
-) -> tuple[Frame, str, Type]:
+def value_column(node: Aggregate, closure: Closure, lowering: Lowering, frame: Frame) -> tuple[Frame, str, Type]:
     """The value that is aggregated, as a column beside the key; a bool counts as the int it is."""
     at = (1,) if isinstance(frame.type, Keyed) else ()
     form = lowering.column_form(node, closure, arguments(frame.type)[-1])
@@ -156,13 +162,11 @@ def grouped(node: Node, frame: Frame, *aggregated: str) -> Frame:
     return Frame(total.where("rows > 0"), node.type).select(node.type, list(map(quoted, results)))
 
 
-def chosen(
-    node: MinElement | MaxElement, closure: Closure, lowering: Lowering, frame: Frame, by: str, tie: str
-) -> Frame:
+def chosen(node: MinElement | MaxElement, lowering: Lowering, frame: Frame, by: str, tie: str) -> Frame:
     """The element that is first by a value and then by its place in the stream."""
     columns = frame.columns
     element = frame.columns_under(1) if isinstance(frame.type, Keyed) else columns
-    frame, value, value_type = value_column(node, closure, lowering, frame)
+    frame, value, value_type = value_column(node, node.value, lowering, frame)
     if value_type == FLOAT:  # min() and max() of Python depend on where a NaN stands
         lowering.optimistic.add(node)
         value = f"CASE WHEN isnan({value}) THEN raise_error('morisot: NaN has no place in an order') ELSE {value} END"

@@ -50,6 +50,7 @@ TEMPLATES: dict[str, str] = {
     "divide": "({0} / {1})",
     "div": "({0} div {1})",
     "rem": "({0} % {1})",
+    "pmod": "pmod({0}, {1})",
     "negative": "(- {0})",
     "abs": "abs({0})",
     "rint": "rint({0})",

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from pyspark.sql import DataFrame, SparkSession
 
 from morisot.compile.ladder import decide
-from morisot.compile.verdict import ColumnForm, Verdict
+from morisot.compile.verdict import ColumnForm
 from morisot.lower import folds, stages
 from morisot.lower.frame import Frame
 from morisot.lower.registry import python_rule_for, rule_for
@@ -93,15 +93,12 @@ class Lowering:
 
     def column_form(self, node: Node, closure: Closure, *parameters: Type) -> ColumnForm | None:
         """The closure as columns, unless it has no such form or that form failed on the data before."""
-        verdict = self.verdict(node, closure, *parameters)
+        verdict = decide(closure, parameters)
         if not isinstance(verdict, ColumnForm) or node in self.demoted:
             return None
         if verdict.raises:
             self.optimistic.add(node)
         return verdict
-
-    def verdict(self, node: Node, closure: Closure, *parameters: Type) -> Verdict:
-        return decide(closure, parameters)
 
     # -- stages -----------------------------------------------------------------------------------------------------
 

@@ -10,7 +10,6 @@ from morisot.plan.rowwise import Rowwise
 
 if TYPE_CHECKING:
     from morisot.lower.frame import Frame
-    from morisot.lower.planner import Lowering
 
 Mode = Literal["bounded", "unbounded"]
 Rule = Callable[..., "Frame"]

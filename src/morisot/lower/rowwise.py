@@ -80,9 +80,7 @@ def spread(column: str, type_: Type) -> list[str]:
     if not type_.children:
         return [column]
     return [
-        leaf
-        for name, child in type_.children
-        for leaf in spread(f"{column}.{quoted(field_name(type_, name))}", child)
+        leaf for name, child in type_.children for leaf in spread(f"{column}.{quoted(field_name(type_, name))}", child)
     ]
 
 
@@ -100,4 +98,3 @@ def compiled(node: Rowwise, closure: Closure, lowering: Lowering, frame: Frame) 
 def evaluate(node: Rowwise, closure: Closure, lowering: Lowering, frame: Frame) -> tuple[Frame, list[str]]:
     """The closure's result over the stream's elements, one expression a leaf."""
     return frame.evaluate(compiled(node, closure, lowering, frame), frame.names())
-

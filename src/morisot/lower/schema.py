@@ -74,4 +74,3 @@ class UnknownSparkType(Exception):  # noqa: N818 - caught where the column's nam
 def ddl(type_: Type) -> str:
     """The columns an element travels as, in Spark's own words, for mapInArrow."""
     return ", ".join(f"{quoted(leaf.column)} {sql_type(leaf.type)}" for leaf in leaves(type_))
-

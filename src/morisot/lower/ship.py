@@ -35,7 +35,7 @@ def check_travels(closure: Closure) -> None:
     """Make a closure ready to travel; refuse one that cannot."""
     carry_by_value(closure)
     try:
-        cloudpickle.dumps(closure.function)
+        cloudpickle.dumps(closure.function)  # type: ignore[no-untyped-call]
     except Exception as error:
         raise PlanError(
             f"the function given to {closure.operator} ({closure.location}) cannot be sent to the workers: {error}",
@@ -47,7 +47,7 @@ def register(name: str) -> None:
     module = sys.modules.get(name)
     if name == "__main__" or module is None or not _is_users(module):
         return
-    cloudpickle.register_pickle_by_value(module)
+    cloudpickle.register_pickle_by_value(module)  # type: ignore[no-untyped-call]
 
 
 def _is_users(module: ModuleType) -> bool:

@@ -60,11 +60,12 @@ def lower_stream_file(node: StreamFile, lowering: Lowering) -> Frame:
 
 @lowers(StreamParquet)
 def lower_stream_parquet(node: StreamParquet, lowering: Lowering) -> Frame:
-    assert isinstance(node.type, Record)
+    record = node.type
+    assert isinstance(record, Record)
 
     def load(reader: Any, path: str) -> DataFrame:
         if node.unbounded:  # a streaming read wants the schema beforehand
-            reader = reader.schema(tables.parquet_schema(lowering.spark, node.path, node.type))
+            reader = reader.schema(tables.parquet_schema(lowering.spark, node.path, record))
         df: DataFrame = reader.parquet(path)
         return df
 
@@ -117,5 +118,3 @@ def in_order(df: DataFrame, lowering: Lowering, load: Callable[[Any, str], DataF
 def first_line(error: Exception) -> str:
     """What Spark says, without the parts that only help those who know Spark."""
     return str(error).splitlines()[0].split(" SQLSTATE")[0]
-
-

@@ -1,19 +1,17 @@
-"""Rows of tables as records: columns are matched with fields by name, widened, and checked for NULL where none may be."""
+"""Rows of tables as records: columns are matched with fields by name, widened, and checked for NULL."""
 
 from __future__ import annotations
 
 import csv as python_csv
-import gzip
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as spark
 
-from morisot.errors import SourceError
 from morisot.lower.columns import quoted, sql_text, sql_type
 from morisot.lower.frame import Frame
-from morisot.plan.files import columns_of_fields, is_local, local_files
+from morisot.plan.files import columns_of_fields, is_local, local_files, open_text
 from morisot.plan.node import Node
 from morisot.plan.source import StreamArrow, StreamCsv, StreamDataframe, StreamJson
 from morisot.types.element import STR, Optional, Record, Type
@@ -65,7 +63,9 @@ def parquet_schema(session: SparkSession, path: str, type_: Record) -> spark.Str
 
 def declared_schema(type_: Record) -> spark.StructType:
     ddl = ", ".join(f"{quoted(name)} {sql_type(field)}" for name, field in type_.children)
-    return spark.StructType.fromDDL(ddl)
+    schema = spark.StructType.fromDDL(ddl)
+    assert isinstance(schema, spark.StructType)
+    return schema
 
 
 def csv(node: StreamCsv, reading: Reading) -> Frame:
@@ -167,7 +167,6 @@ def csv_header(node: StreamCsv) -> list[str] | None:
     if not is_local(node.path):
         return None
     for file in local_files(node.path):
-        opened = gzip.open(file, "rt") if file.endswith(".gz") else open(file)
-        with opened as lines:
+        with open_text(file) as lines:
             return next(python_csv.reader(lines, delimiter=node.delimiter, quotechar=node.quote), None)
     return None

@@ -40,7 +40,9 @@ def freeze(function: Callable[..., Any]) -> Callable[..., Any]:
     if not isinstance(function, types.FunctionType):
         return function
     cells = tuple(_copy_cell(cell) for cell in function.__closure__ or ())
-    captured = {name: function.__globals__[name] for name in global_names(function.__code__) if name in function.__globals__}
+    captured = {
+        name: function.__globals__[name] for name in global_names(function.__code__) if name in function.__globals__
+    }
     for name in ("__name__", "__package__", "__file__"):
         if name in function.__globals__:
             captured[name] = function.__globals__[name]

@@ -12,7 +12,7 @@ from morisot.types.element import Type, arguments
 
 @dataclass(frozen=True, eq=False)
 class KeyBy(Rowwise):
-    """Pair each element with its key. `group_by` is the same plan: elements of a key meet where an operator needs it."""
+    """Pair each element with its key; elements of a key meet only where an operator needs it, after group_by too."""
 
     key: Closure
 

@@ -31,7 +31,7 @@ def as_row(element: Any, type_: Type) -> Sequence[Any]:
     """The element's values, column by column."""
     if isinstance(type_, Record) and not type_.is_tuple:
         return [getattr(element, name) for name in type_.names]
-    return element if type_.children else [element]  # type: ignore[no-any-return]
+    return element if type_.children else [element]
 
 
 def new_file(node: WriteSink, name: str) -> Path:

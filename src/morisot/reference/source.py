@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import csv
 import datetime
-import gzip
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from typing import Any, NamedTuple, TextIO
+from typing import Any, NamedTuple
 
 from morisot.errors import SourceError
-from morisot.plan.files import columns_of_fields, local_files
+from morisot.plan.files import columns_of_fields, local_files, open_text
 from morisot.plan.source import (
     StreamArrow,
     StreamCsv,
@@ -82,9 +81,7 @@ def rows_of_table(node: StreamParquet | StreamArrow, table: Any) -> Iterator[Any
     for row in table.to_pylist():
         for column, type_ in zip(columns, node.type.items, strict=True):
             if row[column] is None and not isinstance(type_, Optional):
-                raise SourceError(
-                    f"{node.operator} ({node.location}): a row has no value for `{column}`, a {type_}"
-                )
+                raise SourceError(f"{node.operator} ({node.location}): a row has no value for `{column}`, a {type_}")
         yield node.type.cls(*(of_table(row[c], t) for c, t in zip(columns, node.type.items, strict=True)))
 
 
@@ -103,12 +100,6 @@ def of_table(value: Any, type_: Type) -> Any:
             return {key: of_table(each, item) for key, each in (value.items() if isinstance(value, dict) else value)}
         case _:
             return value
-
-
-def open_text(file: str, newline: str | None = None) -> TextIO:
-    if file.endswith(".gz"):
-        return gzip.open(file, "rt", encoding="utf-8", newline=newline)  # type: ignore[return-value]
-    return open(file, encoding="utf-8", newline=newline)
 
 
 class RawRow(NamedTuple):
@@ -223,5 +214,3 @@ def from_json(value: Any, type_: Type) -> Any:
             if type_ == INT and isinstance(value, int):
                 return value
     raise ValueError(f"{value!r} is not of the type {type_}")
-
-

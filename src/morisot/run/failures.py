@@ -45,4 +45,3 @@ def job_error(error: BaseException) -> JobError:
     """A failure that is neither the user's function's nor the data's, without the JVM's stack."""
     lines = [line for line in str(error).splitlines() if line.strip() and not line.lstrip().startswith("at ")]
     return JobError("Spark stopped the job: " + "\n".join(lines[:5]))
-

@@ -10,10 +10,9 @@ from typing import Any
 
 from pyspark.errors import AnalysisException, StreamingQueryException
 from pyspark.sql import DataFrame
-from pyspark.sql.streaming import StreamingQuery
+from pyspark.sql.streaming.query import StreamingQuery
 
 from morisot.errors import MorisotError
-from morisot.lower.frame import Frame
 from morisot.plan.aggregate import Aggregate
 from morisot.plan.graph import walk
 from morisot.plan.sink import Sink, WriteSink
@@ -82,7 +81,7 @@ class StreamPart:
                 return writer.foreachBatch(self._deliver).start()
             assert isinstance(self._sink, WriteSink)
             if running_values:  # files cannot be updated: each micro-batch's changes are rows of their own
-                return writer.foreachBatch(self._write_changes(frame)).start()
+                return writer.foreachBatch(self._write_changes()).start()
             return self._file_writer(writer, self._sink)
         except AnalysisException as error:
             if isinstance(self._sink, WriteSink):
@@ -96,7 +95,7 @@ class StreamPart:
         query: StreamingQuery = writer.start()
         return query
 
-    def _deliver(self, df: DataFrame, batch: int) -> None:
+    def _deliver(self, df: DataFrame, _batch: int) -> None:
         assert self._receiver is not None
         try:
             delivered = elements(df, self._sink.type)
@@ -108,7 +107,7 @@ class StreamPart:
             self._delivery_failure = error
             raise
 
-    def _write_changes(self, frame: Frame) -> Callable[[DataFrame, int], None]:
+    def _write_changes(self) -> Callable[[DataFrame, int], None]:
         sink = self._sink
         assert isinstance(sink, WriteSink)
 
@@ -123,7 +122,7 @@ class StreamPart:
         try:
             while not self._stopping.is_set():
                 try:
-                    if self._query.awaitTermination(_POLL_SECONDS):
+                    if self._query.awaitTermination(_POLL_SECONDS):  # type: ignore[arg-type]
                         break
                     self._count_progress()
                 except (StreamingQueryException, *SPARK_ERRORS) as error:

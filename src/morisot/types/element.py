@@ -175,8 +175,8 @@ def is_hashable(type_: Type) -> bool:
             return False
         case Optional(inner):
             return is_hashable(inner)
-        case Record(cls=cls) if cls.__hash__ is None:
-            return False
+        case Record(cls=cls) if getattr(cls, "__hash__", None) is None:
+            return False  # a dataclass with == that is not frozen
         case _:
             return all(is_hashable(child) for _, child in type_.children)
 

@@ -94,13 +94,13 @@ def field_names(cls: type) -> tuple[str, ...]:
     """The names of a record class's fields, in the order of its constructor."""
     if issubclass(cls, tuple):
         return tuple(cls._fields)  # type: ignore[attr-defined]
-    return tuple(field.name for field in dataclasses.fields(cls))
+    return tuple(field.name for field in dataclasses.fields(cls))  # type: ignore[arg-type]
 
 
 @functools.lru_cache(maxsize=256)
 def row_class(names: tuple[str, ...]) -> type:
     """The class of the rows of a table with these columns: one class per set of names, attributes for columns."""
-    return collections.namedtuple("Row", names, rename=True)  # type: ignore[misc]
+    return collections.namedtuple("Row", names, rename=True)  # noqa: PYI024 - the names are data
 
 
 def row_type(columns: Sequence[tuple[str, Type]]) -> Record:
@@ -140,7 +140,7 @@ def of_value(value: Any) -> Type:
 def _of_record(value: Any) -> Type:
     """What the class declares, where the values fit it; otherwise what they are."""
     names = field_names(type(value))
-    declared = of_record_class(type(value)).items
+    declared = of_record_class(type(value)).items  # type: ignore[arg-type]
     actual = tuple(of_value(getattr(value, name)) for name in names)
     items = tuple(d if d != ANY and unify(d, a) == d else a for d, a in zip(declared, actual, strict=True))
     return Record(type(value), names, items)

@@ -81,8 +81,13 @@ def arrow_type(type_: Type) -> pa.DataType:
             return _ARROW[type_]
 
 
+def struct_type(type_: Type) -> Any:
+    """The fields of a product inside one column."""
+    return arrow_type(type_)
+
+
 def field_name(type_: Type, name: str) -> str:
-    """The name of a part inside a struct: records keep theirs, tuples count `_0`, `_1`, …"""
+    """The name of a part inside a struct: records keep theirs, tuples count `_0`, `_1` and so on."""
     return name if isinstance(type_, Record) else f"_{name}"
 
 
@@ -161,7 +166,7 @@ def encode(values: Sequence[Any], type_: Type, dumps: Dumps) -> list[Any]:
 def split_parts(values: Sequence[Any], type_: Type) -> list[Sequence[Any]]:
     """The parts of products, place by place, after a check that each value is such a product."""
     width = len(type_.children)
-    cls = type_.cls if isinstance(type_, Record) else tuple
+    cls: Any = type_.cls if isinstance(type_, Record) else tuple
     for value in values:
         if type(value) is not cls or (cls is tuple and len(value) != width):
             raise Misfit(value, type_)
@@ -179,8 +184,10 @@ def encode_leaf(values: Sequence[Any], type_: Type, dumps: Dumps) -> Any:
     if isinstance(type_, Decimal):
         return pa.array(values, arrow_type(type_))
     if type_.children:
-        arrays = [encode_leaf(p, c, dumps) for p, (_, c) in zip(split_parts(values, type_), type_.children, strict=True)]
-        return pa.StructArray.from_arrays(arrays, fields=list(arrow_type(type_)))
+        arrays = [
+            encode_leaf(p, c, dumps) for p, (_, c) in zip(split_parts(values, type_), type_.children, strict=True)
+        ]
+        return pa.StructArray.from_arrays(arrays, fields=list(struct_type(type_)))
     if isinstance(type_, List | Dict):
         return _encode_nested(values, type_, dumps)
     return _encode_scalar(values, type_)
@@ -221,7 +228,7 @@ def _encode_optional(values: Sequence[Any], type_: Optional, dumps: Dumps) -> An
 
 
 def _encode_nested(values: Sequence[Any], type_: List | Dict, dumps: Dumps) -> Any:
-    expected = list if isinstance(type_, List) else dict
+    expected: Any = list if isinstance(type_, List) else dict
     offsets = [0]
     flat: list[Any] = []
     keys: list[str] = []
@@ -234,7 +241,7 @@ def _encode_nested(values: Sequence[Any], type_: List | Dict, dumps: Dumps) -> A
             keys.extend(value)
             flat.extend(value.values())
         offsets.append(len(flat))
-    starts = pa.array(offsets, pa.int32())
+    starts: Any = pa.array(offsets, pa.int32())
     if isinstance(type_, List):
         return pa.ListArray.from_arrays(starts, encode_leaf(flat, type_.item, dumps))
     return pa.MapArray.from_arrays(starts, _encode_scalar(keys, STR), encode_leaf(flat, type_.value, dumps))

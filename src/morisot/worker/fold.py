@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 import pyarrow as pa
 
-from morisot.errors import Location
+from morisot.errors import ElementError, Location
 from morisot.types.element import BYTES, INT, Keyed, Tuple, Type
 from morisot.worker import failure
 from morisot.worker.batches import Dumps
@@ -75,23 +75,6 @@ class FoldingFrom:
 
     def merge(self, left: Any, right: Any) -> Any:
         return self.combine(left, right)
-
-    def finish(self, accumulator: Any) -> Any:
-        return accumulator
-
-
-@dataclass(frozen=True)
-class Counting:
-    """How many."""
-
-    def start(self, element: Any) -> Any:
-        return 1
-
-    def add(self, accumulator: Any, element: Any) -> Any:
-        return accumulator + 1
-
-    def merge(self, left: Any, right: Any) -> Any:
-        return left + right
 
     def finish(self, accumulator: Any) -> Any:
         return accumulator
@@ -175,7 +158,7 @@ class Fold:
     operator: str
     location: Location | None
 
-    def failed(self, element: Any, error: BaseException) -> failure.ElementError:
+    def failed(self, element: Any, error: BaseException) -> ElementError:
         return failure.element_error(self.operator, self.location, element, error, 1)
 
 

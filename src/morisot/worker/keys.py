@@ -11,7 +11,7 @@ import uuid
 from typing import Any
 
 
-class UnstableKey(TypeError):
+class UnstableKey(TypeError):  # noqa: N818 - it names the key, and is a TypeError
     """A key whose equality means nothing outside the process that made it."""
 
 
@@ -52,7 +52,7 @@ def canonical(key: Any) -> bytes:
 
 
 def _number(key: Any) -> bytes:
-    if key != key:
+    if key != key:  # noqa: PLR0124 - so NaN is found in every kind of number
         return b"n"
     if isinstance(key, float) and key in (float("inf"), float("-inf")):
         return b"+" if key > 0 else b"-"

@@ -16,7 +16,7 @@ from typing import Any, Literal
 
 import pyarrow as pa
 
-from morisot.errors import Location
+from morisot.errors import ElementError, Location
 from morisot.types.element import Type, leaves
 from morisot.worker import failure
 from morisot.worker.batches import Dumps, Misfit, decode, encode, schema_of
@@ -63,7 +63,7 @@ class Step:
 
 
 class Memo:
-    """A function that remembers the results of its last `capacity` distinct keys; each worker has a memory of its own."""
+    """A function that remembers the results of its last `capacity` distinct keys; each worker for itself."""
 
     def __init__(self, function: Callable[..., Any], key: Callable[..., Any] | None, capacity: int) -> None:
         self._recipe = (function, key, capacity)
@@ -155,7 +155,7 @@ class Segment:
 
 
 def _element(frame: FrameType, step: Step, number: int) -> Any:
-    element = frame.f_locals.get(f"e{number}")
+    element: Any = frame.f_locals.get(f"e{number}")
     return element[1] if step.keyed and step.kind == "key_by" else element
 
 
@@ -198,7 +198,8 @@ def segments(steps: Sequence[Step]) -> list[Segment | AsyncSegment]:
     """The steps cut where a coroutine needs a whole batch at once."""
     runs: list[Segment | AsyncSegment] = []
     for is_async, group in itertools.groupby(steps, key=lambda step: step.kind == "map_async"):
-        runs += [AsyncSegment(step) for step in group] if is_async else [Segment(list(group))]
+        run = list(group)
+        runs += [AsyncSegment(step) for step in run] if is_async else [Segment(run)]
     return runs
 
 
@@ -247,7 +248,7 @@ def reporting(run: Callable[[list[Any]], list[Any]], elements: list[Any], dumps:
     """Run, and turn an ElementError into what survives the way to the driver."""
     try:
         return run(elements)
-    except failure.ElementError as error:
+    except ElementError as error:
         raise failure.pack(error, dumps) from None
 
 
@@ -265,7 +266,7 @@ def encode_batch(
 
 def _first_misfit(
     elements: Sequence[Any], type_: Type, dumps: Dumps, operator: str, location: Location | None
-) -> failure.ElementError:
+) -> ElementError:
     for element in elements:
         try:
             encode([element], type_, dumps)

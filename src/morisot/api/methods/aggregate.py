@@ -35,7 +35,10 @@ class _Aggregates(StreamBase[T]):
         return Count(self._node, type=with_value(self.type, INT), location=caller(), operator=operator)
 
     def _valued(
-        self, node: type[Sum] | type[Avg] | type[MinElement] | type[MaxElement], value: Callable[..., Any], operator: str
+        self,
+        node: type[Sum | Avg | MinElement | MaxElement],
+        value: Callable[..., Any],
+        operator: str,
     ) -> Node:
         closure, verdict = self._compiled(value, operator, (self._element,))
         result = self._element if issubclass(node, MinElement | MaxElement) else numeric_result(node, verdict.type)
@@ -55,9 +58,12 @@ class _Aggregates(StreamBase[T]):
         start = infer.of_value(init)
         local_closure = self._closure(local, operator, 2)
         combine_closure = self._closure(combine, operator, 2)
-        keeps_type = start not in (ANY, NONE) and start == (
-            decide(local_closure, (start, self._element)).type
-        ) == decide(combine_closure, (start, start)).type
+        keeps_type = (
+            start not in (ANY, NONE)
+            and start
+            == (decide(local_closure, (start, self._element)).type)
+            == decide(combine_closure, (start, start)).type
+        )
         type_ = with_value(self.type, start if keeps_type else ANY)
         return FoldAssoc(
             self._node, init, local_closure, combine_closure, type=type_, location=caller(), operator=operator

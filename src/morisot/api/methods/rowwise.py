@@ -84,7 +84,9 @@ class _Rowwise(StreamBase[T]):
         closure = self._closure(function, "map_async", len(self._arguments), returns)
         if not inspect.iscoroutinefunction(function):
             raise PlanError(
-                "map_async needs a coroutine function", location=closure.location, advice="write `async def`, or use map"
+                "map_async needs a coroutine function",
+                location=closure.location,
+                advice="write `async def`, or use map",
             )
         value = closure.returns or infer.of_return(function) or ANY
         type_ = with_value(self.type, carried(value))
@@ -211,7 +213,9 @@ class KeyedRowwiseMethods(_Rowwise[Any], Generic[K, V]):
         """Call `function(key, value)` on each element for its effect."""
         return self._context.keyed(self._inspect(function))
 
-    def map_memo(self, function: Callable[[K, V], U], capacity: int = 1024, *, returns: Any = None) -> KeyedStream[K, U]:
+    def map_memo(
+        self, function: Callable[[K, V], U], capacity: int = 1024, *, returns: Any = None
+    ) -> KeyedStream[K, U]:
         """Like map; each worker remembers the results of its last `capacity` distinct (key, value)."""
         return self._context.keyed(self._map_memo(function, None, capacity, returns))
 

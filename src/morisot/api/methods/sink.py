@@ -46,18 +46,20 @@ class SinkMethods(StreamBase[T]):
         """The elements as an Arrow table, a column for each field; runs now."""
         self._refuse_unbounded("to_arrow")
         self._refuse_untyped("to_arrow")
-        return self._context.engine.to_arrow(self._node)
+        table: pyarrow.Table = self._context.engine.to_arrow(self._node)
+        return table
 
     def to_pandas(self) -> pandas.DataFrame:
         """The elements as a pandas DataFrame, a column for each field; runs now."""
         self._refuse_unbounded("to_pandas")
         self._refuse_untyped("to_pandas")
-        return self._context.engine.to_arrow(self._node).to_pandas()
+        return self.to_arrow().to_pandas()
 
     def to_dataframe(self) -> DataFrame:
         """The elements as a Spark DataFrame, a column for each field, to go on with in Spark."""
         self._refuse_untyped("to_dataframe")
-        return self._context.engine.to_dataframe(self._node)
+        df: DataFrame = self._context.engine.to_dataframe(self._node)
+        return df
 
     def collect_vec(self) -> Output[list[T]]:
         """All elements as a list, there after `ctx.execute()`."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from morisot.api.base import check_callable
@@ -37,14 +38,16 @@ if TYPE_CHECKING:
     from morisot.api.stream import Stream
 
 T = TypeVar("T")
-Path = str | os.PathLike[str]
+PathLike = str | os.PathLike[str]
 
 
 class SourceMethods:
     """The sources. Reading ones take `unbounded=True` to follow a directory."""
 
     if TYPE_CHECKING:
-        engine: Engine
+
+        @property
+        def engine(self) -> Engine: ...
 
         def plain(self, node: Node) -> Stream[Any]: ...
 
@@ -56,7 +59,7 @@ class SourceMethods:
         ['a', 'b', 'c']
         """
         if isinstance(iterable, range):
-            return self._range(iterable, "stream_iter")
+            return self._range(iterable, "stream_iter")  # type: ignore[return-value]
         if not isinstance(iterable, Iterable):
             raise PlanError(f"stream_iter needs an iterable, not {iterable!r}", location=caller())
         values = list(iterable)
@@ -89,14 +92,14 @@ class SourceMethods:
             raise PlanError(f"{numbers} goes beyond 64 bits, the range of an int element", location=caller())
         return self.plain(StreamRange(numbers, type=INT, location=caller(), operator=operator))
 
-    def stream_file(self, path: Path, *, unbounded: bool = False) -> Stream[str]:
+    def stream_file(self, path: PathLike, *, unbounded: bool = False) -> Stream[str]:
         """The lines of a text file, of all files of a directory, or of a glob's; `.gz` is unpacked."""
         where = checked_path(path, "stream_file", unbounded)
         return self.plain(StreamFile(where, unbounded=unbounded, type=STR, location=caller()))
 
     def stream_csv(
         self,
-        path: Path,
+        path: PathLike,
         record: type[T],
         *,
         header: bool = True,
@@ -132,14 +135,14 @@ class SourceMethods:
 
     @overload
     def stream_json(
-        self, path: Path, record: type[T], *, on_error: OnError = "raise", unbounded: bool = False
+        self, path: PathLike, record: type[T], *, on_error: OnError = "raise", unbounded: bool = False
     ) -> Stream[T]: ...
     @overload
     def stream_json(
-        self, path: Path, record: None = None, *, on_error: OnError = "raise", unbounded: bool = False
+        self, path: PathLike, record: None = None, *, on_error: OnError = "raise", unbounded: bool = False
     ) -> Stream[Any]: ...
     def stream_json(
-        self, path: Path, record: Any = None, *, on_error: OnError = "raise", unbounded: bool = False
+        self, path: PathLike, record: Any = None, *, on_error: OnError = "raise", unbounded: bool = False
     ) -> Stream[Any]:
         """The objects of files with one JSON object a line, as records."""
         where = checked_path(path, "stream_json", unbounded)
@@ -147,10 +150,10 @@ class SourceMethods:
         return self.plain(StreamJson(where, on_error=on_error, unbounded=unbounded, type=type_, location=caller()))
 
     @overload
-    def stream_parquet(self, path: Path, record: type[T], *, unbounded: bool = False) -> Stream[T]: ...
+    def stream_parquet(self, path: PathLike, record: type[T], *, unbounded: bool = False) -> Stream[T]: ...
     @overload
-    def stream_parquet(self, path: Path, record: None = None, *, unbounded: bool = False) -> Stream[Any]: ...
-    def stream_parquet(self, path: Path, record: Any = None, *, unbounded: bool = False) -> Stream[Any]:
+    def stream_parquet(self, path: PathLike, record: None = None, *, unbounded: bool = False) -> Stream[Any]: ...
+    def stream_parquet(self, path: PathLike, record: Any = None, *, unbounded: bool = False) -> Stream[Any]:
         """The rows of Parquet files as records: of a class of yours, or of one made from the file's columns."""
         where = checked_path(path, "stream_parquet", unbounded)
         type_ = self._declared(record, "stream_parquet") if record else self.engine.row_type("parquet", where)
@@ -177,7 +180,7 @@ class SourceMethods:
             raise PlanError(f"stream_rate cannot give {n_per_second} elements a second", location=caller())
         return self.plain(StreamRate(n_per_second, type=INT, location=caller()))
 
-    def _declared(self, record: type, operator: str) -> Record:
+    def _declared(self, record: Any, operator: str) -> Record:
         if not (isinstance(record, type) and infer.is_record_class(record)):
             raise PlanError(
                 f"{operator} needs a dataclass or NamedTuple, not {record!r}",
@@ -195,13 +198,13 @@ class SourceMethods:
         return type_
 
 
-def checked_path(path: Path, operator: str, unbounded: bool) -> str:
+def checked_path(path: PathLike, operator: str, unbounded: bool) -> str:
     """The path as text; a local one where nothing is there is refused now, not when the job runs."""
     text = os.fspath(path)
     if not is_local(text):
         return text
-    if unbounded and not os.path.isdir(text):
+    if unbounded and not Path(text).is_dir():
         raise SourceError(f"{operator} ({caller()}) follows a directory, and {text!r} is none")
-    if not unbounded and not os.path.isdir(text) and not local_files(text):
+    if not unbounded and not Path(text).is_dir() and not local_files(text):
         raise SourceError(f"{operator} ({caller()}) finds no file at {text!r}")
-    return os.path.abspath(text)
+    return str(Path(text).absolute())
