@@ -1,7 +1,4 @@
-"""A report from a CSV file: several results, one read.
-
-python examples/csv_report.py
-"""
+"""A report from a CSV file: several results, one read. Run it with `python examples/csv_report.py`."""
 
 from __future__ import annotations
 

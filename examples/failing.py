@@ -1,6 +1,6 @@
-"""What a failure looks like: the operator, the line, the element and the original traceback.
+"""What a failure looks like: the operator, its line, the element, the original traceback.
 
-python examples/failing.py
+Run it with `python examples/failing.py`.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import morisot as mo
 
 
 def price_of(line: str) -> float:
-    name, price = line.split(":")
+    _, price = line.split(":")
     return float(price)
 
 

@@ -1,8 +1,7 @@
 """Count the words of a text: the first program to read.
 
-    python examples/word_count.py [path] [--size MEGABYTES]
-
-Without a path it counts the words of a text that it makes up, the same one every time.
+Run it with `python examples/word_count.py [path] [--size MEGABYTES]`. Without a path it counts the words of a text that
+it makes up, the same one every time.
 """
 
 from __future__ import annotations
@@ -35,19 +34,17 @@ def demo_text(megabytes: float) -> Path:
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
         random = np.random.default_rng(1874)
-        known = "the of and to in a is that it was for on as with his they at be this from light water paint".split()
-        syllables = "ar bel cor de en fa gra hol in jo ka lu mor nes o pal ri sot ta um ver wen".split()
-        made = {"".join(random.choice(syllables, size)) for size in random.integers(2, 5, 8000)}
-        words = np.array([*known, *sorted(made - set(known))])
+        syllables = [head + tail for head in "bcdfglmnprstvw" for tail in ("a", "e", "i", "o", "an", "er", "il", "oun")]
+        made = ["".join(random.choice(syllables, size)) for size in random.integers(1, 5, 10_000)]
+        words = list(dict.fromkeys(["the", "of", "and", "to", "in", "a", "is", "that", "it", "was", "light", *made]))
         frequency = 1 / np.arange(1, len(words) + 1)  # Zipf's law
-        count = int(megabytes * 1e6 / 7.2 / 12) + 1
-        sentences = random.choice(words, (count, 12), p=frequency / frequency.sum())
-        partial = path.with_suffix(".partial")
-        with partial.open("w") as file:
-            file.writelines(
-                f"{' '.join(line[:7])}, {' '.join(line[7:])}.\n".capitalize() for line in sentences.tolist()
-            )
-        partial.rename(path)
+        frequency /= frequency.sum()
+        sentence_bytes = 12 * (1 + frequency @ [len(word) for word in words]) + 2
+        sentences = random.choice(words, (int(megabytes * 1e6 / sentence_bytes) + 1, 12), p=frequency).tolist()
+        text = (f"{' '.join(words[:7])}, {' '.join(words[7:])}.\n".capitalize() for words in sentences)
+        unfinished = path.with_suffix(".unfinished")
+        unfinished.write_text("".join(text))
+        unfinished.rename(path)
     return path
 
 
@@ -60,21 +57,21 @@ def main() -> None:
 
     began = time.perf_counter()
     with mo.StreamContext() as ctx:
-        ctx.spark  # noqa: B018 - Spark starts when it is first needed: here, to time it apart from the job
+        ctx.spark  # noqa: B018 - Spark starts when it is first needed: now, to tell its start-up from the job
         ready = time.perf_counter()
         words = count_words(ctx.stream_file(path))
         counts = words.collect()
         done = time.perf_counter()
 
-        table = Table("word", "count", title=f"The most frequent words of {Path(path).name}", title_justify="left")
+        table = Table("word", "count")
         table.columns[1].justify = "right"
         for word, count in sorted(counts, key=lambda pair: (-pair[1], pair[0]))[:15]:
             table.add_row(word, f"{count:,}")
         Console().print(table)
         words.explain()
     total = sum(count for _, count in counts)
-    print(f"\nstart-up {ready - began:.1f} s, job {done - ready:.1f} s:", end=" ")
-    print(f"{total:,} words, {len(counts):,} distinct, {total / (done - ready):,.0f} words/s")
+    print(f"\n{total:,} words, {len(counts):,} distinct, of {path}")
+    print(f"start-up {ready - began:.1f} s, job {done - ready:.1f} s: {total / (done - ready):,.0f} words/s")
 
 
 if __name__ == "__main__":

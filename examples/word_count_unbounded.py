@@ -1,6 +1,6 @@
 """Count the words of a directory while files arrive: the program of word_count.py, without an end.
 
-python examples/word_count_unbounded.py [--seconds SECONDS]
+Run it with `python examples/word_count_unbounded.py [--seconds SECONDS]`.
 """
 
 from __future__ import annotations

@@ -41,7 +41,7 @@ def int_mod(a: Expr, b: Expr) -> Expr:
 def _positive(b: Expr) -> int:
     """The divisor if it is a positive constant, for which nothing overflows or fails; else 0."""
     divisor = number(b)
-    return divisor if isinstance(divisor, int) and divisor > 0 else 0
+    return int(divisor) if divisor is not None and divisor > 0 else 0
 
 
 def _is_power_of_two(divisor: int) -> bool:

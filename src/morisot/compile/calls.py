@@ -74,9 +74,9 @@ def apply(
 
 def _refuse_unknown(node: ast.AST, function: object) -> None:
     """Refuse what is in no table before its arguments, which may be of any kind, are looked at."""
-    if _rows_of(function) or _is_users(function) or function is bool or isinstance(function, types.MethodDescriptorType):
+    if _rows_of(function) or _is_users(function) or isinstance(function, types.MethodDescriptorType):
         return
-    if isinstance(function, type) and is_record_class(function):
+    if function in (bool, any, all) or isinstance(function, type) and is_record_class(function):
         return
     if getattr(function, "__module__", None) == "math":
         refuse(node, f"{shown(function)} has no exact column form (the JVM's libm differs in the last bit)", STAGE)

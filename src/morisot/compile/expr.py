@@ -114,6 +114,8 @@ class Each(Expr):
     items: Expr
     variable: str
     body: Expr
+    index: str = ""
+    """The name of the item's place, from 0, if the body asks for it."""
 
     @property
     def parts(self) -> tuple[Expr, ...]:

@@ -31,6 +31,11 @@ def compares_as_tuple(cls: type) -> bool:
     return _inherits(cls, "__eq__", tuple)
 
 
+def is_always_true(cls: type) -> bool:
+    """Whether bool() of every record is True: no `__bool__` and no `__len__` but a tuple's."""
+    return not hasattr(cls, "__bool__") and (not hasattr(cls, "__len__") or _inherits(cls, "__len__", tuple))
+
+
 def defaults(cls: type) -> dict[str, Any]:
     """The values of the fields that may be left out of the constructor."""
     if issubclass(cls, tuple):

@@ -214,7 +214,7 @@ def _concatenate(node: ast.AST, left: Value, right: Value) -> Value:
 
 def _fold(node: ast.AST, op: ast.operator, left: Value, right: Value) -> Value | None:
     """Python's own result where both sides are constant numbers: `60 * 60`, `10 ** 9`."""
-    a, b = (side.expr.value if isinstance(side.expr, Literal) else None for side in (left, right))
+    a, b = (known.constant_of(side)[1] for side in (left, right))
     if not isinstance(a, int | float) or not isinstance(b, int | float):
         return None
     if isinstance(op, ast.Pow | ast.LShift) and abs(b) > 1100:
@@ -231,8 +231,9 @@ def _unary(node: ast.UnaryOp, scope: Scope) -> Value | Known:
     if isinstance(node.op, ast.Not):
         return Value(BOOL, condition(node, scope))
     inner = operand(node.operand, scope)
-    if isinstance(node.op, ast.USub) and isinstance(inner.expr, Literal) and type(inner.expr.value) in (int, float):
-        return from_object(-inner.expr.value)
+    found, number = known.constant_of(inner)
+    if isinstance(node.op, ast.USub) and found and type(number) in (int, float):
+        return from_object(-number)
     row = known.find(known.UNARY[type(node.op)], (inner,), widen=True)
     if row is None:
         refuse(node, f"{ast.unparse(node)} on {inner.type} has no exact column form", STAGE)

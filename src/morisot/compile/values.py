@@ -6,6 +6,7 @@ import datetime as dt
 from dataclasses import dataclass
 from typing import Any
 
+from morisot.compile import records
 from morisot.compile.expr import Call, Case, Expr, Field, Input, Literal, Raise, Struct
 from morisot.compile.verdict import Value
 from morisot.types.element import (
@@ -25,6 +26,7 @@ from morisot.types.element import (
     Optional,
     Product,
     Record,
+    Scalar,
     Tuple,
     Type,
     contains_any,
@@ -35,6 +37,9 @@ TRUE = Literal(True, BOOL)
 FALSE = Literal(False, BOOL)
 EMPTY_LIST = List(NONE)
 """The type of `[]` before anything says what its items would be."""
+
+DELTA = Scalar("timedelta")
+"""A timedelta inside a closure, as its microseconds: no column holds one, so no closure returns one."""
 
 _CONSTANT_CLASSES = (int, float, bool, str, bytes, type(None), dt.date, dt.datetime)
 
@@ -65,6 +70,9 @@ def constant(value: Any) -> Value | None:
         type_ = of_value(value)
         negative_zero = type_ == FLOAT and str(value) == "-0.0"  # Spark merges 0.0 and -0.0 in the branches of a CASE
         return None if type_ == ANY or negative_zero else Value(type_, Literal(value, type_))
+    if type(value) is dt.timedelta:
+        duration = value // dt.timedelta(microseconds=1)
+        return Value(DELTA, Literal(duration, INT)) if -(2**63) <= duration < 2**63 else None
     if not isinstance(value, tuple):
         return None
     items = tuple(constant(item) for item in value)
@@ -209,12 +217,16 @@ def truth(value: Value) -> Expr | None:
             return inside and Call("coalesce", (inside, FALSE))
         case Tuple():
             return Literal(bool(type_.items), BOOL)
+        case Record(cls):
+            return TRUE if records.is_always_true(cls) else None
         case List() | Dict() if expr is not None:
             return Call("greater", (Call("size", (expr,)), Literal(0, INT)))
     if expr is None:
         return None
     if type_ == BOOL:
         return expr
+    if type_ == DELTA:
+        return Call("unequal", (expr, Literal(0, INT)))
     zero = {INT: 0, FLOAT: 0.0, STR: "", BYTES: b""}
     if type_ in zero:
         return Call("unequal", (expr, Literal(zero[type_], type_)))

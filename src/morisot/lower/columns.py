@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from morisot.compile.expr import Call, Case, Each, Expr, Field, Input, Literal, Raise, Shared, Struct, Variable
-from morisot.compile.values import field_names
+from morisot.compile.values import DELTA, field_names
 from morisot.types.element import (
     ANY,
     BOOL,
@@ -39,6 +39,7 @@ _TYPES: dict[Type, str] = {
     DATETIME: "TIMESTAMP_NTZ",
     NONE: "VOID",
     ANY: "BINARY",
+    DELTA: "BIGINT",
 }
 
 TEMPLATES: dict[str, str] = {
@@ -110,6 +111,16 @@ TEMPLATES: dict[str, str] = {
     "repeat": "repeat({0}, int({1}))",
     "reverse": "reverse({0})",
     "rlike": "({0} RLIKE {1})",
+    "lpad": "lpad({0}, int({1}), {2})",
+    "rpad": "rpad({0}, int({1}), {2})",
+    "code_point": "bigint(ascii({0}))",
+    "character": "chr({0})",
+    "characters": "transform(sequence(1, length({0})), place -> substring({0}, place, 1))",
+    "no_texts": "CAST(array() AS ARRAY<STRING>)",
+    "utf8": "encode({0}, 'UTF-8')",
+    "hex": "hex({0})",
+    "bin": "bin({0})",
+    "grouped": "format_number({0}, 0)",
     "join": "array_join({1}, {0})",
     # lists
     "array": "array({*})",
@@ -125,6 +136,15 @@ TEMPLATES: dict[str, str] = {
     "has_key": "map_contains_key({0}, {1})",
     "value_at": "try_element_at({0}, {1})",
     "array_remove": "array_remove({0}, {1})",
+    "reverse_list": "reverse({0})",
+    "repeat_list": "flatten(array_repeat({0}, int({1})))",
+    "sequence": "sequence({0}, {1}, {2})",
+    "fold_sum": "aggregate({0}, {1}, (total, item) -> total + item)",
+    "keys": "map_keys({0})",
+    "values": "map_values({0})",
+    "entries": "map_entries({0})",
+    "map": "map({*})",
+    "map_of_entries": "map_from_entries({0})",
     # dates and times
     "year": "bigint(year({0}))",
     "month": "bigint(month({0}))",
@@ -133,6 +153,18 @@ TEMPLATES: dict[str, str] = {
     "minute": "bigint(minute({0}))",
     "second": "bigint(second({0}))",
     "microsecond": "bigint(date_format({0}, 'SSSSSS'))",
+    "weekday": "bigint(weekday({0}))",
+    "iso_week": "bigint(weekofyear({0}))",
+    "iso_year": "bigint(extract(YEAROFWEEK FROM {0}))",
+    "date_format": "date_format({0}, {1})",
+    "date": "CAST({0} AS DATE)",
+    "timestamp": "CAST({0} AS TIMESTAMP_NTZ)",
+    "date_diff": "bigint(datediff({0}, {1}))",
+    "date_add": "date_add({0}, int({1}))",
+    "time_diff": "timestampdiff(MICROSECOND, {1}, {0})",
+    "time_add": "timestampadd(MICROSECOND, {1}, {0})",
+    "make_date": "make_date(int({0}), int({1}), int({2}))",
+    "make_time": "make_timestamp_ntz(int({0}), int({1}), int({2}), int({3}), int({4}), {5})",
 }
 """Spark's word for each call; {*} stands for all arguments, {*1} for all from the second on."""
 
@@ -166,8 +198,9 @@ def render(expr: Expr, name_of: NameOf) -> str:
             return f"named_struct({', '.join(fields)})"
         case Field(struct, name):
             return f"{sql(struct)}.{quoted(name)}"
-        case Each(function, items, variable, body):
-            return f"{function}({sql(items)}, {quoted(variable)} -> {sql(body)})"
+        case Each(function, items, variable, body, index):
+            bound = f"({quoted(variable)}, {quoted(index)})" if index else quoted(variable)
+            return f"{function}({sql(items)}, {bound} -> {sql(body)})"
         case Raise(reason):
             return f"raise_error({sql_text(f'morisot: {reason}')})"
     raise AssertionError(f"an expression without a rendering: {expr}")

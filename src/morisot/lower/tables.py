@@ -6,6 +6,7 @@ import csv as python_csv
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as spark
 
@@ -13,7 +14,7 @@ from morisot.lower.columns import quoted, sql_text, sql_type
 from morisot.lower.frame import Frame
 from morisot.plan.files import columns_of_fields, is_local, local_files, open_text
 from morisot.plan.node import Node
-from morisot.plan.source import StreamArrow, StreamCsv, StreamDataframe, StreamJson
+from morisot.plan.source import StreamArrow, StreamCsv, StreamDataframe, StreamJson, StreamParquet
 from morisot.types.element import STR, Optional, Record, Type
 
 Load = Callable[[Any, str], DataFrame]
@@ -22,16 +23,18 @@ Reading = Callable[[Load], DataFrame]
 BAD_ROW = "morisot-source: "
 _CORRUPT = "row/corrupt"
 _FILE = "row/file"
+_MOST_FOOTERS_READ = 64
 
 
 def as_records(df: DataFrame, node: Node) -> Frame:
     """A table's rows as the records of the node's type."""
     assert isinstance(node.type, Record)
     places = columns_of_fields(node, df.columns, by_place=isinstance(node, StreamDataframe | StreamArrow))
+    complete = complete_columns(node)
     flat = [
         leaf
         for place, (_, field) in zip(places, node.type.children, strict=True)
-        for leaf in leaf_expressions(field_sql(field, quoted(df.columns[place]), node), field)
+        for leaf in leaf_expressions(field_sql(field, df.columns[place], node, complete), field)
     ]
     return Frame(df, node.type).select(node.type, flat)
 
@@ -45,10 +48,39 @@ def leaf_expressions(expression: str, type_: Type) -> list[str]:
     return [leaf for name, child in parts for leaf in leaf_expressions(f"{expression}.{quoted(name)}", child)]
 
 
-def field_sql(type_: Type, column: str, node: Node) -> str:
+def complete_columns(node: Node) -> frozenset[str]:
+    """The columns of Parquet files that hold no NULL, as the files' own statistics say: they need no check.
+
+    Read when the job is about to run; a plain column lets Spark push filters into the files.
+    """
+    if not isinstance(node, StreamParquet) or node.unbounded or not is_local(node.path):
+        return frozenset()
+    files = local_files(node.path)
+    if not 0 < len(files) <= _MOST_FOOTERS_READ:
+        return frozenset()
+    return frozenset.intersection(*(complete_in_file(file) for file in files))
+
+
+def complete_in_file(file: str) -> frozenset[str]:
+    """The plain columns of one Parquet file without a NULL."""
+    footer = pq.read_metadata(file)
+    chunks = [footer.row_group(g).column(c) for g in range(footer.num_row_groups) for c in range(footer.num_columns)]
+    names = {chunk.path_in_schema for chunk in chunks}
+    holed = {chunk.path_in_schema for chunk in chunks if not is_complete(chunk.statistics)}
+    return frozenset(names - holed)
+
+
+def is_complete(statistics: Any) -> bool:
+    return statistics is not None and statistics.has_null_count and statistics.null_count == 0
+
+
+def field_sql(type_: Type, name: str, node: Node, complete: frozenset[str]) -> str:
     """A column as a value of the field's type; NULL where the type has no None stops the job."""
+    column = quoted(name)
     if isinstance(type_, Optional):
         return f"CAST({column} AS {sql_type(type_.inner)})"
+    if name in complete:
+        return f"CAST({column} AS {sql_type(type_)})"
     message = sql_text(f"{BAD_ROW}{node.operator} ({node.location}): a row has no value for {column}, a {type_}")
     return f"coalesce(CAST({column} AS {sql_type(type_)}), raise_error({message}))"
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from morisot.lower.planner import Lowering
+from morisot.plan.keyed import KeyBy
 from morisot.plan.node import Node
 from morisot.viz.forms import FormRecord, form_of
 
@@ -39,8 +40,8 @@ def text_tree(root: Node, demoted: frozenset[Node] = frozenset()) -> str:
 
 
 def is_shortcut(node: Node) -> bool:
-    """Whether a node and its input are one operator to the user: the same word on the same line."""
-    return bool(node.inputs) and (node.operator, node.location) == (node.inputs[0].operator, node.inputs[0].location)
+    """Whether a node and the keys it works on are one operator to the user, such as group_by_count."""
+    return any(isinstance(value, KeyBy) and value.operator == node.operator for value in node.inputs)
 
 
 def title(node: Node) -> str:

@@ -1,0 +1,143 @@
+"""Format specifications: `f"{n:05d}"`, `f"{x:,.2f}"`, `f"{s:>6}"`, `f"{t:%Y-%m}"`."""
+
+from __future__ import annotations
+
+import ast
+import re
+from dataclasses import dataclass
+
+from morisot.compile import affixes, dates, decimals, known, rows
+from morisot.compile.expr import Expr
+from morisot.compile.forms import call, checked, guard, integer, text
+from morisot.compile.scope import Scope, refuse
+from morisot.compile.values import negate, pack, when
+from morisot.compile.verdict import Value
+from morisot.types.element import DATE, DATETIME, FLOAT, INT, STR
+
+_SYNTAX = re.compile(
+    r"((?P<fill>.)?(?P<align>[<>^=]))?(?P<sign>[+-])?(?P<zero>0)?(?P<width>[1-9][0-9]*)?"
+    r"(?P<comma>,)?(\.(?P<places>[0-9]+))?(?P<kind>[a-zA-Z%])?",
+    re.DOTALL,
+)
+
+
+@dataclass(frozen=True)
+class Spec:
+    """A format specification, read."""
+
+    fill: str
+    align: str
+    plus: bool
+    width: int
+    comma: bool
+    places: int | None
+    kind: str
+
+
+def read(source: str) -> Spec | None:
+    """The parts of a specification; None for one that is not understood.
+
+    >>> read("05d")
+    Spec(fill='0', align='=', plus=False, width=5, comma=False, places=None, kind='d')
+    """
+    found = _SYNTAX.fullmatch(source)
+    if found is None or (found["zero"] and (found["align"] or found["comma"])):
+        return None
+    width = int(found["width"] or 0)
+    places = None if found["places"] is None else int(found["places"])
+    if width > affixes.LONGEST or (places or 0) > affixes.LONGEST:
+        return None
+    fill = found["fill"] or ("0" if found["zero"] else " ")
+    align = found["align"] or ("=" if found["zero"] else "")
+    return Spec(fill, align, found["sign"] == "+", width, bool(found["comma"]), places, found["kind"] or "")
+
+
+def formatted(node: ast.AST, found: Value, source: str, scope: Scope) -> Expr:
+    """`format(found, source)`."""
+    if not source:
+        row = rows.find(known.FUNCTIONS[str], (found,))
+        if row is None:
+            refuse(node, f"the text of a value of type {found.type} has no column form", _STAGE)
+        return pack(rows.apply(row, (found,), scope.small))
+    found = scope.small(found)
+    spec = read(source)
+    result: Expr | None = None
+    if found.type in (DATE, DATETIME):
+        result = dates.strftime(pack(found), source) if dates.pattern_of(source) is not None else None
+    elif spec is not None and found.type == STR:
+        result = _text(pack(found), spec, scope)
+    elif spec is not None and found.type == INT:
+        result = _int(pack(found), spec, scope)
+    elif spec is not None and found.type == FLOAT:
+        result = _float(pack(found), spec, scope)
+    if result is None:
+        refuse(node, f"the format specification {source!r} of {found.type} has no exact column form", _STAGE)
+    return result
+
+
+_STAGE = "nothing to change: it runs as Python"
+
+
+def _text(a: Expr, spec: Spec, scope: Scope) -> Expr | None:
+    if spec.kind not in ("", "s") or spec.align == "=" or spec.plus or spec.comma:
+        return None
+    if spec.places is not None:
+        a = scope.small_expr(call("substring", a, integer(1), integer(spec.places)), STR)
+    return _aligned(a, spec, spec.align or "<")
+
+
+def _aligned(a: Expr, spec: Spec, align: str) -> Expr:
+    if not spec.width:
+        return a
+    if align == "^":
+        return _centered(a, spec)
+    return affixes.padded({"<": "rpad", ">": "lpad"}[align])(a, spec.width, spec.fill)
+
+
+def _centered(a: Expr, spec: Spec) -> Expr:
+    """An odd space too many goes to the right, other than in str.center."""
+    length = call("length", a)
+    left = call("shift_right", call("subtract", integer(spec.width), length), integer(1))
+    widened = call("lpad", a, call("add", length, left), text(spec.fill))
+    filled = call("rpad", widened, integer(spec.width), text(spec.fill))
+    return when(call("less", length, integer(spec.width)), filled, a)
+
+
+def _int(a: Expr, spec: Spec, scope: Scope) -> Expr | None:
+    if spec.places is not None:
+        return None
+    negative = call("less", a, integer(0))
+    match spec.kind, spec.comma:
+        case ("" | "d"), comma:
+            shown = scope.small_expr(call("grouped" if comma else "string", a), STR)
+            if spec.align != "=" and not spec.plus:
+                return _aligned(shown, spec, spec.align or ">")
+            return _signed(negative, when(negative, call("substring_from", shown, integer(2)), shown), spec, scope)
+        case ("x" | "X" | "b" as kind), False:
+            shown = call("bin" if kind == "b" else "hex", checked("abs", a))
+            return _signed(negative, call("lower", shown) if kind == "x" else shown, spec, scope)
+    return None
+
+
+def _float(a: Expr, spec: Spec, scope: Scope) -> Expr | None:
+    places = 6 if spec.places is None else spec.places
+    if spec.kind not in ("f", "F", "%") or places > decimals.MOST_PLACES:
+        return None
+    if spec.kind == "%":
+        a = scope.small_expr(call("multiply", a, decimals.HUNDRED), FLOAT)
+    shown = decimals.digits(a, places, spec.comma, scope)
+    if spec.kind == "%":
+        shown = call("concat", shown, text("%"))
+    inside = decimals.is_in_range(decimals.shifted(a, places, scope))
+    return guard(inside, _signed(decimals.is_negative(a), shown, spec, scope), "the digits of so large a float")
+
+
+def _signed(negative: Expr, shown: Expr, spec: Spec, scope: Scope) -> Expr:
+    """A number's text from its sign and its digits, padded."""
+    sign = when(negative, text("-"), text("+" if spec.plus else ""))
+    if spec.align != "=" or not spec.width:
+        return _aligned(scope.small_expr(call("concat", sign, shown), STR), spec, spec.align or ">")
+    shown = scope.small_expr(shown, STR)
+    pad = affixes.padded("lpad")
+    narrow = call("concat", sign, pad(shown, spec.width - 1, spec.fill))
+    return narrow if spec.plus else when(negate(negative), pad(shown, spec.width, spec.fill), narrow)

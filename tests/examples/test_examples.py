@@ -1,0 +1,58 @@
+"""Every example runs as its reader would run it, and says what it should."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+
+RUNS = {
+    "csv_report.py": ([], ["1000 sales", "Paris", "oil, blue"]),
+    "failing.py": (
+        [],
+        ["map at examples/failing.py:", "failed on the element 'easel: eighty-nine'", "in price_of", "ValueError"],
+    ),
+    "word_count.py": (["--size", "0.1"], ["the", "group_by_count", "key: column", "start-up", "words/s"]),
+    "word_count_unbounded.py": (["--seconds", "6"], ["the 2", "lines read"]),
+}
+
+
+def run(name: str, *arguments: str) -> str:
+    """What an example prints; a warning of its own would be on stderr."""
+    done = subprocess.run(
+        [sys.executable, f"examples/{name}", *arguments],
+        cwd=EXAMPLES.parent,
+        capture_output=True,
+        text=True,
+        timeout=240,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert not done.stderr, done.stderr
+    return done.stdout
+
+
+@pytest.mark.jvm
+@pytest.mark.parametrize("name", RUNS)
+def test_example(name: str) -> None:
+    arguments, said = RUNS[name]
+    output = run(name, *arguments)
+    assert [text for text in said if text not in output] == [], output
+
+
+@pytest.mark.jvm
+def test_word_count_of_a_text_of_ones_own(tmp_path: Path) -> None:
+    text = tmp_path / "text.txt"
+    text.write_text("A boat.\nThe boat, the sea.\n")
+    output = run("word_count.py", str(text))
+    assert "6 words, 4 distinct" in output, output
+
+
+def test_every_example_is_run_and_short() -> None:
+    files = sorted(EXAMPLES.glob("*.py"))
+    assert [file.name for file in files] == sorted(RUNS)
+    assert {file.name: len(file.read_text().splitlines()) for file in files if file.read_text().count("\n") > 80} == {}
