@@ -36,7 +36,8 @@ def demo_text(megabytes: float) -> Path:
         random = np.random.default_rng(1874)
         syllables = [head + tail for head in "bcdfglmnprstvw" for tail in ("a", "e", "i", "o", "an", "er", "il", "oun")]
         made = ["".join(random.choice(syllables, size)) for size in random.integers(1, 5, 10_000)]
-        words = list(dict.fromkeys(["the", "of", "and", "to", "in", "a", "is", "that", "it", "was", "light", *made]))
+        known = ["the", "of", "and", "to", "in", "a", "is", "that", "it", "was", "for", "light", "on", "as", "water"]
+        words = list(dict.fromkeys([*known, *made]))
         frequency = 1 / np.arange(1, len(words) + 1)  # Zipf's law
         frequency /= frequency.sum()
         sentence_bytes = 12 * (1 + frequency @ [len(word) for word in words]) + 2

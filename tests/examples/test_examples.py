@@ -17,7 +17,6 @@ RUNS = {
         ["map at examples/failing.py:", "failed on the element 'easel: eighty-nine'", "in price_of", "ValueError"],
     ),
     "word_count.py": (["--size", "0.1"], ["the", "group_by_count", "key: column", "start-up", "words/s"]),
-    "word_count_unbounded.py": (["--seconds", "6"], ["the 2", "lines read"]),
 }
 
 
@@ -45,6 +44,18 @@ def test_example(name: str) -> None:
 
 
 @pytest.mark.jvm
+def test_word_count_unbounded() -> None:
+    output = ""
+    for seconds in ("5", "60"):  # a busy machine may need longer for its first micro-batch
+        output = run("word_count_unbounded.py", "--seconds", seconds)
+        if "the 2" in output:
+            break
+    assert "--- the sea is calm" in output, output
+    assert "the 2" in output, output
+    assert "lines read" in output, output
+
+
+@pytest.mark.jvm
 def test_word_count_of_a_text_of_ones_own(tmp_path: Path) -> None:
     text = tmp_path / "text.txt"
     text.write_text("A boat.\nThe boat, the sea.\n")
@@ -54,5 +65,5 @@ def test_word_count_of_a_text_of_ones_own(tmp_path: Path) -> None:
 
 def test_every_example_is_run_and_short() -> None:
     files = sorted(EXAMPLES.glob("*.py"))
-    assert [file.name for file in files] == sorted(RUNS)
-    assert {file.name: len(file.read_text().splitlines()) for file in files if file.read_text().count("\n") > 80} == {}
+    assert {file.name for file in files} == {*RUNS, "word_count_unbounded.py"}
+    assert [file.name for file in files if len(file.read_text().splitlines()) > 80] == []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 import math
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -243,3 +244,13 @@ def test_folds_that_stay_in_python_say_why(place: int) -> None:
 def test_fold_that_overflows_on_the_way_is_repaired(bounded_runner: Runner) -> None:
     values = [2**62, 2**62, -(2**62), 5]
     assert bounded_runner.run(lambda s: s.reduce_assoc(lambda a, b: a + b), values) == [2**62 + 5]
+
+
+class Colour(enum.StrEnum):
+    RED = "red"
+
+
+def test_the_first_of_equal_keys_stands_for_all(bounded_runner: Runner) -> None:
+    result = bounded_runner.run(lambda s: s.group_by_count(lambda x: x), ["red", Colour.RED, 1.0, 1, True])
+    assert sorted(result, key=str) == [("red", 2), (1.0, 3)]
+    assert {type(key) for key, _ in result} == {str, float}

@@ -171,3 +171,27 @@ def test_to_dataframe(spark_ctx: mo.StreamContext) -> None:
     df = spark_ctx.stream_iter(POINTS).filter(lambda p: p.x > 1).to_dataframe()
     assert df.columns == ["x", "name"]
     assert [tuple(row) for row in df.collect()] == POINTS[1:]
+
+
+def test_channel_larger_than_its_capacity(ctx: mo.StreamContext) -> None:
+    channel = ctx.stream_iter([1, 2, 3]).collect_channel(capacity=1)
+    ctx.execute()
+    assert list(channel) == [1, 2, 3]
+
+
+def test_writing_goes_on_in_python_where_a_column_fails(spark_ctx: mo.StreamContext, tmp_path: Path) -> None:
+    spark_ctx.stream_iter([2**62, 1]).map(lambda n: n * 4 - n * 3).write_parquet(str(tmp_path / "out"))
+    spark_ctx.execute()
+    read = pa.concat_tables(pq.read_table(file) for file in sorted((tmp_path / "out").glob("*.parquet")))
+    assert sorted(read["value"].to_pylist()) == [1, 2**62]
+
+
+def test_a_failed_overwrite_leaves_what_was_there(spark_ctx: mo.StreamContext, tmp_path: Path) -> None:
+    path = str(tmp_path / "out")
+    spark_ctx.stream_iter(["old"]).write_text(path)
+    spark_ctx.execute()
+    spark_ctx.stream_iter([1, 0]).map(lambda n: str(1 // n)).write_text(path, mode="overwrite")
+    with pytest.raises(mo.ElementError):
+        spark_ctx.execute()
+    assert spark_ctx.stream_file(path).collect() == ["old"]
+    assert [file.name for file in tmp_path.iterdir()] == ["out"]

@@ -252,3 +252,8 @@ def test_stream_dataframe_needs_spark() -> None:
 def test_stream_rate_must_be_positive(spark_ctx: mo.StreamContext) -> None:
     with pytest.raises(mo.PlanError, match="cannot give 0 elements a second"):
         spark_ctx.stream_rate(0)
+
+
+def test_columns_are_not_taken_by_place_when_some_names_fit(ctx: mo.StreamContext, tmp_path: Path) -> None:
+    with pytest.raises(mo.SourceError, match="has the field a, which the table has not; its columns are b, c"):
+        ctx.stream_csv(write(tmp_path, "t.csv", "b,c\n1,2\n"), Pair).collect()

@@ -153,3 +153,47 @@ def test_unbounded_runs_are_not_for_the_reference_engine() -> None:
     ctx.stream_rate(5).for_each(print)
     with pytest.raises(mo.PlanError, match="nothing to start"):
         ctx.start()
+
+
+def test_what_would_differ_after_a_running_aggregate_is_refused(spark_ctx: mo.StreamContext) -> None:
+    counts = spark_ctx.stream_rate(10).group_by_count(lambda n: n % 2)
+    for build in (
+        lambda: counts.filter(lambda k, n: n == 1),
+        lambda: counts.flat_map(lambda k, n: [n, n]),
+        lambda: counts.drop_key(),
+        lambda: counts.keys(),
+        lambda: counts.count(),
+        lambda: counts.unkey().map(lambda p: p[1]),
+    ):
+        with pytest.raises(mo.PlanError, match="cannot follow an aggregate on unbounded input"):
+            build()
+    assert counts.map(lambda k, n: n * 2).unkey() is not None
+
+
+def test_unbounded_write_modes(spark_ctx: mo.StreamContext, tmp_path: Path) -> None:
+    source, out = tmp_path / "in", tmp_path / "out"
+    source.mkdir()
+    out.mkdir()
+    (out / "old.csv").write_text("old\n")
+    (source / "a.txt").write_text("1\n22\n")
+    lines = spark_ctx.stream_file(source, unbounded=True).map(lambda t: (t, len(t)))
+    with pytest.raises(mo.PlanError, match="cannot append to a directory while a stream runs"):
+        lines.write_csv(str(out), mode="append")
+    lines.write_csv(str(out))
+    with pytest.raises(mo.SinkError, match="exists already"):
+        spark_ctx.start()
+    lines.write_csv(str(out), mode="overwrite", delimiter=";")
+    job = spark_ctx.start()
+    try:
+        until(lambda: job.metrics()["elements_out"] == 2)
+    finally:
+        job.stop()
+    text = "".join(file.read_text() for file in out.glob("*.csv"))
+    assert "22;2" in text
+    assert "old" not in text
+
+
+def test_bounded_channel_of_a_started_job_ends(spark_ctx: mo.StreamContext) -> None:
+    channel = spark_ctx.stream_iter(range(20)).collect_channel(capacity=3)
+    spark_ctx.start()
+    assert list(channel) == list(range(20))

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from morisot.api.engine import Engine
 from morisot.api.location import caller
 from morisot.api.methods.source import SourceMethods
+from morisot.api.output import Channel
 from morisot.config import Config
 from morisot.errors import PlanError
 from morisot.plan.node import Node
@@ -54,7 +55,7 @@ class StreamContext(SourceMethods):
         self._engine: Engine | None = None
         self._spark = spark
         self._sinks: dict[Sink, Callable[[list[Any]], None] | None] = {}
-        self._closers: dict[Sink, Callable[[], None]] = {}
+        self._channels: dict[Sink, Channel[Any]] = {}
         self._jobs: list[Job] = []
         self._skipping: list[StreamCsv | StreamJson] = []
 
@@ -110,16 +111,19 @@ class StreamContext(SourceMethods):
                 location=unbounded.location,
                 advice="use ctx.start(), and job.stop() when you have seen enough",
             )
+        channels = [self._channels[sink] for sink in sinks if sink in self._channels]
+        for channel in channels:
+            channel.lift_limit()
         try:
             self.engine.execute(sinks)
         finally:
-            for sink in sinks:
-                self._closers.pop(sink, lambda: None)()
+            for channel in channels:
+                channel.close()
 
     def start(self) -> Job:
         """Start every deferred sink and return at once; the job runs until it ends or is stopped."""
         sinks = self._take_sinks("start")
-        job: Job = self.engine.start(sinks, self._closers)
+        job: Job = self.engine.start(sinks, {sink: channel.close for sink, channel in self._channels.items()})
         self._jobs.append(job)
         return job
 
@@ -160,13 +164,13 @@ class StreamContext(SourceMethods):
             refuse_unbounded(node)
 
     def add_sink(
-        self, node: Sink, receiver: Callable[[list[Any]], None] | None, closer: Callable[[], None] | None = None
+        self, node: Sink, receiver: Callable[[list[Any]], None] | None, channel: Channel[Any] | None = None
     ) -> None:
         """Take note of a deferred sink."""
         self.check(node)
         self._sinks[node] = receiver
-        if closer is not None:
-            self._closers[node] = closer
+        if channel is not None:
+            self._channels[node] = channel
 
     def calling(self, node: ForEach) -> Callable[[list[Any]], None]:
         """The receiver of for_each: it calls the user's own function, in this process."""

@@ -68,6 +68,10 @@ class Channel(Generic[T]):
     def close(self) -> None:
         self._closed.set()
 
+    def lift_limit(self) -> None:
+        """Take everything: while `ctx.execute()` runs, nobody can read."""
+        self._queue.maxsize = 0
+
     def get(self, timeout: float | None = None) -> T:
         """The next element; waits for it up to `timeout` seconds, then raises TimeoutError."""
         waited = 0.0

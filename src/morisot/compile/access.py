@@ -5,44 +5,92 @@ from __future__ import annotations
 import ast
 import types
 
-from morisot.compile import known, records, texts
+from morisot.compile import methods, records, rows, texts
 from morisot.compile.expr import Call, Expr, Literal
 from morisot.compile.forms import guard
 from morisot.compile.scope import Scope, refuse
 from morisot.compile.scope import known as from_object
-from morisot.compile.translate import STAGE, choose_or_refuse, expression, operand, translates, usable, value
+from morisot.compile.translate import STAGE, choose_or_refuse, expression, operand, translates, usable, value, value_of
 from morisot.compile.values import Known, expand, pack
 from morisot.compile.verdict import Value
-from morisot.types.element import INT, NONE, STR, Dict, List, Product, Record, Tuple, Type
+from morisot.types.element import DATE, DATETIME, INT, NONE, STR, Dict, List, Product, Record, Tuple, Type
 
 
 @translates(ast.Attribute)
 def _attribute(node: ast.Attribute, scope: Scope) -> Value | Known:
     owner = expression(node.value, scope)
-    if isinstance(owner, Known):
-        if isinstance(owner.object, types.ModuleType) and hasattr(owner.object, node.attr):
-            return from_object(getattr(owner.object, node.attr))
-        refuse(node, f"{ast.unparse(node)} is read from an object", f"put {ast.unparse(node)} in a variable before")
-    owner = usable(owner, node.value)
-    if isinstance(owner.type, Record) and node.attr in owner.type.names:
-        if not records.is_plain_field(owner.type.cls, node.attr):
-            refuse(node, f"{owner.type}.{node.attr} is computed by the class", STAGE)
-        return owner.items[owner.type.names.index(node.attr)]
-    row = known.find(known.ATTRIBUTES.get((owner.type, node.attr), ()), (owner,))
+    if isinstance(owner, Value):
+        return attribute(node, usable(owner, node.value), node.attr, scope)
+    if isinstance(owner.object, types.ModuleType | type) and hasattr(owner.object, node.attr):
+        return from_object(getattr(owner.object, node.attr))
+    return refuse(node, f"{ast.unparse(node)} is read from an object", f"put {ast.unparse(node)} in a variable before")
+
+
+def attribute(node: ast.AST, owner: Value, name: str, scope: Scope) -> Value | Known:
+    """`owner.name`: a field, a property of the record's class, or a part of a date."""
+    if isinstance(owner.type, Record) and name in owner.type.names:
+        if not records.is_plain_field(owner.type.cls, name):
+            refuse(node, f"{owner.type}.{name} is computed by the class", STAGE)
+        return owner.items[owner.type.names.index(name)]
+    if isinstance(owner.type, Record):
+        return _of_class(node, owner, owner.type.cls, name, scope)
+    row = rows.find(methods.ATTRIBUTES.get((owner.type, name), ()), (owner,))
     if row is None:
-        refuse(node, f"the attribute {node.attr} of {owner.type} has no column form", STAGE)
-    return known.apply(row, (owner,), scope.small)
+        refuse(node, f"the attribute {name} of {owner.type} has no column form", STAGE)
+    return rows.apply(row, (owner,), scope.small)
+
+
+def _of_class(node: ast.AST, owner: Value, cls: type, name: str, scope: Scope) -> Value | Known:
+    """What a record's class computes, or holds for all its records."""
+    from morisot.compile import calls
+
+    found = records.class_attribute(cls, name)
+    if isinstance(found, property) and isinstance(found.fget, types.FunctionType):
+        return calls.inline(node, found.fget, [owner], {}, scope)
+    if found is not None and not hasattr(found, "__get__"):
+        return from_object(found)
+    return refuse(node, f"the attribute {name} of {owner.type} has no column form", STAGE)
 
 
 @translates(ast.Subscript)
 def _subscript(node: ast.Subscript, scope: Scope) -> Value | Known:
-    owner = operand(node.value, scope)
-    if isinstance(owner.type, Product):
-        return _item_of_product(node, owner, scope)
+    calendar = _iso_calendar(node, scope)
+    if calendar is not None:
+        return calendar
+    found = expression(node.value, scope)
+    if isinstance(found, Known):
+        from morisot.compile import lookups
+
+        if type(found.object) is dict and not isinstance(node.slice, ast.Slice):
+            return lookups.item(node, found.object, value(node.slice, scope), scope)
+        found = (lookups.as_list(found.object) if type(found.object) is list else None) or found
+    owner = usable(value_of(found, node.value), node.value)
     if isinstance(node.slice, ast.Slice):
+        if isinstance(owner.type, Product):
+            return _slice_of_product(node, node.slice, owner, scope)
         return _slice(node, node.slice, owner, scope)
-    index = scope.small(operand(node.slice, scope))
-    owner = scope.small(owner)
+    return item(node, owner, operand(node.slice, scope), scope)
+
+
+_CALENDAR = ("iso_year", "iso_week", "weekday")
+
+
+def _iso_calendar(node: ast.Subscript, scope: Scope) -> Value | None:
+    """`d.isocalendar()[1]`: the tuple itself has a class of its own and is not known."""
+    match node:
+        case ast.Subscript(ast.Call(ast.Attribute(inner, "isocalendar"), [], []), ast.Constant(place)):
+            owner = expression(inner, scope)
+            if isinstance(owner, Value) and owner.type in (DATE, DATETIME) and place in (0, 1, 2):
+                part: Expr = Call(_CALENDAR[place], (pack(owner),))
+                return Value(INT, part if place < 2 else Call("add", (part, Literal(1, INT))))
+    return None
+
+
+def item(node: ast.AST, owner: Value, index: Value, scope: Scope) -> Value:
+    """`owner[index]`."""
+    if isinstance(owner.type, Product):
+        return _item_of_product(node, owner, index)
+    index, owner = scope.small(index), scope.small(owner)
     if isinstance(owner.type, Dict) and index.type == STR:
         present, found = _looked_up(owner, index)
         return expand_small(owner.type.value, guard(present, found, "a key that is missing"), scope)
@@ -60,16 +108,17 @@ def expand_small(type_: Type, expr: Expr, scope: Scope) -> Value:
     return expand(type_, expr)
 
 
-def _item_of_product(node: ast.Subscript, owner: Value, scope: Scope) -> Value:
-    if isinstance(owner.type, Record) and not owner.type.is_tuple:
-        refuse(node, f"{owner.type} is not a tuple and has no items", "read the field by its name")
-    if isinstance(node.slice, ast.Slice):
-        chosen = owner.items[_constant_slice(node.slice, scope)]
-        if not chosen:
-            refuse(node, "an empty tuple has no column form", STAGE)
-        return Value(Tuple(tuple(item.type for item in chosen)), items=chosen)
-    index = operand(node.slice, scope)
-    found, place = known.constant_of(index)
+def _slice_of_product(node: ast.AST, bounds: ast.Slice, owner: Value, scope: Scope) -> Value:
+    _check_tuple(node, owner)
+    chosen = owner.items[_constant_slice(bounds, scope)]
+    if not chosen:
+        refuse(node, "an empty tuple has no column form", STAGE)
+    return Value(Tuple(tuple(item.type for item in chosen)), items=chosen)
+
+
+def _item_of_product(node: ast.AST, owner: Value, index: Value) -> Value:
+    _check_tuple(node, owner)
+    found, place = rows.constant_of(index)
     if not found or type(place) is not int:
         refuse(node, "the index of a tuple is not a constant", "use a list, or constant indexes")
     if not -len(owner.items) <= place < len(owner.items):
@@ -77,10 +126,15 @@ def _item_of_product(node: ast.Subscript, owner: Value, scope: Scope) -> Value:
     return owner.items[place]
 
 
+def _check_tuple(node: ast.AST, owner: Value) -> None:
+    if isinstance(owner.type, Record) and not owner.type.is_tuple:
+        refuse(node, f"{owner.type} is not a tuple and has no items", "read the field by its name")
+
+
 def _constant_slice(node: ast.Slice, scope: Scope) -> slice:
     bounds = []
     for bound in (node.lower, node.upper, node.step):
-        found, place = (True, None) if bound is None else known.constant_of(value(bound, scope))
+        found, place = (True, None) if bound is None else rows.constant_of(value(bound, scope))
         if not found or type(place) not in (int, type(None)):
             refuse(node, "the slice of a tuple is not constant", "use constant bounds")
         bounds.append(place)
@@ -90,7 +144,7 @@ def _constant_slice(node: ast.Slice, scope: Scope) -> slice:
 def _slice(node: ast.Subscript, bounds: ast.Slice, owner: Value, scope: Scope) -> Value:
     owner = scope.small(owner)
     if bounds.step is not None:
-        step = known.constant_of(value(bounds.step, scope))
+        step = rows.constant_of(value(bounds.step, scope))
         if step == (True, -1) and bounds.lower is None and bounds.upper is None and owner.type == STR:
             return Value(STR, Call("reverse", (pack(owner),)))
         if step != (True, 1):

@@ -3,21 +3,49 @@
 from __future__ import annotations
 
 import ast
+import dataclasses
 import types
-from collections.abc import Sequence
-from typing import TypeGuard
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeGuard
 
-from morisot.compile import access, comprehensions, known, records
+from morisot.compile import access, comprehensions, known, lookups, methods, records, rows
 from morisot.compile.scope import Refused, Scope, refuse
 from morisot.compile.scope import known as from_object
-from morisot.compile.translate import STAGE, comes_with_python, expression, shown, translates, truth_of, usable, value
-from morisot.compile.values import constant, convert
+from morisot.compile.translate import STAGE, comes_with_python, expression, shown, translates, usable, value, value_of
+from morisot.compile.values import Known, constant, convert
 from morisot.compile.verdict import Refusal, Value
-from morisot.types.element import ANY, BOOL, NONE, Dict, Record, Type
+from morisot.types.element import ANY, NONE, Dict, Record, Type
 from morisot.types.infer import is_record_class, of_record_class, unify
 
 _DEEPEST = 16
 """How deep calls of the user's functions are followed; deeper is most likely recursion."""
+
+Argument = Value | Known
+Special = Callable[[ast.AST, Sequence[Argument], dict[str, Argument], Scope], Value]
+Callee = Callable[[ast.AST, Any, Sequence[Argument], dict[str, Argument], Scope], Value]
+SPECIAL: dict[Any, Special] = {}
+CALLABLE_CLASSES: dict[type, Callee] = {}
+
+
+def special(function: object) -> Callable[[Special], Special]:
+    """Registers the rule for a function that no row can describe."""
+
+    def register(rule: Special) -> Special:
+        SPECIAL[function] = rule
+        return rule
+
+    return register
+
+
+def callable_class(cls: type) -> Callable[[Callee], Callee]:
+    """Registers the rule for objects of a class that are called."""
+
+    def register(rule: Callee) -> Callee:
+        CALLABLE_CLASSES[cls] = rule
+        return rule
+
+    return register
 
 
 @translates(ast.Call)
@@ -29,54 +57,67 @@ def call(node: ast.Call, scope: Scope) -> Value:
         owner = expression(node.func.value, scope)
         if isinstance(owner, Value):
             return _method(node, node.func.attr, usable(owner, node.func.value), scope)
+        if type(owner.object) is dict and node.func.attr == "get":
+            return lookups.get(node, owner.object, [value(one, scope) for one in node.args], scope)
     function = expression(node.func, scope)
     if isinstance(function, Value):
         refuse(node, f"a value of type {function.type} is called", STAGE)
-    _refuse_unknown(node, function.object)
-    if node.keywords and not isinstance(function.object, type | types.FunctionType):
-        refuse(node, f"{shown(function.object)}({node.keywords[0].arg}=…) has no column form", STAGE)
-    quantifier = {any: "exists", all: "forall"}.get(function.object) if _is_hashable(function.object) else None
-    if quantifier and len(node.args) == 1 and not node.keywords:
-        return comprehensions.quantified(quantifier, node.args[0], scope)
-    consumes = _is_hashable(function.object) and function.object in comprehensions.CONSUMERS
-    arguments = [value(comprehensions.listed(one) if consumes else one, scope) for one in node.args]
-    keywords = {keyword.arg or "": value(keyword.value, scope) for keyword in node.keywords}
-    return apply(node, function.object, arguments, keywords, scope)
+    called = function.object
+    refuse_unknown(node, called)
+    if called in (any, all) and len(node.args) == 1 and not node.keywords:
+        return comprehensions.quantified("exists" if called is any else "forall", node.args[0], scope)
+    consumes = _is_hashable(called) and called in comprehensions.CONSUMERS
+    arguments = [expression(comprehensions.listed(one) if consumes else one, scope) for one in node.args]
+    keywords = {keyword.arg or "": expression(keyword.value, scope) for keyword in node.keywords}
+    return apply(node, called, arguments, keywords, scope)
 
 
 def apply(
-    node: ast.AST, function: object, arguments: Sequence[Value], keywords: dict[str, Value], scope: Scope
+    node: ast.AST, function: object, arguments: Sequence[Argument], keywords: dict[str, Argument], scope: Scope
 ) -> Value:
     """The result of calling a Python object on symbolic values."""
+    refuse_unknown(node, function)
+    if type(function) in CALLABLE_CLASSES:
+        return CALLABLE_CLASSES[type(function)](node, function, arguments, keywords, scope)
+    if _is_hashable(function) and function in SPECIAL:
+        return SPECIAL[function](node, arguments, keywords, scope)
     if isinstance(function, type) and is_record_class(function):
-        return _construct(node, function, arguments, keywords)
+        return construct(node, function, arguments, keywords)
     if _is_users(function):
-        return _inline(node, function, arguments, keywords, scope)
+        return inline(node, function, arguments, keywords, scope)
     if isinstance(function, types.MethodDescriptorType) and function.__objclass__ is str and arguments and not keywords:
-        return _apply_method(node, function.__name__, usable(arguments[0], node), list(arguments[1:]), scope)
-    if function is bool and len(arguments) == 1 and not keywords:
-        return Value(BOOL, truth_of(arguments[0], node, scope))
-    _refuse_unknown(node, function)
-    rows, name = _rows_of(function), shown(function)
+        owner, *rest = (value_of(one, node) for one in arguments)
+        return _apply_method(node, function.__name__, usable(owner, node), rest, scope)
+    return by_table(node, function, arguments, keywords, scope)
+
+
+def by_table(
+    node: ast.AST, function: object, arguments: Sequence[Argument], keywords: dict[str, Argument], scope: Scope
+) -> Value:
+    """The result by the first row of the function that fits the arguments."""
+    found, name = _rows_of(function), shown(function)
     if keywords:
         refuse(node, f"{name}({min(keywords)}=…) has no column form", STAGE)
-    folded = _folded(function, arguments)
+    values = [value_of(argument, node) for argument in arguments]
+    folded = _folded(function, values)
     if folded is not None:
         return folded
-    usables = [usable(argument, node) for argument in arguments]
+    usables = [argument if argument.type == NONE else usable(argument, node) for argument in values]
     if function in known.FOLDED and len(usables) > 2:
         result = usables[0]
         for argument in usables[1:]:
-            result = _by_row(node, name, rows, [result, argument], scope)
+            result = _by_row(node, name, found, [result, argument], scope)
         return result
-    return _by_row(node, name, rows, usables, scope)
+    return _by_row(node, name, found, usables, scope)
 
 
-def _refuse_unknown(node: ast.AST, function: object) -> None:
+def refuse_unknown(node: ast.AST, function: object) -> None:
     """Refuse what is in no table before its arguments, which may be of any kind, are looked at."""
     if _rows_of(function) or _is_users(function) or isinstance(function, types.MethodDescriptorType):
         return
-    if function in (bool, any, all) or isinstance(function, type) and is_record_class(function):
+    if type(function) in CALLABLE_CLASSES or (isinstance(function, type) and is_record_class(function)):
+        return
+    if _is_hashable(function) and (function in SPECIAL or function in (any, all)):
         return
     if getattr(function, "__module__", None) == "math":
         refuse(node, f"{shown(function)} has no exact column form (the JVM's libm differs in the last bit)", STAGE)
@@ -88,7 +129,7 @@ def _is_users(function: object) -> TypeGuard[types.FunctionType]:
     return isinstance(function, types.FunctionType) and not comes_with_python(function)
 
 
-def _rows_of(function: object) -> tuple[known.Row, ...]:
+def _rows_of(function: object) -> tuple[rows.Row, ...]:
     return known.FUNCTIONS.get(function, ()) if _is_hashable(function) else ()
 
 
@@ -99,7 +140,7 @@ def _is_hashable(function: object) -> bool:
 
 def _folded(function: object, arguments: Sequence[Value]) -> Value | None:
     """Python's own result where all arguments are constants."""
-    constants = [known.constant_of(argument) for argument in arguments]
+    constants = [rows.constant_of(argument) for argument in arguments]
     if not constants or not all(found for found, _ in constants):
         return None
     try:
@@ -108,20 +149,22 @@ def _folded(function: object, arguments: Sequence[Value]) -> Value | None:
         return None
 
 
-def _by_row(node: ast.AST, name: str, rows: Sequence[known.Row], arguments: Sequence[Value], scope: Scope) -> Value:
-    row = known.find(rows, arguments)
+def _by_row(node: ast.AST, name: str, table: Sequence[rows.Row], arguments: Sequence[Value], scope: Scope) -> Value:
+    row = rows.find(table, arguments)
     if row is None:
         shown = ", ".join(str(argument.type) for argument in arguments)
         refuse(node, f"{name}({shown}) has no exact column form", STAGE)
-    return known.apply(row, arguments, scope.small)
+    return rows.apply(row, arguments, scope.small)
 
 
 def _method(node: ast.Call, name: str, owner: Value, scope: Scope) -> Value:
+    if isinstance(owner.type, Record):
+        return _record_method(node, name, owner, scope)
     arguments = [value(comprehensions.listed(one) if name == "join" else one, scope) for one in node.args]
     if isinstance(owner.type, Dict):
         return access.dict_method(node, name, owner, arguments, scope)
     for keyword in node.keywords:
-        order = known.KEYWORDS.get(name, ())
+        order = methods.KEYWORDS.get(name, ())
         if keyword.arg not in order or order.index(keyword.arg) > len(arguments):
             refuse(node, f".{name}({keyword.arg}=…) has no column form", "pass the argument by position")
         if order.index(keyword.arg) == len(arguments):
@@ -129,15 +172,32 @@ def _method(node: ast.Call, name: str, owner: Value, scope: Scope) -> Value:
     return _apply_method(node, name, owner, arguments, scope)
 
 
+def _record_method(node: ast.Call, name: str, owner: Value, scope: Scope) -> Value:
+    """A method of a record's class, read like any function; `_replace` is known."""
+    from morisot.compile import functions
+
+    assert isinstance(owner.type, Record)
+    arguments = [expression(one, scope) for one in node.args]
+    keywords = {keyword.arg or "": expression(keyword.value, scope) for keyword in node.keywords}
+    found = records.class_attribute(owner.type.cls, name)
+    if name == "_replace" and owner.type.is_tuple and not arguments:
+        return functions.with_fields(node, owner, keywords)
+    if isinstance(found, staticmethod):
+        return apply(node, found.__func__, arguments, keywords, scope)
+    if not _is_users(found):
+        refuse(node, f"the method {name} of {owner.type} has no exact column form", STAGE)
+    return inline(node, found, [owner, *arguments], keywords, scope)
+
+
 def _apply_method(node: ast.AST, name: str, owner: Value, arguments: list[Value], scope: Scope) -> Value:
-    rows = known.METHODS.get((owner.type, name), ())
-    if not rows:
+    found = methods.METHODS.get((owner.type, name), ())
+    if not found:
         refuse(node, f"the method {name} of {owner.type} has no exact column form", STAGE)
     usables = [argument if argument.type == NONE else usable(argument, node) for argument in arguments]
-    return _by_row(node, f"{owner.type}.{name}", rows, [owner, *usables], scope)
+    return _by_row(node, f"{owner.type}.{name}", found, [owner, *usables], scope)
 
 
-def _construct(node: ast.AST, cls: type, arguments: Sequence[Value], keywords: dict[str, Value]) -> Value:
+def construct(node: ast.AST, cls: type, arguments: Sequence[Argument], keywords: dict[str, Argument]) -> Value:
     """A record from its fields' values."""
     if not records.is_plain_constructor(cls):
         refuse(node, f"{cls.__name__} has a constructor of its own", STAGE)
@@ -148,13 +208,11 @@ def _construct(node: ast.AST, cls: type, arguments: Sequence[Value], keywords: d
     if not set(given) <= set(declared.names):
         refuse(node, f"{cls.__name__} has no field {', '.join(sorted(set(given) - set(declared.names)))}")
     for name, default in records.defaults(cls).items():
-        found = from_object(default)
-        if name not in given and isinstance(found, Value):
-            given[name] = found
+        given.setdefault(name, from_object(default))
     missing = [name for name in declared.names if name not in given]
     if missing:
         refuse(node, f"{cls.__name__} gets no {missing[0]}")
-    values = [given[name] for name in declared.names]
+    values = [value_of(given[name], node) for name in declared.names]
     types_ = tuple(_fitting(type_, item.type) for type_, item in zip(declared.items, values, strict=True))
     return Value(Record(cls, declared.names, types_), items=tuple(map(convert, values, types_)))
 
@@ -164,9 +222,14 @@ def _fitting(declared: Type, actual: Type) -> Type:
     return declared if declared != ANY and unify(declared, actual) == declared else actual
 
 
-def _inline(
-    node: ast.AST, function: types.FunctionType, arguments: Sequence[Value], keywords: dict[str, Value], scope: Scope
+def inline(
+    node: ast.AST,
+    function: types.FunctionType,
+    arguments: Sequence[Argument],
+    keywords: dict[str, Argument],
+    scope: Scope,
 ) -> Value:
+    """The result of a call of the user's own function, read where it is called."""
     from morisot.compile import statements
 
     if scope.depth >= _DEEPEST:
@@ -180,3 +243,31 @@ def _inline(
         same_file = function.__code__.co_filename == scope.function.__code__.co_filename
         line = inner.line if same_file else getattr(node, "lineno", None)
         raise Refused(Refusal(f"in {function.__name__}: {inner.reason}", line, inner.advice)) from None
+
+
+@dataclass(frozen=True)
+class Inner:
+    """A lambda inside a function, called where it is passed to: what it reads has not changed since."""
+
+    node: ast.Lambda
+    scope: Scope
+
+
+@translates(ast.Lambda)
+def _lambda(node: ast.Lambda, scope: Scope) -> Known:
+    spec = node.args
+    if spec.vararg or spec.kwarg or spec.kwonlyargs or spec.defaults:
+        refuse(node, "a lambda inside has no column form unless its parameters are plain", STAGE)
+    return Known(Inner(node, scope))
+
+
+@callable_class(Inner)
+def _call_inner(
+    node: ast.AST, function: Inner, arguments: Sequence[Argument], keywords: dict[str, Argument], scope: Scope
+) -> Value:
+    names = [one.arg for one in (*function.node.args.posonlyargs, *function.node.args.args)]
+    if keywords or len(names) != len(arguments):
+        refuse(node, f"a lambda of {len(names)} parameters gets {len(arguments) + len(keywords)} arguments")
+    bound = {**function.scope.names, **dict(zip(names, arguments, strict=True))}
+    inner = dataclasses.replace(scope.forked(), function=function.scope.function, names=bound)
+    return value(function.node.body, inner)

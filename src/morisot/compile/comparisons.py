@@ -6,7 +6,7 @@ import ast
 import math
 from collections.abc import Sequence
 
-from morisot.compile import forms, known, records
+from morisot.compile import forms, known, records, rows
 from morisot.compile.expr import Call, Expr, Literal
 from morisot.compile.scope import Scope, refuse
 from morisot.compile.scope import known as from_object
@@ -96,9 +96,9 @@ def equal(node: ast.AST, left: Value, right: Value, scope: Scope) -> Expr:
         return _equal_or_none(node, scope.small(left), scope.small(right), scope)
     if isinstance(left.type, Product) and isinstance(right.type, Product):
         return _equal_products(node, left, right, scope)
-    row = known.find(known.COMPARE[ast.Eq], (left, right), widen=True)
+    row = rows.find(known.COMPARE[ast.Eq], (left, right), widen=True)
     if row is not None:
-        return pack(known.apply(row, (left, right), scope.small))
+        return pack(rows.apply(row, (left, right), scope.small))
     fails = any(leaf.raises for side in (left, right) for leaf in side.leaves())
     if fails or isinstance(left.type, List | Dict) or isinstance(right.type, List | Dict):
         refuse(node, f"== on {left.type} and {right.type} has no exact column form", STAGE)
@@ -138,10 +138,10 @@ def _equal_items(node: ast.AST, a: Value, b: Value, scope: Scope) -> Expr:
 def _ordered(node: ast.AST, op: ast.cmpop, left: Value, right: Value, scope: Scope) -> Expr:
     if isinstance(left.type, Tuple) and isinstance(right.type, Tuple) and len(left.items) == len(right.items):
         return _ordered_tuples(node, op, left, right, scope)
-    row = known.find(known.COMPARE[type(op)], (left, right), widen=True)
+    row = rows.find(known.COMPARE[type(op)], (left, right), widen=True)
     if row is None:
         refuse(node, f"comparing {left.type} with {right.type} has no exact column form", STAGE)
-    return pack(known.apply(row, (left, right), scope.small))
+    return pack(rows.apply(row, (left, right), scope.small))
 
 
 def _ordered_tuples(node: ast.AST, op: ast.cmpop, left: Value, right: Value, scope: Scope) -> Expr:
@@ -165,10 +165,10 @@ def _contains(node: ast.AST, item: Value, container: Value | Known, scope: Scope
     pair = (usable(item, node), usable(container, node))
     if isinstance(container.type, Dict) and pair[0].type == STR:
         return Call("has_key", (pack(pair[1]), pack(pair[0])))
-    row = known.find(known.IN, pair)
+    row = rows.find(known.IN, pair)
     if row is None:
         refuse(node, f"`in` on {item.type} and {container.type} has no exact column form", STAGE)
-    return pack(known.apply(row, pair, scope.small))
+    return pack(rows.apply(row, pair, scope.small))
 
 
 _LONGEST_MEMBERSHIP = 10_000
@@ -179,7 +179,7 @@ def _member(node: ast.AST, item: Value, members: Sequence[Value | Known], scope:
     values = [member for member in members if isinstance(member, Value)]
     if len(values) < len(members) or len(members) > _LONGEST_MEMBERSHIP:
         refuse(node, "`in` a collection that is not made of few plain constants has no column form", STAGE)
-    if any(member.type == FLOAT and math.isnan(known.constant_of(member)[1] or 0.0) for member in values):
+    if any(member.type == FLOAT and math.isnan(rows.constant_of(member)[1] or 0.0) for member in values):
         refuse(node, "`in` a collection with NaN has no column form", "use math.isnan")
     item = scope.small(item)
     if isinstance(item.type, Optional):

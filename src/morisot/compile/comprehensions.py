@@ -50,7 +50,7 @@ def _enter(loop: ast.comprehension, scope: Scope) -> tuple[Expr, Scope, str]:
     variable = f"v{scope.loops}"
     item = expand(source.type.item, Variable(variable))
     names = dict(_unpack(loop.target, item))
-    inner = dataclasses.replace(scope.having(names), per_item=True, loops=scope.loops + 1)
+    inner = dataclasses.replace(scope.forked().having(names), per_item=True, loops=scope.loops + 1)
     test: Expr = TRUE
     for node in loop.ifs:
         test = conjunction(test, condition(node, inner))

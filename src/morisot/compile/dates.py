@@ -48,7 +48,7 @@ def _quoted(literal: str) -> str:
 
 
 def strftime(a: Expr, directives: str) -> Expr:
-    """glibc does not pad a year below 1000, Spark does."""
+    """The C library does not pad a year below 1000, Spark does."""
     pattern = pattern_of(directives)
     assert pattern is not None, f"{directives} has no pattern"
     if not pattern:

@@ -104,6 +104,8 @@ def _centered(a: Expr, spec: Spec) -> Expr:
 
 
 def _int(a: Expr, spec: Spec, scope: Scope) -> Expr | None:
+    if spec.kind in ("f", "F", "%"):
+        return _float(scope.small_expr(call("double", a), FLOAT), spec, scope)
     if spec.places is not None:
         return None
     negative = call("less", a, integer(0))

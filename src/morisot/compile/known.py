@@ -7,17 +7,18 @@ function is to add a row. What has no row runs as Python.
 from __future__ import annotations
 
 import ast
+import datetime as dt
 import math
 import operator
+import sys
 from collections.abc import Callable
 from typing import Any
 
-from morisot.compile import arithmetic, texts
-from morisot.compile.forms import Form, Plain, call, text
-from morisot.compile.rows import Constant, Row, apply, constant_of, find
+from morisot.compile import affixes, arithmetic, dates, texts
+from morisot.compile.forms import Form, Plain
+from morisot.compile.rows import Constant, Row
+from morisot.compile.values import DELTA
 from morisot.types.element import BOOL, BYTES, DATE, DATETIME, FLOAT, INT, STR, Dict, List, Type
-
-__all__ = ["apply", "constant_of", "find"]
 
 
 def _binary(type_: Type, form: Form, result: Type | None = None) -> Row:
@@ -26,10 +27,6 @@ def _binary(type_: Type, form: Form, result: Type | None = None) -> Row:
 
 def _is_factor(exponent: int) -> bool:
     return 1 <= exponent <= 8
-
-
-def _are_texts(affixes: tuple[Any, ...]) -> bool:
-    return all(type(affix) is str for affix in affixes)
 
 
 def _is_shift(places: int) -> bool:
@@ -42,17 +39,45 @@ BINARY: dict[type[ast.operator], tuple[Row, ...]] = {
         _binary(FLOAT, Plain("add")),
         _binary(STR, Plain("concat")),
         _binary(BYTES, Plain("concat")),
+        _binary(DELTA, Plain("add", fails=True)),
+        Row((DATE, DELTA), DATE, dates.date_moved(+1)),
+        Row((DELTA, DATE), DATE, lambda delta, a: dates.date_moved(+1)(a, delta)),
+        Row((DATETIME, DELTA), DATETIME, dates.time_moved(+1)),
+        Row((DELTA, DATETIME), DATETIME, lambda delta, a: dates.time_moved(+1)(a, delta)),
     ),
-    ast.Sub: (_binary(INT, Plain("subtract", fails=True)), _binary(FLOAT, Plain("subtract"))),
+    ast.Sub: (
+        _binary(INT, Plain("subtract", fails=True)),
+        _binary(FLOAT, Plain("subtract")),
+        _binary(DELTA, Plain("subtract", fails=True)),
+        _binary(DATE, dates.days_between, DELTA),
+        _binary(DATETIME, Plain("time_diff"), DELTA),
+        Row((DATE, DELTA), DATE, dates.date_moved(-1)),
+        Row((DATETIME, DELTA), DATETIME, dates.time_moved(-1)),
+    ),
     ast.Mult: (
         _binary(INT, Plain("multiply", fails=True)),
         _binary(FLOAT, Plain("multiply")),
         Row((STR, INT), STR, texts.text_repeat),
         Row((INT, STR), STR, lambda times, a: texts.text_repeat(a, times)),
+        Row((DELTA, INT), DELTA, Plain("multiply", fails=True)),
+        Row((INT, DELTA), DELTA, Plain("multiply", fails=True)),
     ),
-    ast.Div: (_binary(INT, arithmetic.int_truediv, FLOAT), _binary(FLOAT, Plain("divide", fails=True))),
-    ast.FloorDiv: (_binary(INT, arithmetic.int_floordiv), _binary(FLOAT, arithmetic.float_floordiv)),
-    ast.Mod: (_binary(INT, arithmetic.int_mod), _binary(FLOAT, arithmetic.float_mod)),
+    ast.Div: (
+        _binary(INT, arithmetic.int_truediv, FLOAT),
+        _binary(FLOAT, Plain("divide", fails=True)),
+        _binary(DELTA, arithmetic.int_truediv, FLOAT),
+    ),
+    ast.FloorDiv: (
+        _binary(INT, arithmetic.int_floordiv),
+        _binary(FLOAT, arithmetic.float_floordiv),
+        _binary(DELTA, arithmetic.int_floordiv, INT),
+        Row((DELTA, INT), DELTA, arithmetic.int_floordiv),
+    ),
+    ast.Mod: (
+        _binary(INT, arithmetic.int_mod),
+        _binary(FLOAT, arithmetic.float_mod),
+        _binary(DELTA, arithmetic.int_mod),
+    ),
     # With a float operand Java's pow differs from C's in the last bit, and x * x differs from both.
     ast.Pow: (Row((INT, Constant(int, _is_factor)), INT, arithmetic.int_power),),
     ast.BitAnd: (_binary(BOOL, Plain("and")), _binary(INT, Plain("bit_and"))),
@@ -63,12 +88,16 @@ BINARY: dict[type[ast.operator], tuple[Row, ...]] = {
 }
 
 UNARY: dict[type[ast.unaryop], tuple[Row, ...]] = {
-    ast.USub: (Row((INT,), INT, Plain("negative", fails=True)), Row((FLOAT,), FLOAT, Plain("negative"))),
+    ast.USub: (
+        Row((INT,), INT, Plain("negative", fails=True)),
+        Row((FLOAT,), FLOAT, Plain("negative")),
+        Row((DELTA,), DELTA, Plain("negative", fails=True)),
+    ),
     ast.UAdd: (Row((INT,), INT, Plain("itself")), Row((FLOAT,), FLOAT, Plain("itself"))),
     ast.Invert: (Row((INT,), INT, Plain("bit_not")),),
 }
 
-_ORDERED = (INT, STR, BYTES, DATE, DATETIME, BOOL)
+_ORDERED = (INT, STR, BYTES, DATE, DATETIME, BOOL, DELTA)
 
 
 def _comparison(name: str, floats: Form) -> tuple[Row, ...]:
@@ -107,6 +136,11 @@ IN: tuple[Row, ...] = (
 )
 
 _SORTED = (INT, STR, BYTES, DATE, DATETIME, BOOL)
+_SUMS_OF_FLOATS = (
+    # sum([]) is the int 0; from Python 3.12 on sum() keeps what rounding loses
+    Row((List(FLOAT),), FLOAT, texts.list_sum),
+    Row((List(FLOAT), FLOAT), FLOAT, Plain("fold_sum")),
+) * (sys.version_info < (3, 12))
 
 FUNCTIONS: dict[Any, tuple[Row, ...]] = {
     len: (
@@ -115,21 +149,39 @@ FUNCTIONS: dict[Any, tuple[Row, ...]] = {
         Row((List,), INT, Plain("size")),
         Row((Dict,), INT, Plain("size")),
     ),
-    abs: (Row((INT,), INT, Plain("abs", fails=True)), Row((FLOAT,), FLOAT, Plain("abs"))),
+    abs: (
+        Row((INT,), INT, Plain("abs", fails=True)),
+        Row((FLOAT,), FLOAT, Plain("abs")),
+        Row((DELTA,), DELTA, Plain("abs", fails=True)),
+    ),
     min: (
-        *(_binary(type_, Plain("least")) for type_ in (INT, STR, BYTES, DATE, DATETIME)),
+        *(_binary(type_, Plain("least")) for type_ in (INT, STR, BYTES, DATE, DATETIME, DELTA)),
         _binary(FLOAT, arithmetic.float_min),
         *(Row((List(type_),), type_, texts.list_extreme("array_min")) for type_ in _SORTED),
     ),
     max: (
-        *(_binary(type_, Plain("greatest")) for type_ in (INT, STR, BYTES, DATE, DATETIME)),
+        *(_binary(type_, Plain("greatest")) for type_ in (INT, STR, BYTES, DATE, DATETIME, DELTA)),
         _binary(FLOAT, arithmetic.float_max),
         *(Row((List(type_),), type_, texts.list_extreme("array_max")) for type_ in _SORTED),
     ),
-    sum: (Row((List(INT),), INT, Plain("sum", fails=True)),),
+    sum: (
+        Row((List(INT),), INT, Plain("sum", fails=True)),
+        Row((List(INT), INT), INT, Plain("fold_sum", fails=True)),
+        *_SUMS_OF_FLOATS,
+    ),
     sorted: tuple(Row((List(type_),), List(type_), Plain("sorted")) for type_ in _SORTED),
-    list: tuple(Row((List(type_),), List(type_), Plain("itself")) for type_ in (*_SORTED, FLOAT)),
-    round: (Row((INT,), INT, Plain("itself")), Row((FLOAT,), INT, arithmetic.float_to_int("rint"))),
+    list: (
+        *(Row((List(type_),), List(type_), Plain("itself")) for type_ in (*_SORTED, FLOAT)),
+        Row((STR,), List(STR), affixes.characters),
+    ),
+    round: (
+        Row((INT,), INT, Plain("itself")),
+        Row((INT, Constant(int, lambda places: places >= 0)), INT, lambda a, _: a),
+        Row((FLOAT,), INT, arithmetic.float_to_int("rint")),
+        Row((FLOAT, Constant(type(None))), INT, lambda a, _: arithmetic.float_to_int("rint")(a)),
+    ),
+    ord: (Row((STR,), INT, affixes.code_point),),
+    chr: (Row((INT,), STR, affixes.character),),
     int: (
         Row((INT,), INT, Plain("itself")),
         Row((BOOL,), INT, Plain("bigint")),
@@ -147,7 +199,13 @@ FUNCTIONS: dict[Any, tuple[Row, ...]] = {
         Row((INT,), STR, Plain("string")),
         Row((BOOL,), STR, arithmetic.bool_text),
         Row((FLOAT,), STR, arithmetic.float_text),
+        Row((DATE,), STR, Plain("string")),
+        Row((DATETIME,), STR, dates.isoformat(" ")),
     ),
+    dt.date: (Row((INT, INT, INT), DATE, dates.make_date),),
+    dt.datetime: tuple(Row((INT,) * places, DATETIME, dates.make_time) for places in (3, 4, 5, 6)),
+    dt.date.fromisoformat: (Row((STR,), DATE, dates.date_of_text),),
+    dt.datetime.fromisoformat: (Row((STR,), DATETIME, dates.time_of_text),),
     math.floor: (Row((INT,), INT, Plain("itself")), Row((FLOAT,), INT, arithmetic.float_to_int("floor"))),
     math.ceil: (Row((INT,), INT, Plain("itself")), Row((FLOAT,), INT, arithmetic.float_to_int("ceil"))),
     math.sqrt: (Row((FLOAT,), FLOAT, arithmetic.float_sqrt),),
@@ -157,48 +215,6 @@ FUNCTIONS: dict[Any, tuple[Row, ...]] = {
 
 FOLDED = frozenset({min, max})
 """Functions of two arguments that take any number of them, from left to right."""
-
-METHODS: dict[tuple[Type, str], tuple[Row, ...]] = {
-    (STR, "lower"): (Row((STR,), STR, texts.text_case("lower")),),
-    (STR, "upper"): (Row((STR,), STR, texts.text_case("upper")),),
-    **{
-        (STR, name): (
-            Row((STR,), STR, texts.text_strip(function)),
-            Row((STR, Constant(type(None))), STR, texts.text_strip(function)),
-            Row((STR, Constant(str)), STR, texts.text_strip(function)),
-        )
-        for name, function in (("strip", "btrim"), ("lstrip", "ltrim"), ("rstrip", "rtrim"))
-    },
-    (STR, "split"): (
-        Row((STR,), List(STR), texts.text_split_words),
-        Row((STR, Constant(type(None))), List(STR), lambda a, _: texts.text_split_words(a)),
-        Row((STR, Constant(str, bool)), List(STR), texts.text_split),
-        Row((STR, Constant(str, bool), Constant(int)), List(STR), texts.text_split),
-    ),
-    (STR, "replace"): (
-        Row((STR, Constant(str, bool), STR), STR, lambda a, old, new: call("replace", a, text(old), new)),
-    ),
-    **{
-        (STR, name): (
-            Row((STR, Constant(tuple, _are_texts)), BOOL, texts.text_starts(name)),
-            Row((STR, STR), BOOL, Plain(name)),
-        )
-        for name in ("startswith", "endswith")
-    },
-    (STR, "join"): (Row((STR, List(STR)), STR, Plain("join")),),
-    (STR, "find"): (Row((STR, STR), INT, Plain("find")),),
-}
-
-ATTRIBUTES: dict[tuple[Type, str], tuple[Row, ...]] = {
-    **{(DATE, name): (Row((DATE,), INT, Plain(name)),) for name in ("year", "month", "day")},
-    **{
-        (DATETIME, name): (Row((DATETIME,), INT, Plain(name)),)
-        for name in ("year", "month", "day", "hour", "minute", "second", "microsecond")
-    },
-}
-
-KEYWORDS: dict[str, tuple[str, ...]] = {"split": ("sep", "maxsplit")}
-"""The methods whose arguments may be given by name."""
 
 FOLDS: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Add: operator.add,

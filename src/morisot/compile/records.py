@@ -36,6 +36,18 @@ def is_always_true(cls: type) -> bool:
     return not hasattr(cls, "__bool__") and (not hasattr(cls, "__len__") or _inherits(cls, "__len__", tuple))
 
 
+def class_attribute(cls: type, name: str) -> Any:
+    """What the class itself has under a name that is no field: a property, a method, a constant; or None."""
+    return inspect.getattr_static(cls, name, None) if _inherits(cls, "__getattribute__", object, tuple) else None
+
+
+def compares_as_dataclass(cls: type) -> bool:
+    """Whether == compares all fields in order, with records of the same class only."""
+    if not dataclasses.is_dataclass(cls) or not _is_generated(cls.__eq__):
+        return False
+    return all(field.compare for field in dataclasses.fields(cls))
+
+
 def defaults(cls: type) -> dict[str, Any]:
     """The values of the fields that may be left out of the constructor."""
     if issubclass(cls, tuple):

@@ -93,12 +93,22 @@ class Scope:
     """How many of the user's functions call each other around this place."""
     loops: int = 0
     """How many comprehensions are around this place."""
+    set_here: dict[str, Value | Known] = field(default_factory=dict)
+    """Variables set by := on the way to here; it grows as expressions are read, in Python's order."""
+    set_if: dict[Expr, dict[str, Value | Known]] = field(default_factory=dict)
+    """Variables that are set where a condition came out true: by a := inside an `and`."""
 
     def where(self, condition: Expr, truth: bool = True) -> Scope:
         """The scope of the branch taken if `condition` comes out as `truth`."""
         known = self.facts | facts(self.sharing.written_out(condition), truth)
         taken = condition if truth else negate(condition)
-        return dataclasses.replace(self, facts=known, condition=conjunction(self.condition, taken))
+        also = self.set_if.get(self.sharing.written_out(condition), {}) if truth else {}
+        here = {**self.set_here, **also}
+        return dataclasses.replace(self.forked(here), facts=known, condition=conjunction(self.condition, taken))
+
+    def forked(self, set_here: dict[str, Value | Known] | None = None) -> Scope:
+        """The same scope, for a way of its own: what is set by := there stays there."""
+        return dataclasses.replace(self, set_here=dict(self.set_here if set_here is None else set_here), set_if={})
 
     def having(self, names: Mapping[str, Value | Known | None]) -> Scope:
         return dataclasses.replace(self, names={**self.names, **names})
@@ -129,6 +139,8 @@ class Scope:
                     node, f"{node.id} is not set on every way to here", f"give {node.id} a value before the branches"
                 )
             return found
+        if node.id in self.set_here:
+            return self.set_here[node.id]
         code = self.function.__code__
         if node.id in code.co_freevars:
             return self._captured(node)

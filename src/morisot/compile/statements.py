@@ -7,18 +7,18 @@ import dataclasses
 import inspect
 import types
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
-from morisot.compile import access, calls, comparisons, comprehensions, translate
+from morisot.compile import access, calls, comparisons, comprehensions, functions, orders, patterns, translate
 from morisot.compile.expr import Expr, Literal
 from morisot.compile.reader import FunctionNode, read
 from morisot.compile.scope import Refused, Scope, Sharing, refuse
 from morisot.compile.scope import known as from_object
-from morisot.compile.values import Known, choose, parameter
+from morisot.compile.values import DELTA, TRUE, Known, choose, conjunction, holds, parameter
 from morisot.compile.verdict import ColumnForm, Refusal, Value
 from morisot.types.element import BOOL, NONE, List, Product, Type
 
-RULES = (translate, comparisons, access, comprehensions, calls)
+RULES = (translate, comparisons, access, comprehensions, calls, functions, orders)
 """Where the rules for each kind of expression are; importing these registers them."""
 
 _GENERATOR = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
@@ -49,6 +49,8 @@ _nameless = types.FunctionType(compile("0", "<nothing>", "eval"), {})
 def _check_result(result: Value) -> None:
     if result.type == NONE:
         refuse(None, "the function returns only None", "return a value")
+    if holds(result.type, DELTA):
+        refuse(None, "a timedelta has no column form", "return its .total_seconds() or its .days")
     if _has_unknown(result.type):
         refuse(None, "the type of the items of an empty list is not known", "annotate the return type")
 
@@ -59,19 +61,28 @@ def _has_unknown(type_: Type) -> bool:
     return type_ == NONE or any(_has_unknown(child) for _, child in type_.children)
 
 
-def inline(function: types.FunctionType, arguments: Sequence[Value], keywords: dict[str, Value], scope: Scope) -> Value:
+Argument = Value | Known
+
+
+def inline(
+    function: types.FunctionType, arguments: Sequence[Argument], keywords: dict[str, Argument], scope: Scope
+) -> Value:
     """The result of a call of the user's own function, read where it is called."""
-    inner = dataclasses.replace(scope, function=function, names={}, depth=scope.depth + 1)
-    return _body(function, [scope.small(argument) for argument in arguments], keywords, inner)
+    inner = dataclasses.replace(scope.forked({}), function=function, names={}, depth=scope.depth + 1)
+    small = [scope.small(argument) if isinstance(argument, Value) else argument for argument in arguments]
+    return _body(function, small, keywords, inner)
 
 
-def _body(function: types.FunctionType, arguments: Sequence[Value], keywords: dict[str, Value], scope: Scope) -> Value:
+def _body(
+    function: types.FunctionType, arguments: Sequence[Argument], keywords: dict[str, Argument], scope: Scope
+) -> Value:
     if function.__code__.co_flags & _GENERATOR:
         refuse(None, f"{function.__name__} is a generator or a coroutine", translate.STAGE)
     source = read(function)
     if isinstance(source, Refusal):
         raise Refused(source)
     names = _bind_parameters(source.node, function, arguments, keywords)
+    _check_walrus(source.node, names)
     scope = scope.having(names)
     if isinstance(source.node, ast.Lambda):
         return translate.value(source.node.body, scope)
@@ -79,7 +90,7 @@ def _body(function: types.FunctionType, arguments: Sequence[Value], keywords: di
 
 
 def _bind_parameters(
-    node: FunctionNode, function: types.FunctionType, arguments: Sequence[Value], keywords: dict[str, Value]
+    node: FunctionNode, function: types.FunctionType, arguments: Sequence[Argument], keywords: dict[str, Argument]
 ) -> dict[str, Value | Known | None]:
     spec = node.args
     if spec.vararg or spec.kwarg:
@@ -104,6 +115,15 @@ def _bind_parameters(
     return bound
 
 
+def _check_walrus(node: FunctionNode, parameters: Iterable[str]) -> None:
+    """A name set by := may be set nowhere else: then to know whether it is set is to know its value."""
+    stored = [inner.id for inner in ast.walk(node) if isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Store)]
+    times = Counter((*stored, *parameters))
+    for inner in ast.walk(node):
+        if isinstance(inner, ast.NamedExpr) and times[inner.target.id] > 1:
+            refuse(inner, f"{inner.target.id} is set by := and again elsewhere", "use another name")
+
+
 class _Block:
     """Runs a function's statements on symbolic values."""
 
@@ -123,6 +143,8 @@ class _Block:
                     return translate.value(result, scope)
                 case ast.If() if _returns(statement):
                     return self._return_from(statement, statements[place + 1 :], scope)
+                case ast.Match():
+                    return self._match(statement, statements[place + 1 :], scope)
                 case _:
                     scope = self._step(statement, scope)
         return _NOTHING
@@ -133,6 +155,29 @@ class _Block:
         then = self.run([*node.body, *rest], scope.where(test))
         otherwise = self.run([*node.orelse, *rest], scope.where(test, False))
         return translate.choose_or_refuse(node, test, then, otherwise)
+
+    def _match(self, node: ast.Match, rest: Sequence[ast.stmt], scope: Scope) -> Value:
+        """What follows belongs to each case; a name that a case sets is not known in the next ones."""
+        subject = scope.small(translate.value(node.subject, scope))
+        return self._cases(node, subject, node.cases, rest, scope)
+
+    def _cases(
+        self, node: ast.Match, subject: Value, cases: Sequence[ast.match_case], rest: Sequence[ast.stmt], scope: Scope
+    ) -> Value:
+        if not cases:
+            return self.run(rest, scope)
+        case, *others = cases
+        test, names = patterns.matched(case.pattern, subject, scope)
+        inner = scope.where(test).having(names)
+        if case.guard is not None:
+            guard = translate.condition(case.guard, inner)
+            test, inner = conjunction(test, guard), inner.where(guard)
+        test = scope.small_expr(test, BOOL)
+        then = self.run([*case.body, *rest], inner)
+        if test == TRUE:
+            return then
+        after = scope.where(test, False).having(dict.fromkeys(names))
+        return translate.choose_or_refuse(node, test, then, self._cases(node, subject, others, rest, after))
 
     def _step(self, statement: ast.stmt, scope: Scope) -> Scope:
         """The scope after a statement that does not return."""
@@ -163,6 +208,8 @@ class _Block:
     def _assign(self, target: ast.expr, found: Value | Known, scope: Scope) -> Scope:
         match target:
             case ast.Name(name):
+                if isinstance(found, Known) and isinstance(found.object, calls.Inner):
+                    refuse(target, "a lambda inside that has a name has no column form", "define it outside")
                 return scope.having({name: self._kept(name, found, scope)})
             case ast.Tuple(targets) | ast.List(targets):
                 if not isinstance(found, Value) or not isinstance(found.type, Product):

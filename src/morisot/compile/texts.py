@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from morisot.compile.characters import CASED_DIFFERENTLY, WHITESPACE
-from morisot.compile.expr import Expr, Raise
+from morisot.compile.expr import Expr, Literal, Raise
 from morisot.compile.forms import Form, call, checked, guard, integer, number, text
 from morisot.compile.values import FALSE, conjunction, disjunction, negate, when
+from morisot.types.element import FLOAT
 
 
 def is_ascii(a: Expr) -> Expr:
@@ -166,6 +167,12 @@ def text_to_float(a: Expr) -> Expr:
     hexadecimal = call("or", _lies(a, "0A", "0z"), _lies(a, "-0A", "-0z"))
     quick = call("and", call("and", _lies(a, "-", ":"), negate(hexadecimal)), _ends_in_digit(a))
     return when(quick, checked("double", a), slow)
+
+
+def list_sum(a: Expr) -> Expr:
+    """The sum of floats, from left to right; of none it is the int 0."""
+    total = call("fold_sum", a, Literal(0.0, FLOAT))
+    return guard(call("greater", call("size", a), integer(0)), total, "the sum of an empty list")
 
 
 def list_extreme(function: str) -> Form:

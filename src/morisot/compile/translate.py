@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from morisot.compile import known
+from morisot.compile import formats, known, rows
 from morisot.compile.expr import Call, Expr, Literal
 from morisot.compile.scope import Scope, refuse
 from morisot.compile.scope import known as from_object
@@ -58,7 +58,11 @@ def expression(node: ast.AST, scope: Scope) -> Value | Known:
 
 def value(node: ast.AST, scope: Scope) -> Value:
     """The symbolic value of an expression."""
-    found = expression(node, scope)
+    return value_of(expression(node, scope), node)
+
+
+def value_of(found: Value | Known, node: ast.AST) -> Value:
+    """What was found, which has to be a value."""
     if isinstance(found, Known):
         refuse(node, f"{shown(found.object)} is not a value a column can hold", STAGE)
     return found
@@ -106,10 +110,12 @@ def truth_of(found: Value, node: ast.AST, scope: Scope) -> Expr:
 
 
 def _connect(nodes: Sequence[ast.AST], scope: Scope, join: Callable[[Expr, Expr], Expr], go_on: bool) -> Expr:
-    joined = condition(nodes[0], scope)
+    joined, inner = condition(nodes[0], scope), scope
     for node in nodes[1:]:
-        scope = scope.where(joined, go_on)
-        joined = join(joined, condition(node, scope))
+        inner = inner.where(joined, go_on)
+        joined = join(joined, condition(node, inner))
+    if go_on:
+        scope.set_if[joined] = inner.set_here
     return joined
 
 
@@ -118,14 +124,12 @@ def _describe(node: ast.AST) -> str:
         ast.Await: "await",
         ast.Yield: "yield",
         ast.YieldFrom: "yield from",
-        ast.NamedExpr: ":=",
         ast.Dict: "a dict",
         ast.Set: "a set",
         ast.SetComp: "a set comprehension",
         ast.DictComp: "a dict comprehension",
         ast.GeneratorExp: "a generator",
         ast.Starred: "*",
-        ast.Lambda: "a lambda inside",
     }.get(type(node), type(node).__name__)
 
 
@@ -149,6 +153,15 @@ def _constant(node: ast.Constant, _: Scope) -> Value | Known:
 @translates(ast.Name)
 def _variable(node: ast.Name, scope: Scope) -> Value | Known:
     return scope.lookup(node)
+
+
+@translates(ast.NamedExpr)
+def _walrus(node: ast.NamedExpr, scope: Scope) -> Value | Known:
+    """`(name := …)`: from here on the name is set, on the ways that come by here."""
+    found = expression(node.value, scope)
+    kept = scope.small(found) if isinstance(found, Value) else found
+    scope.set_here[node.target.id] = kept
+    return kept
 
 
 @translates(ast.Tuple)
@@ -188,11 +201,11 @@ def binary(node: ast.AST, op: ast.operator, left: Value, right: Value, scope: Sc
         return Value(Tuple(left.type.items + right.type.items), items=left.items + right.items)
     if isinstance(op, ast.Add) and isinstance(left.type, List) and isinstance(right.type, List):
         return _concatenate(node, left, right)
-    row = known.find(known.BINARY.get(type(op), ()), (left, right), widen=True)
+    row = rows.find(known.BINARY.get(type(op), ()), (left, right), widen=True)
     if row is None:
         reason = f"{_symbol(op)} on {left.type} and {right.type} has no exact column form"
         refuse(node, reason, _advice(op, left, right))
-    return known.apply(row, (left, right), scope.small)
+    return rows.apply(row, (left, right), scope.small)
 
 
 def _advice(op: ast.operator, left: Value, right: Value) -> str:
@@ -214,7 +227,7 @@ def _concatenate(node: ast.AST, left: Value, right: Value) -> Value:
 
 def _fold(node: ast.AST, op: ast.operator, left: Value, right: Value) -> Value | None:
     """Python's own result where both sides are constant numbers: `60 * 60`, `10 ** 9`."""
-    a, b = (known.constant_of(side)[1] for side in (left, right))
+    a, b = (rows.constant_of(side)[1] for side in (left, right))
     if not isinstance(a, int | float) or not isinstance(b, int | float):
         return None
     if isinstance(op, ast.Pow | ast.LShift) and abs(b) > 1100:
@@ -231,13 +244,13 @@ def _unary(node: ast.UnaryOp, scope: Scope) -> Value | Known:
     if isinstance(node.op, ast.Not):
         return Value(BOOL, condition(node, scope))
     inner = operand(node.operand, scope)
-    found, number = known.constant_of(inner)
+    found, number = rows.constant_of(inner)
     if isinstance(node.op, ast.USub) and found and type(number) in (int, float):
         return from_object(-number)
-    row = known.find(known.UNARY[type(node.op)], (inner,), widen=True)
+    row = rows.find(known.UNARY[type(node.op)], (inner,), widen=True)
     if row is None:
         refuse(node, f"{ast.unparse(node)} on {inner.type} has no exact column form", STAGE)
-    return known.apply(row, (inner,), scope.small)
+    return rows.apply(row, (inner,), scope.small)
 
 
 @translates(ast.BoolOp)
@@ -287,17 +300,25 @@ def choose_or_refuse(node: ast.AST, test: Expr, then: Value, otherwise: Value) -
 @translates(ast.JoinedStr)
 def _format(node: ast.JoinedStr, scope: Scope) -> Value:
     pieces = [_piece(piece, scope) for piece in node.values]
-    return Value(STR, Call("concat", tuple(pieces)) if pieces else Literal("", STR))
+    if all(isinstance(piece, Literal) for piece in pieces):
+        return Value(STR, Literal("".join(piece.value for piece in pieces if isinstance(piece, Literal)), STR))
+    return Value(STR, Call("concat", tuple(pieces)))
 
 
 def _piece(node: ast.expr, scope: Scope) -> Expr:
     if isinstance(node, ast.Constant):
         return Literal(node.value, STR)
     assert isinstance(node, ast.FormattedValue)
-    if node.format_spec is not None or node.conversion not in (-1, ord("s")):
-        refuse(node, "a format specification has no column form", STAGE)
+    if node.conversion not in (-1, ord("s")):
+        refuse(node, "!r and !a have no column form", STAGE)
     found = operand(node.value, scope)
-    row = known.find(known.FUNCTIONS[str], (found,))
-    if row is None:
-        refuse(node, f"the text of a value of type {found.type} has no column form", STAGE)
-    return pack(known.apply(row, (found,), scope.small))
+    if node.conversion == ord("s"):
+        found = Value(STR, formats.formatted(node, found, "", scope))
+    return formats.formatted(node, found, _specification(node, scope), scope)
+
+
+def _specification(node: ast.FormattedValue, scope: Scope) -> str:
+    if node.format_spec is None:
+        return ""
+    known_, spec = rows.constant_of(value(node.format_spec, scope))
+    return spec if known_ else refuse(node, "a format specification that is not constant has no column form", STAGE)

@@ -32,7 +32,7 @@ from morisot.plan.node import Node
 from morisot.types.element import BOOL, FLOAT, INT, Keyed, Tuple, Type, arguments, contains_any, leaves
 from morisot.worker.fold import WithCanonical
 
-_CANONICAL = quoted("canonical")
+_CANONICAL, _PLACE = quoted("canonical"), quoted("place")
 _VALUE, _ORDER, _CHOSEN = quoted("by"), quoted("order"), quoted("chosen")
 NO_RESULT = Value(Tuple(()))
 _EXACT = 2**53
@@ -99,7 +99,7 @@ def lower_unique(node: Unique, lowering: Lowering, frame: Frame) -> Frame:
     if not contains_any(node.type):
         return Frame(frame.df.distinct(), node.type)
     rows = with_canonical(node, frame, node.type)
-    firsts = [f"first({column}) AS {column}" for column in frame.columns]
+    firsts = [first_seen(column) for column in frame.columns]
     distinct = rows.groupBy(F.expr(_CANONICAL)).agg(*map(F.expr, firsts))
     return Frame(distinct, node.type).select(node.type, frame.columns)
 
@@ -187,11 +187,17 @@ def by_key(node: Node, frame: Frame) -> tuple[GroupedData, list[Column]]:
     if not contains_any(frame.type.key):
         return frame.df.groupBy(*map(F.expr, key)), []
     groups = with_canonical(node, frame, frame.type.key).groupBy(F.expr(_CANONICAL))
-    return groups, [F.expr(f"first({column}) AS {column}") for column in key]
+    return groups, [F.expr(first_seen(column)) for column in key]
+
+
+def first_seen(column: str) -> str:
+    """Of values that Python calls equal, the one that came first stands for all."""
+    return f"min_by({column}, {_PLACE}) AS {column}"
 
 
 def with_canonical(node: Node, frame: Frame, part: Type) -> DataFrame:
     """The frame's rows with a column that is equal exactly where Python's values of `part`, its first leaves, are."""
     task = WithCanonical(part, node.operator, node.location, dumps)
     columns = ", ".join(f"{quoted(field.name)} {field.dataType.simpleString()}" for field in frame.df.schema.fields)
-    return frame.df.mapInArrow(in_worker(task), f"{columns}, {_CANONICAL} BINARY")
+    rows = frame.df.mapInArrow(in_worker(task), f"{columns}, {_CANONICAL} BINARY")
+    return rows.selectExpr("*", f"monotonically_increasing_id() AS {_PLACE}")

@@ -47,7 +47,7 @@ def columns_of_fields(node: Node, columns: Sequence[str], *, by_place: bool = Fa
     wanted = [normal(name) for name in record.names]
     if all(name in names for name in wanted):
         return [names.index(name) for name in wanted]
-    if by_place and len(names) == len(wanted):
+    if by_place and len(names) == len(wanted) and not set(names) & set(wanted):
         return list(range(len(wanted)))
     missing = [name for name in record.names if normal(name) not in names]
     raise SourceError(

@@ -53,14 +53,20 @@ def evaluate_count(node: Count, elements: Iterable[Any]) -> Iterator[Any]:
 
 @evaluates(Sum)
 def evaluate_sum(node: Sum, elements: Iterable[Any]) -> Iterator[Any]:
-    return per_group(node, elements, lambda group: sum(call(node, node.value, element) for element in group))
+    return per_group(node, elements, lambda group: total(node, group))
+
+
+def total(node: Sum | Avg, group: Sequence[Any]) -> Any:
+    """One value after the other; sum() of newer Pythons adds floats in another way."""
+    result: Any = 0
+    for element in group:
+        result = result + call(node, node.value, element)
+    return result
 
 
 @evaluates(Avg)
 def evaluate_avg(node: Avg, elements: Iterable[Any]) -> Iterator[Any]:
-    return per_group(
-        node, elements, lambda group: sum(call(node, node.value, element) for element in group) / len(group)
-    )
+    return per_group(node, elements, lambda group: total(node, group) / len(group))
 
 
 @evaluates(MinElement)

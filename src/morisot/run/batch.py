@@ -7,20 +7,20 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 import pyarrow as pa
-from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 
-from morisot.errors import SinkError, SourceError
+from morisot.errors import SourceError
 from morisot.lower.frame import Frame
 from morisot.lower.planner import Lowering
 from morisot.lower.sink import as_table
 from morisot.lower.stages import in_worker
 from morisot.plan.files import is_local
 from morisot.plan.node import Node
-from morisot.plan.sink import CollectCount, CollectVec, Sink, WriteCsv, WriteJson, WriteParquet, WriteSink, WriteText
+from morisot.plan.sink import CollectCount, CollectVec, Sink, WriteSink
 from morisot.plan.source import StreamCsv, StreamJson
 from morisot.reference.source import misfits
 from morisot.run.failures import SPARK_ERRORS, is_data_error, job_error, users_error
+from morisot.run.files import write
 from morisot.types.element import Type
 from morisot.worker.batches import decode
 from morisot.worker.ipc import PackBatches, unpack_batch
@@ -119,32 +119,6 @@ def batches(df: DataFrame, type_: Type) -> Iterator[list[Any]]:
     for row in packed.toLocalIterator(prefetchPartitions=True):
         batch = unpack_batch(row[0])
         yield decode(batch.columns, type_)
-
-
-def write(sink: WriteSink, df: DataFrame) -> None:
-    """Write the files of a sink."""
-    writer = df.write.mode("errorifexists" if sink.mode == "error" else sink.mode)
-    try:
-        match sink:
-            case WriteText():
-                writer.text(sink.path)
-            case WriteCsv():
-                writer.csv(sink.path, header=sink.header, sep=sink.delimiter, escape='"', emptyValue="")
-            case WriteJson():
-                writer.json(sink.path)
-            case WriteParquet():
-                writer.parquet(sink.path)
-    except AnalysisException as error:
-        raise sink_error(sink, error) from None
-
-
-def sink_error(sink: WriteSink, error: AnalysisException) -> SinkError:
-    if error.getCondition() == "PATH_ALREADY_EXISTS":
-        return SinkError(
-            f"{sink.operator} ({sink.location}): {sink.path!r} exists already; "
-            'pass mode="overwrite" or mode="append", or choose another path'
-        )
-    return SinkError(f"{sink.operator} ({sink.location}) cannot write {sink.path!r}: {str(error).splitlines()[0]}")
 
 
 def located(error: SourceError, nodes: Iterable[Node]) -> SourceError:

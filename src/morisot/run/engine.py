@@ -12,16 +12,16 @@ from pyspark.sql import DataFrame, SparkSession
 from morisot.config import Config
 from morisot.errors import PlanError, SourceError
 from morisot.lower import registry, rules, schema, source, tables
-from morisot.lower.planner import Lowering
 from morisot.lower.sink import as_table
+from morisot.plan.check import breaks_running_values
 from morisot.plan.node import Node
-from morisot.plan.sink import Sink
+from morisot.plan.sink import Sink, WriteSink
 from morisot.plan.source import StreamCsv, StreamJson
 from morisot.run import batch
 from morisot.run.batch import BatchRunner, Demotions, Receiver
 from morisot.run.job import Job, Part, ThreadPart
 from morisot.run.progress import progress
-from morisot.run.session import build_session
+from morisot.run.session import borrow_session, check_session, return_session
 from morisot.run.streaming import StreamPart
 from morisot.types.element import Record
 
@@ -34,12 +34,17 @@ class SparkEngine:
     def __init__(self, config: Config, spark: SparkSession | None = None) -> None:
         self._config = config
         self._spark = spark
+        self._borrowed: SparkSession | None = None
+        self._checked = False
         self._demotions = Demotions()
 
     @property
     def spark(self) -> SparkSession:
         if self._spark is None:
-            self._spark = build_session(self._config)
+            self._spark = self._borrowed = borrow_session(self._config)
+        if not self._checked:
+            check_session(self._spark)
+            self._checked = True
         return self._spark
 
     @property
@@ -82,8 +87,21 @@ class SparkEngine:
             if not sink.bounded:
                 parts.append(StreamPart(runner, sink, receiver, closers.get(sink)))
         if bounded:
-            parts.append(ThreadPart("bounded", lambda: runner.execute(bounded)))
+            parts.append(ThreadPart("bounded", lambda: self._run_bounded(runner, bounded, closers)))
         return Job(parts)
+
+    def _run_bounded(
+        self,
+        runner: BatchRunner,
+        receivers: Mapping[Sink, Receiver | None],
+        closers: Mapping[Sink, Callable[[], None]],
+    ) -> None:
+        try:
+            runner.execute(receivers)
+        finally:
+            for sink in receivers:
+                if sink in closers:
+                    closers[sink]()
 
     def row_type(self, kind: str, path: str) -> Record:
         """The type of the rows of files, as Spark reads them."""
@@ -105,19 +123,32 @@ class SparkEngine:
         frame = self._runner().lowering(node).frame(node)
         return str(frame.df._jdf.queryExecution().toString()) if hasattr(frame.df, "_jdf") else ""
 
-    def analysis(self, node: Node) -> Lowering:
-        """A lowering that only answers which operators run where; it touches no session."""
-        return Lowering(None, (node,), parallelism=1, demoted=self.demoted)  # type: ignore[arg-type]
-
     def _progress(self, description: str) -> Any:
         return progress(self.spark, enabled=self._config.progress, description=description)
 
     def close(self) -> None:
-        """End the session if it was built here."""
+        """End the session if Morisot made it and no other context uses it; a user's own session stays."""
+        if self._borrowed is not None:
+            return_session(self._borrowed)
+            self._spark = self._borrowed = None
+            self._checked = False
 
 
 def refuse_unbounded(node: Node) -> None:
-    """Refuse an operator that has no rule for unbounded input."""
+    """Refuse an operator that has no rule for unbounded input, or whose answer would differ from the bounded one."""
+    if isinstance(node, WriteSink) and node.mode == "append":
+        raise PlanError(
+            f"{node.operator} cannot append to a directory while a stream runs",
+            location=node.location,
+            advice='write to a new directory, or pass mode="overwrite"',
+        )
+    if breaks_running_values(node):
+        raise PlanError(
+            f"{node.operator} cannot follow an aggregate on unbounded input: the aggregate gives a new value whenever "
+            "one changed, and only the last of each key counts",
+            location=node.location,
+            advice="do it before the aggregate, or in for_each(…), which sees every change",
+        )
     if not registry.runs(node):
         raise PlanError(
             f"{node.operator} cannot run on unbounded input",

@@ -82,6 +82,44 @@ def build_session(config: Config | None = None) -> SparkSession:
     return SparkSession(context)
 
 
+_borrowers = 0
+_own_session: SparkSession | None = None
+
+
+def borrow_session(config: Config) -> SparkSession:
+    """The session for one more context; one that Morisot makes lives until the last context gives it back."""
+    global _borrowers, _own_session  # noqa: PLW0603 - a process has one Spark session
+    made = active_session() is None
+    session = build_session(config)
+    if made:
+        _own_session, _borrowers = session, 0
+    if session is _own_session:
+        _borrowers += 1
+    return session
+
+
+def return_session(session: SparkSession) -> None:
+    """Give a borrowed session back."""
+    global _borrowers, _own_session  # noqa: PLW0603 - a process has one Spark session
+    if session is not _own_session:
+        return
+    _borrowers -= 1
+    if _borrowers == 0:
+        _own_session = None
+        session.stop()
+
+
+def check_session(session: SparkSession) -> None:
+    """Refuse a session on which compiled closures would give other answers than Python."""
+    needed = {"spark.sql.ansi.enabled": "true", "spark.sql.parser.escapedStringLiterals": "false"}
+    for name, value in needed.items():
+        if str(session.conf.get(name, value)).lower() != value:
+            raise EnvironmentProblem(
+                f"This Spark session has {name} set to {session.conf.get(name)}, with which expressions would not give "
+                f'Python\'s answers: set it with spark.conf.set("{name}", "{value}"), or let Morisot make the session.'
+            )
+
+
 def session_settings(config: Config, scratch: str, java: Java) -> dict[str, str]:
     """What a session of Morisot's making is set to, `config.spark` over all else."""
     partitions = str(config.cores)

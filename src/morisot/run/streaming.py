@@ -8,19 +8,23 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-from pyspark.errors import AnalysisException, StreamingQueryException
+from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame
+from pyspark.sql import functions as F  # noqa: N812 - the name every Spark program uses
 from pyspark.sql.streaming.query import StreamingQuery
+from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from morisot.errors import MorisotError
 from morisot.plan.aggregate import Aggregate
 from morisot.plan.graph import walk
 from morisot.plan.sink import Sink, WriteSink
-from morisot.run.batch import BatchRunner, Receiver, elements, sink_error
+from morisot.run.batch import BatchRunner, Receiver, elements
 from morisot.run.failures import SPARK_ERRORS
+from morisot.run.files import FORMATS, delete, refuse_existing, write_options
 
 _POLL_SECONDS = 0.2
-_FORMATS = {"write_text": "text", "write_csv": "csv", "write_json": "json", "write_parquet": "parquet"}
+_OBSERVED = "morisot"
+"""The name under which a query counts what it writes."""
 
 
 class StreamPart:
@@ -42,6 +46,7 @@ class StreamPart:
         self._delivery_failure: BaseException | None = None
         self.error: BaseException | None = None
         self._lowering = runner.lowering(sink)
+        self._prepare()
         self._query = self._start()
         self._thread = threading.Thread(target=self._watch, name=f"morisot-{sink.operator}", daemon=True)
         self._thread.start()
@@ -72,28 +77,26 @@ class StreamPart:
     # -- the query --------------------------------------------------------------------------------------------------
 
     def _start(self) -> StreamingQuery:
-        frame = self._lowering.frame(self._sink)
+        df = self._lowering.frame(self._sink).df
         running_values = any(isinstance(node, Aggregate) for node in walk(self._sink))
-        writer = frame.df.writeStream.outputMode("update" if running_values else "append")
-        writer = writer.option("checkpointLocation", self._checkpoint)
-        try:
-            if self._receiver is not None:
-                return writer.foreachBatch(self._deliver).start()
-            assert isinstance(self._sink, WriteSink)
-            if running_values:  # files cannot be updated: each micro-batch's changes are rows of their own
-                return writer.foreachBatch(self._write_changes()).start()
-            return self._file_writer(writer, self._sink)
-        except AnalysisException as error:
-            if isinstance(self._sink, WriteSink):
-                raise sink_error(self._sink, error) from None
-            raise
+        mode = "update" if running_values else "append"
+        if not isinstance(self._sink, WriteSink):
+            return self._writer(df, mode).foreachBatch(self._deliver).start()
+        if running_values:  # files cannot be updated: each micro-batch's changes are rows of their own
+            return self._writer(df, mode).foreachBatch(self._write_changes(self._sink)).start()
+        counted = df.observe(_OBSERVED, F.expr("count(1) AS elements"))
+        files = self._writer(counted, mode).format(FORMATS[self._sink.operator]).options(**write_options(self._sink))
+        return files.start(self._sink.path)
 
-    def _file_writer(self, writer: Any, sink: WriteSink) -> StreamingQuery:
-        writer = writer.format(_FORMATS[sink.operator]).option("path", sink.path)
-        if sink.operator == "write_csv":
-            writer = writer.option("header", sink.parameters.get("header", True)).option("escape", '"')
-        query: StreamingQuery = writer.start()
-        return query
+    def _writer(self, df: DataFrame, mode: str) -> DataStreamWriter:
+        return df.writeStream.outputMode(mode).option("checkpointLocation", self._checkpoint)
+
+    def _prepare(self) -> None:
+        """A directory for the results: new, or emptied if the user says so."""
+        if isinstance(self._sink, WriteSink):
+            df = self._lowering.frame(self._sink).df
+            refuse_existing(self._sink, df)
+            delete(df, self._sink.path)
 
     def _deliver(self, df: DataFrame, _batch: int) -> None:
         assert self._receiver is not None
@@ -107,12 +110,11 @@ class StreamPart:
             self._delivery_failure = error
             raise
 
-    def _write_changes(self) -> Callable[[DataFrame, int], None]:
-        sink = self._sink
-        assert isinstance(sink, WriteSink)
-
+    def _write_changes(self, sink: WriteSink) -> Callable[[DataFrame, int], None]:
         def write(df: DataFrame, batch: int) -> None:
-            df.write.format(_FORMATS[sink.operator]).mode("overwrite").save(f"{sink.path}/batch={batch}")
+            writer = df.write.format(FORMATS[sink.operator]).options(**write_options(sink))
+            writer.mode("overwrite").save(f"{sink.path}/batch={batch}")
+            self._elements_out += df.count()
 
         return write
 
@@ -153,5 +155,6 @@ class StreamPart:
             self._seen_batches.add(batch)
             self._elements_in += progress["numInputRows"]
             self._rate = float(progress["processedRowsPerSecond"] or 0.0)
-            if self._receiver is None:
-                self._elements_out += max(0, int(progress["sink"]["numOutputRows"] or 0))
+            observed = (progress["observedMetrics"] or {}).get(_OBSERVED)
+            if observed is not None:
+                self._elements_out += int(observed["elements"])

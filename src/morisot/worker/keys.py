@@ -29,12 +29,12 @@ def canonical(key: Any) -> bytes:
             return b"N"
         case bool() | int() | float() | decimal.Decimal() | fractions.Fraction():
             return _number(key)
-        case enum.Enum():
-            return _of_class(b"E", type(key), key.name)
         case str():
             return _sized(b"s", key.encode("utf-8", "surrogatepass"))
         case bytes():
             return _sized(b"b", key)
+        case enum.Enum():  # after the plain values: a `str` Enum equals its text
+            return _of_class(b"E", type(key), key.name)
         case tuple():
             return _sized(b"t", b"".join(map(canonical, key)))
         case frozenset():

@@ -57,6 +57,7 @@ class SinkMethods(StreamBase[T]):
 
     def to_dataframe(self) -> DataFrame:
         """The elements as a Spark DataFrame, a column for each field, to go on with in Spark."""
+        self._refuse_unbounded("to_dataframe")
         self._refuse_untyped("to_dataframe")
         df: DataFrame = self._context.engine.to_dataframe(self._node)
         return df
@@ -79,7 +80,7 @@ class SinkMethods(StreamBase[T]):
         """A queue of results, filled while the job runs: iterate it, or `get` one; a full queue slows the job down."""
         channel: Channel[T] = Channel(capacity)
         node = CollectChannel(self._node, type=self.type, location=caller())
-        self._context.add_sink(node, channel.put_all, channel.close)
+        self._context.add_sink(node, channel.put_all, channel)
         return channel
 
     def for_each(self, function: Callable[..., Any]) -> None:

@@ -1,0 +1,97 @@
+"""Lookups in what a function captured: `TABLE[x]`, `TABLE.get(x, default)`, `NAMES[i]`."""
+
+from __future__ import annotations
+
+import ast
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from morisot.compile.comparisons import equal
+from morisot.compile.expr import Expr, Literal, Raise
+from morisot.compile.scope import Scope, refuse
+from morisot.compile.scope import known as from_object
+from morisot.compile.translate import STAGE, choose_or_refuse
+from morisot.compile.values import Known, constant, convert, join_types, pack, when
+from morisot.compile.verdict import Value
+from morisot.types.element import NONE, List, Product, Type
+from morisot.types.infer import of_value
+
+_LARGEST = 200
+"""A dict is a CASE with a branch for each key: with more keys a dict in Python is faster."""
+
+
+def item(node: ast.AST, table: dict[Any, Any], key: Value, scope: Scope) -> Value:
+    """`TABLE[key]`."""
+    branches = _branches(node, table, key, scope)
+    if not branches:
+        refuse(node, "an empty dict is read")
+    types = [found.type for _, found in branches]
+    joined = _joined(node, types)
+    return _chosen(branches, joined, ())
+
+
+def _chosen(branches: Sequence[tuple[Expr, Value]], type_: Type, path: tuple[int, ...]) -> Value:
+    """The value of the branch taken, leaf by leaf; without one it fails."""
+    if isinstance(type_, Product):
+        children = enumerate(child for _, child in type_.children)
+        return Value(type_, items=tuple(_chosen(branches, child, (*path, place)) for place, child in children))
+    chosen: Expr = Raise("a key that is missing")
+    for test, found in reversed(branches):
+        chosen = when(test, pack(convert(_part(found, path), type_)), chosen)
+    return Value(type_, chosen)
+
+
+def _part(found: Value, path: tuple[int, ...]) -> Value:
+    for place in path:
+        found = found.items[place]
+    return found
+
+
+def get(node: ast.AST, table: dict[Any, Any], arguments: Sequence[Value], scope: Scope) -> Value:
+    """`TABLE.get(key)` and `TABLE.get(key, default)`."""
+    if len(arguments) not in (1, 2) or getattr(node, "keywords", None):
+        refuse(node, "get is not called with a key and a default", STAGE)
+    chosen = arguments[1] if len(arguments) == 2 else Value(NONE, Literal(None, NONE))
+    for test, found in reversed(_branches(node, table, arguments[0], scope)):
+        chosen = choose_or_refuse(node, test, found, chosen)
+    return chosen
+
+
+def _branches(node: ast.AST, table: dict[Any, Any], key: Value, scope: Scope) -> list[tuple[Expr, Value]]:
+    if len(table) > _LARGEST:
+        refuse(node, f"a dict of {len(table)} keys has no column form", "join with a stream of its items instead")
+    key = scope.small(key)
+    branches = []
+    for known_key, known_value in table.items():
+        wanted, found = from_object(known_key), from_object(known_value)
+        if isinstance(wanted, Known) or isinstance(found, Known) or _is_nan(known_key):
+            refuse(node, "a dict that does not hold plain constants has no column form", STAGE)
+        branches.append((equal(node, key, wanted, scope), found))
+    return branches
+
+
+def _is_nan(key: Any) -> bool:
+    return isinstance(key, float) and math.isnan(key)
+
+
+def _joined(node: ast.AST, types: Sequence[Type]) -> Type:
+    joined = types[0]
+    for type_ in types[1:]:
+        both = join_types(joined, type_)
+        if both is None:
+            refuse(node, f"the dict has values of type {joined} and {type_}", "give all values one type")
+        joined = both
+    return joined
+
+
+def as_list(values: list[Any]) -> Value | None:
+    """A captured list as a column, if it holds plain constants of one type."""
+    type_ = of_value(values)
+    items = [constant(one) for one in values]
+    if not isinstance(type_, List) or not values or len(values) > _LARGEST:
+        return None
+    found = [item for item in items if item is not None and item.expr is not None]
+    if len(found) < len(values):
+        return None
+    return Value(type_, Literal(tuple(values), type_))

@@ -1,0 +1,101 @@
+"""Orders over lists: `sorted`, `min` and `max`, with a key, reversed, or with a default."""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+
+from morisot.compile import calls, rows
+from morisot.compile.expr import Call, Each, Expr, Field, Struct, Variable
+from morisot.compile.forms import guard, integer
+from morisot.compile.functions import Arguments, Keywords
+from morisot.compile.scope import Scope, refuse
+from morisot.compile.translate import STAGE, choose_or_refuse, shown, usable, value_of
+from morisot.compile.values import Known, expand, holds, pack
+from morisot.compile.verdict import Value
+from morisot.types.element import ANY, BOOL, BYTES, DATE, DATETIME, INT, NONE, STR, Dict, List, Tuple, Type
+
+_ORDERED = (INT, STR, BYTES, DATE, DATETIME, BOOL)
+
+
+def is_ordered(type_: Type) -> bool:
+    """Whether Spark orders values of the type as Python does: no floats, for NaN, and no None."""
+    return type_ in _ORDERED or (isinstance(type_, Tuple) and all(map(is_ordered, type_.items)))
+
+
+@calls.special(sorted)
+def _sorted(node: ast.AST, arguments: Arguments, keywords: Keywords, scope: Scope) -> Value:
+    if not keywords:
+        return calls.by_table(node, sorted, arguments, keywords, scope)
+    source = _list(node, arguments, keywords, ("key", "reverse"))
+    known, backwards = rows.constant_of(value_of(keywords["reverse"], node)) if "reverse" in keywords else (True, False)
+    if not known:
+        refuse(node, "sorted(reverse=…) with what is not constant has no column form", STAGE)
+    ranked = _ranked(node, source, keywords.get("key"), bool(backwards), scope)
+    ordered: Expr = Call("sorted", (ranked,))
+    ordered = Call("reverse_list", (ordered,)) if backwards else ordered
+    return Value(source.type, Each("transform", ordered, "e", Field(Variable("e"), "item")))
+
+
+@calls.special(min)
+def _min(node: ast.AST, arguments: Arguments, keywords: Keywords, scope: Scope) -> Value:
+    return _extreme(node, min, arguments, keywords, scope)
+
+
+@calls.special(max)
+def _max(node: ast.AST, arguments: Arguments, keywords: Keywords, scope: Scope) -> Value:
+    return _extreme(node, max, arguments, keywords, scope)
+
+
+def _extreme(node: ast.AST, function: object, arguments: Arguments, keywords: Keywords, scope: Scope) -> Value:
+    """The first of the smallest or greatest items."""
+    if not keywords:
+        return calls.by_table(node, function, arguments, keywords, scope)
+    source = _list(node, arguments, keywords, ("key", "default"))
+    greatest = function is max
+    source = scope.small(source)
+    ranked = _ranked(node, source, keywords.get("key"), greatest, scope)
+    best = Field(Call("array_max" if greatest else "array_min", (ranked,)), "item")
+    some = Call("greater", (Call("size", (pack(source),)), integer(0)))
+    item = source.type.item if isinstance(source.type, List) else NONE
+    if "default" not in keywords:
+        return expand(item, scope.small_expr(guard(some, best, "the extreme of an empty list"), item))
+    return choose_or_refuse(
+        node, some, expand(item, scope.small_expr(best, item)), value_of(keywords["default"], node)
+    )
+
+
+def _list(node: ast.AST, arguments: Arguments, keywords: Keywords, allowed: tuple[str, ...]) -> Value:
+    if len(arguments) != 1 or not set(keywords) <= set(allowed):
+        refuse(node, f"{ast.unparse(node)} has no column form", STAGE)
+    source = usable(value_of(arguments[0], node), node)
+    if not isinstance(source.type, List) or source.type.item == NONE:
+        refuse(node, f"the order of {source.type} has no column form", STAGE)
+    if holds(source.type, ANY) or _has_dict(source.type):
+        refuse(node, f"the order of {source.type} has no column form", STAGE)
+    return source
+
+
+def _has_dict(type_: Type) -> bool:
+    """Spark sorts no struct with a map in it, even if it never looks at the map."""
+    inner = [child for _, child in type_.children] + [getattr(type_, name) for name in ("inner", "item") if hasattr(type_, name)]
+    return isinstance(type_, Dict) or any(map(_has_dict, inner))
+
+
+def _ranked(node: ast.AST, source: Value, key: Value | Known | None, backwards: bool, scope: Scope) -> Expr:
+    """The items behind their keys and places: places tell equal keys apart, so that the order is stable."""
+    assert isinstance(source.type, List)
+    name, place = f"v{scope.loops}", f"i{scope.loops}"
+    item = expand(source.type.item, Variable(name))
+    inner = dataclasses.replace(scope.forked(), per_item=True, loops=scope.loops + 1)
+    ranked = item
+    if isinstance(key, Known):
+        ranked = calls.apply(node, key.object, [item], {}, inner)
+    elif key is not None and key.type != NONE:
+        refuse(node, f"a key of type {key.type} is called")
+    if not is_ordered(ranked.type):
+        refuse(node, f"{shown(sorted)} by {ranked.type} has no exact column form (NaN and None have no order)", STAGE)
+    index: Expr = Variable(place)
+    index = Call("negative", (index,)) if backwards else index
+    body = Struct(("key", "place", "item"), (pack(ranked), index, pack(item)))
+    return Each("transform", pack(source), name, body, place)

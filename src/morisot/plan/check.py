@@ -1,0 +1,26 @@
+"""What a plan may not be, whatever the engine."""
+
+from __future__ import annotations
+
+from morisot.plan.aggregate import Aggregate
+from morisot.plan.graph import walk
+from morisot.plan.keyed import Unkey
+from morisot.plan.node import Node
+from morisot.plan.rowwise import Inspect, Map, MapAsync, MapMemo
+from morisot.plan.sink import Sink
+
+_ONE_TO_ONE = (Map, MapMemo, MapAsync, Inspect)
+
+
+def breaks_running_values(node: Node) -> bool:
+    """Whether a node follows a running aggregate but cannot work on values that replace earlier ones.
+
+    On unbounded input an aggregate emits a new value whenever one changed, and the last one of each key is its answer.
+    One-to-one operators that keep the key, and sinks, keep that meaning; a filter, say, would let through a value that
+    a later one has replaced.
+    """
+    if node.bounded or not node.inputs or not any(isinstance(each, Aggregate) for each in walk(*node.inputs)):
+        return False
+    if isinstance(node, Sink) or (isinstance(node, Unkey) and node.keep == "both"):
+        return False
+    return not (isinstance(node, _ONE_TO_ONE) and not any(isinstance(each, Unkey) for each in walk(*node.inputs)))

@@ -1,0 +1,67 @@
+"""Directories of results, wherever Spark keeps files: a result is there whole, or not at all."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable
+from typing import Any
+
+from pyspark.sql import DataFrame, DataFrameWriter
+
+from morisot.errors import SinkError
+from morisot.plan.sink import WriteCsv, WriteSink
+
+FORMATS = {"write_text": "text", "write_csv": "csv", "write_json": "json", "write_parquet": "parquet"}
+
+
+def write_options(sink: WriteSink) -> dict[str, Any]:
+    """What Spark's writer must know apart from the format and the path."""
+    if isinstance(sink, WriteCsv):
+        return {"header": sink.header, "sep": sink.delimiter, "escape": '"', "emptyValue": ""}
+    return {}
+
+
+def write(sink: WriteSink, df: DataFrame) -> None:
+    """Write the sink's directory: beside its place first, so that a failure leaves what was there as it was."""
+    writer = df.write.format(FORMATS[sink.operator]).options(**write_options(sink))
+    if sink.mode == "append":
+        writer.mode("append").save(sink.path)
+    else:
+        refuse_existing(sink, df)
+        _replace(df, sink.path, writer)
+
+
+def _replace(df: DataFrame, path: str, writer: DataFrameWriter) -> None:
+    aside = f"{path.rstrip('/')}.{uuid.uuid4().hex}.partial"
+    try:
+        writer.save(aside)
+        delete(df, path)
+        _on_filesystem(df, path, lambda files, at: files.rename(at(aside), at(path)))
+    except BaseException:
+        delete(df, aside)
+        raise
+
+
+def refuse_existing(sink: WriteSink, df: DataFrame) -> None:
+    """Refuse to write where something is, unless the mode says otherwise."""
+    if sink.mode == "error" and exists(df, sink.path):
+        raise SinkError(
+            f"{sink.operator} ({sink.location}): {sink.path!r} exists already; "
+            'pass mode="overwrite" or mode="append", or choose another path'
+        )
+
+
+def exists(df: DataFrame, path: str) -> bool:
+    return bool(_on_filesystem(df, path, lambda files, at: files.exists(at(path))))
+
+
+def delete(df: DataFrame, path: str) -> None:
+    _on_filesystem(df, path, lambda files, at: files.delete(at(path), True))
+
+
+def _on_filesystem(df: DataFrame, path: str, action: Callable[[Any, Callable[[str], Any]], Any]) -> Any:
+    """Ask Hadoop's file system of the path, which knows local disks and remote stores alike."""
+    jvm: Any = df.sparkSession._jvm
+    hadoop = jvm.org.apache.hadoop.fs
+    configuration = df.sparkSession._jsparkSession.sessionState().newHadoopConf()
+    return action(hadoop.Path(path).getFileSystem(configuration), hadoop.Path)
