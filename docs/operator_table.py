@@ -40,7 +40,7 @@ METHODS: dict[type[Node], tuple[str, ...]] = {
 """The methods that make a node, where they are not just its name."""
 
 NOW: dict[str, dict[tuple[bool, bool, bool], list[str]]] = {
-    "sink": {(True, False, True): ["collect", "to_arrow", "to_pandas"], (True, True, False): ["to_dataframe"]},
+    "sink": {(True, False, True): ["collect", "to_arrow", "to_pandas"], (True, False, False): ["to_dataframe"]},
 }
 """Methods that run at once and make no node, by where they run."""
 HEAD = (

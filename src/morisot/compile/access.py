@@ -78,11 +78,11 @@ _CALENDAR = ("iso_year", "iso_week", "weekday")
 def _iso_calendar(node: ast.Subscript, scope: Scope) -> Value | None:
     """`d.isocalendar()[1]`: the tuple itself has a class of its own and is not known."""
     match node:
-        case ast.Subscript(ast.Call(ast.Attribute(inner, "isocalendar"), [], []), ast.Constant(place)):
+        case ast.Subscript(ast.Call(ast.Attribute(inner, "isocalendar"), [], []), ast.Constant(int(place))):
             owner = expression(inner, scope)
             if isinstance(owner, Value) and owner.type in (DATE, DATETIME) and place in (0, 1, 2):
-                part: Expr = Call(_CALENDAR[place], (pack(owner),))
-                return Value(INT, part if place < 2 else Call("add", (part, Literal(1, INT))))
+                part: Expr = Call(_CALENDAR[int(place)], (pack(owner),))
+                return Value(INT, part if place != 2 else Call("add", (part, Literal(1, INT))))
     return None
 
 
@@ -173,8 +173,11 @@ def _looked_up(owner: Value, key: Value) -> tuple[Expr, Expr]:
 
 
 def dict_method(node: ast.Call, name: str, owner: Value, arguments: list[Value], scope: Scope) -> Value:
-    """`d.get(key)` and `d.get(key, default)`."""
+    """`d.get(key)`, `d.get(key, default)`, and what a loop goes over: `d.keys()`, `d.values()`."""
     assert isinstance(owner.type, Dict)
+    if name in ("keys", "values") and not arguments and not node.keywords:
+        item = STR if name == "keys" else owner.type.value
+        return Value(List(item), Call(name, (pack(owner),)))
     if name != "get" or node.keywords or len(arguments) not in (1, 2):
         refuse(node, f"the method {name} of a dict has no column form", STAGE)
     key = scope.small(usable(arguments[0], node))

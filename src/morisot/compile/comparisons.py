@@ -12,6 +12,7 @@ from morisot.compile.scope import Scope, refuse
 from morisot.compile.scope import known as from_object
 from morisot.compile.translate import STAGE, expression, shown, translates, usable
 from morisot.compile.values import (
+    EMPTY_LIST,
     FALSE,
     TRUE,
     Known,
@@ -20,13 +21,30 @@ from morisot.compile.values import (
     expand,
     is_none,
     is_opaque,
+    join_types,
     literal_of,
     negate,
     pack,
     when,
 )
 from morisot.compile.verdict import Value
-from morisot.types.element import BOOL, FLOAT, INT, NONE, STR, Dict, List, Optional, Product, Record, Tuple
+from morisot.types.element import (
+    BOOL,
+    BYTES,
+    DATE,
+    DATETIME,
+    FLOAT,
+    INT,
+    NONE,
+    STR,
+    Dict,
+    List,
+    Optional,
+    Product,
+    Record,
+    Tuple,
+    Type,
+)
 
 
 @translates(ast.Compare)
@@ -96,6 +114,8 @@ def equal(node: ast.AST, left: Value, right: Value, scope: Scope) -> Expr:
         return _equal_or_none(node, scope.small(left), scope.small(right), scope)
     if isinstance(left.type, Product) and isinstance(right.type, Product):
         return _equal_products(node, left, right, scope)
+    if isinstance(left.type, List) and isinstance(right.type, List):
+        return _compare_lists(node, "equal", left, right, scope)
     row = rows.find(known.COMPARE[ast.Eq], (left, right), widen=True)
     if row is not None:
         return pack(rows.apply(row, (left, right), scope.small))
@@ -115,15 +135,43 @@ def _equal_or_none(node: ast.AST, left: Value, right: Value, scope: Scope) -> Ex
 
 
 def _equal_products(node: ast.AST, left: Value, right: Value, scope: Scope) -> Expr:
-    for side in (left, right):
-        if isinstance(side.type, Record) and not records.compares_as_tuple(side.type.cls):
-            refuse(node, f"{side.type} has an == of its own", "compare its fields")
-    if len(left.items) != len(right.items):
+    if _compared_by_class(node, left) is not _compared_by_class(node, right) or len(left.items) != len(right.items):
+        if any(leaf.raises for side in (left, right) for leaf in side.leaves()):
+            refuse(node, f"== on {left.type} and {right.type} has no exact column form", STAGE)
         return FALSE
     result: Expr = TRUE
     for a, b in zip(left.items, right.items, strict=True):
         result = conjunction(result, _equal_items(node, a, b, scope))
     return result
+
+
+def _compared_by_class(node: ast.AST, side: Value) -> type | None:
+    """The class of a dataclass, whose records equal only those of the same class; None for tuples."""
+    if not isinstance(side.type, Record) or records.compares_as_tuple(side.type.cls):
+        return None
+    if not records.compares_as_dataclass(side.type.cls):
+        refuse(node, f"{side.type} has an == of its own", "compare its fields")
+    return side.type.cls
+
+
+def _compare_lists(node: ast.AST, name: str, left: Value, right: Value, scope: Scope) -> Expr:
+    """Spark compares item by item, as Python does where no item is None or NaN."""
+    joined = join_types(left.type, right.type)
+    if EMPTY_LIST in (left.type, right.type) and name == "equal":
+        sizes = [Call("size", (pack(side),)) for side in (left, right)]
+        return Call("equal", tuple(sizes))
+    if joined is None or joined != left.type or joined != right.type or not _is_comparable(joined):
+        refuse(node, f"comparing {left.type} with {right.type} has no exact column form", STAGE)
+    return Call(name, (pack(scope.small(left)), pack(scope.small(right))))
+
+
+def _is_comparable(type_: Type) -> bool:
+    match type_:
+        case List(item):
+            return _is_comparable(item)
+        case Tuple(items):
+            return all(map(_is_comparable, items))
+    return type_ in (INT, STR, BOOL, BYTES, DATE, DATETIME)
 
 
 def _equal_items(node: ast.AST, a: Value, b: Value, scope: Scope) -> Expr:
@@ -136,12 +184,24 @@ def _equal_items(node: ast.AST, a: Value, b: Value, scope: Scope) -> Expr:
 
 
 def _ordered(node: ast.AST, op: ast.cmpop, left: Value, right: Value, scope: Scope) -> Expr:
-    if isinstance(left.type, Tuple) and isinstance(right.type, Tuple) and len(left.items) == len(right.items):
+    if _are_ordered_as_tuples(left, right):
         return _ordered_tuples(node, op, left, right, scope)
+    if isinstance(left.type, List) and isinstance(right.type, List):
+        return _compare_lists(node, _NAMES[type(op)], left, right, scope)
     row = rows.find(known.COMPARE[type(op)], (left, right), widen=True)
     if row is None:
         refuse(node, f"comparing {left.type} with {right.type} has no exact column form", STAGE)
     return pack(rows.apply(row, (left, right), scope.small))
+
+
+_NAMES = {ast.Lt: "less", ast.LtE: "less_equal", ast.Gt: "greater", ast.GtE: "greater_equal"}
+
+
+def _are_ordered_as_tuples(left: Value, right: Value) -> bool:
+    return len(left.items) == len(right.items) and all(
+        isinstance(side.type, Tuple) or (isinstance(side.type, Record) and records.is_ordered_as_tuple(side.type.cls))
+        for side in (left, right)
+    )
 
 
 def _ordered_tuples(node: ast.AST, op: ast.cmpop, left: Value, right: Value, scope: Scope) -> Expr:

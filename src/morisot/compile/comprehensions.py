@@ -5,12 +5,14 @@ from __future__ import annotations
 import ast
 import dataclasses
 
-from morisot.compile.expr import Call, Each, Expr, Variable
+from morisot.compile import affixes, rows
+from morisot.compile.expr import Call, Each, Expr, Field, Literal, Struct, Variable
+from morisot.compile.forms import call, checked, guard, integer, number
 from morisot.compile.scope import Scope, refuse
-from morisot.compile.translate import STAGE, condition, operand, translates, value
-from morisot.compile.values import TRUE, Known, conjunction, expand, pack
+from morisot.compile.translate import STAGE, condition, expression, operand, translates, truth_of, value
+from morisot.compile.values import TRUE, Known, conjunction, convert, expand, join_types, pack, when
 from morisot.compile.verdict import Value
-from morisot.types.element import BOOL, NONE, List, Product
+from morisot.types.element import BOOL, INT, NONE, STR, Dict, List, Product, Tuple
 
 CONSUMERS = frozenset({any, all, sum, min, max, sorted, list})
 """Functions that take the items of a generator one after the other, so that a list serves as well."""
@@ -44,19 +46,58 @@ def _loop(node: ast.AST, element: ast.expr, loops: list[ast.comprehension], scop
 
 def _enter(loop: ast.comprehension, scope: Scope) -> tuple[Expr, Scope, str]:
     """The items a `for` goes over, filtered; the scope inside it; and the name of its variable."""
-    source = operand(loop.iter, scope)
-    if not isinstance(source.type, List) or source.type.item == NONE or loop.is_async:
-        refuse(loop.iter, f"a loop over {source.type} has no column form", STAGE)
     variable = f"v{scope.loops}"
-    item = expand(source.type.item, Variable(variable))
+    source, item = _source(loop, scope, Variable(variable))
     names = dict(_unpack(loop.target, item))
     inner = dataclasses.replace(scope.forked().having(names), per_item=True, loops=scope.loops + 1)
     test: Expr = TRUE
     for node in loop.ifs:
         test = conjunction(test, condition(node, inner))
         inner = inner.where(test)
-    items = pack(source)
-    return (items if test == TRUE else Each("filter", items, variable, test)), inner, variable
+    return (source if test == TRUE else Each("filter", source, variable, test)), inner, variable
+
+
+def _source(loop: ast.comprehension, scope: Scope, variable: Variable) -> tuple[Expr, Value]:
+    """The list a `for` goes over, and what one of its items is: of a list, a text, a range or a dict."""
+    match loop.iter:
+        case ast.Call(ast.Name("range") as name, arguments, []) if expression(name, scope) == Known(range):
+            return _range(loop.iter, [operand(one, scope) for one in arguments], scope), Value(INT, variable)
+        case ast.Call(ast.Attribute(owner, "items"), [], []):
+            found = operand(owner, scope)
+            if isinstance(found.type, Dict):
+                key, kept = Value(STR, Field(variable, "key")), expand(found.type.value, Field(variable, "value"))
+                return Call("entries", (pack(found),)), Value(Tuple((STR, kept.type)), items=(key, kept))
+    source = as_list(operand(loop.iter, scope), scope)
+    if not isinstance(source.type, List) or source.type.item == NONE or loop.is_async:
+        refuse(loop.iter, f"a loop over {source.type} has no column form", STAGE)
+    return pack(source), expand(source.type.item, variable)
+
+
+def as_list(source: Value, scope: Scope) -> Value:
+    """The items of a text or dict, one after the other; other values as they are."""
+    if source.type == STR:
+        return Value(List(STR), affixes.characters(pack(scope.small(source))))
+    return Value(List(STR), Call("keys", (pack(source),))) if isinstance(source.type, Dict) else source
+
+
+_LONGEST_RANGE = 1_000_000
+
+
+def _range(node: ast.expr, arguments: list[Value], scope: Scope) -> Expr:
+    """`range(stop)`, `range(start, stop)`, `range(start, stop, step)` with a constant step."""
+    if not 1 <= len(arguments) <= 3 or any(one.type != INT for one in arguments):
+        refuse(node, "a range of other than ints has no column form", STAGE)
+    bounds = [pack(scope.small(one)) for one in arguments]
+    start, stop = (integer(0), bounds[0]) if len(bounds) == 1 else (bounds[0], bounds[1])
+    step = 1 if len(bounds) < 3 else number(bounds[2])
+    if not step:
+        refuse(node, "a range whose step is not constant has no column form", STAGE)
+    last = checked("subtract", stop, integer(1 if step > 0 else -1))
+    empty = call("greater_equal" if step > 0 else "less_equal", start, stop)
+    reach = integer(int(step) * _LONGEST_RANGE)
+    near = call("less" if step > 0 else "greater", stop, checked("add", start, reach))
+    numbers = guard(near, call("sequence", start, last, integer(int(step))), "a very long range")
+    return when(empty, Literal((), List(INT)), numbers)
 
 
 def _unpack(target: ast.expr, item: Value) -> list[tuple[str, Value | Known]]:
@@ -75,6 +116,43 @@ def quantified(function: str, node: ast.expr, scope: Scope) -> Value:
         items, inner, variable = _enter(node.generators[0], scope)
         return Value(BOOL, Each(function, items, variable, condition(node.elt, inner)))
     source = operand(listed(node), scope)
-    if source.type != List(BOOL):
+    if not isinstance(source.type, List) or source.type.item == NONE:
         refuse(node, f"any or all of {source.type} has no column form", STAGE)
-    return Value(BOOL, Each(function, pack(source), "v", Variable("v")))
+    test = truth_of(expand(source.type.item, Variable("v")), node, dataclasses.replace(scope, per_item=True))
+    return Value(BOOL, Each(function, pack(source), "v", test))
+
+
+@translates(ast.DictComp)
+def _dict_comprehension(node: ast.DictComp, scope: Scope) -> Value:
+    """`{k: v for …}`: where a key comes twice Spark fails and Python keeps the last."""
+    if len(node.generators) > 1:
+        refuse(node, "a dict comprehension with several loops has no column form", STAGE)
+    items, inner, variable = _enter(node.generators[0], scope)
+    key, kept = operand(node.key, inner), value(node.value, inner)
+    if key.type != STR or kept.type == NONE:
+        refuse(node, f"a dict from {key.type} to {kept.type} has no column form", STAGE)
+    entries = Each("transform", items, variable, Struct(("key", "value"), (pack(key), pack(kept))))
+    return Value(Dict(kept.type), Call("map_of_entries", (entries,), fails=True))
+
+
+@translates(ast.Dict)
+def _dict(node: ast.Dict, scope: Scope) -> Value:
+    """`{"a": x, "b": y}`: the keys are constants, so that none comes twice."""
+    found: dict[str, Value] = {}
+    for key_node, value_node in zip(node.keys, node.values, strict=True):
+        known, key = rows.constant_of(value(key_node, scope)) if key_node else (False, None)
+        if not known or type(key) is not str or key in found:
+            refuse(node, "a dict whose keys are not constant texts has no column form", STAGE)
+        found[key] = value(value_node, scope)
+    if not found:
+        refuse(node, "the type of the values of an empty dict is not known", STAGE)
+    type_ = next(iter(found.values())).type
+    for one in found.values():
+        joined = join_types(type_, one.type)
+        if joined is None:
+            refuse(node, f"the dict has values of type {type_} and {one.type}", "give all values one type")
+        type_ = joined
+    if type_ == NONE:
+        refuse(node, "a dict of None has no column form", STAGE)
+    pairs = ((Literal(key, STR), pack(convert(one, type_))) for key, one in found.items())
+    return Value(Dict(type_), Call("map", tuple(part for pair in pairs for part in pair)))

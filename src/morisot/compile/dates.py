@@ -15,7 +15,7 @@ SECOND = 1_000_000
 _LONGEST = 3_652_058
 """From 0001-01-01 to 9999-12-31; Spark knows more days, Python does not."""
 
-_FIRST, _LAST = dt.datetime.min, dt.datetime.max
+_FIRST, _LAST = dt.datetime.min, dt.datetime.max  # noqa: DTZ901 - columns of times are naive
 _FIRST_DAY, _LAST_DAY = dt.date.min, dt.date.max
 
 _PLAIN = {"Y": "yyyy", "y": "yy", "m": "MM", "d": "dd", "H": "HH", "M": "mm", "S": "ss", "f": "SSSSSS", "j": "DDD"}

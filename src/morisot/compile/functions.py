@@ -16,7 +16,7 @@ from morisot.compile.forms import checked, integer
 from morisot.compile.scope import Scope, refuse
 from morisot.compile.scope import known as from_object
 from morisot.compile.translate import STAGE, binary, shown, truth_of, usable, value_of
-from morisot.compile.values import DELTA, FALSE, Known, convert, is_none, is_opaque, negate, pack
+from morisot.compile.values import DELTA, FALSE, Known, is_none, is_opaque, negate, pack
 from morisot.compile.verdict import Value
 from morisot.types.element import (
     BOOL,
@@ -30,12 +30,10 @@ from morisot.types.element import (
     Dict,
     List,
     Optional,
-    Product,
     Record,
     Tuple,
     Type,
 )
-from morisot.types.infer import is_record_class
 
 Arguments = Sequence[Value | Known]
 Keywords = dict[str, Value | Known]
@@ -135,16 +133,16 @@ _LENGTHS = tuple(dt.timedelta(**{part: 1}) // dt.timedelta(microseconds=1) for p
 
 
 @calls.special(dt.timedelta)
-def _timedelta(node: ast.AST, arguments: Arguments, keywords: Keywords, scope: Scope) -> Value:
+def _timedelta(node: ast.AST, arguments: Arguments, keywords: Keywords, _: Scope) -> Value:
     """Of whole numbers; of fractions only where they are constant."""
     given = dict(zip(_PARTS, arguments, strict=False)) | keywords
     if len(given) < len(arguments) + len(keywords) or not set(given) <= set(_PARTS):
         refuse(node, "timedelta gets arguments that it does not take")
     values = {name: usable(value_of(one, node), node) for name, one in given.items()}
     constants = {name: rows.constant_of(one) for name, one in values.items()}
-    if all(found for found, _ in constants.values()):
+    if all(found for found, *_ in constants.values()):
         try:
-            whole = from_object(dt.timedelta(**{name: number for name, (_, number) in constants.items()}))
+            whole = from_object(dt.timedelta(**{name: pair[1] for name, pair in constants.items()}))
         except Exception as error:  # what fails on constants fails on every element: Python will say how
             refuse(node, f"timedelta always fails: {error}")
         return value_of(whole, node)
@@ -199,7 +197,7 @@ def _itemgetter(
     node: ast.AST, function: operator.itemgetter[Any], arguments: Arguments, keywords: Keywords, scope: Scope
 ) -> Value:
     (owner,) = plain(node, function, arguments, keywords, 1)
-    keys: tuple[Any, ...] = function.__reduce__()[1]  # type: ignore[index, assignment]
+    keys: tuple[Any, ...] = function.__reduce__()[1]  # type: ignore[assignment]
     return _all([access.item(node, usable(owner, node), value_of(from_object(key), node), scope) for key in keys])
 
 
@@ -208,7 +206,7 @@ def _attrgetter(
     node: ast.AST, function: operator.attrgetter[Any], arguments: Arguments, keywords: Keywords, scope: Scope
 ) -> Value:
     (owner,) = plain(node, function, arguments, keywords, 1)
-    paths: tuple[str, ...] = function.__reduce__()[1]  # type: ignore[index, assignment]
+    paths: tuple[str, ...] = function.__reduce__()[1]  # type: ignore[assignment]
     found = []
     for path in paths:
         part = owner

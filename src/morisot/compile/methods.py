@@ -29,6 +29,7 @@ _PADDING: dict[str, Form] = {
     "rjust": affixes.padded("lpad"),
     "center": affixes.center,
 }
+_WEEKDAYS: dict[str, Form] = {"weekday": Plain("weekday"), "isoweekday": dates.iso_weekday}
 _FILL = Constant(str, lambda fill: len(fill) == 1)
 
 METHODS: dict[tuple[Type, str], tuple[Row, ...]] = {
@@ -89,7 +90,7 @@ METHODS: dict[tuple[Type, str], tuple[Row, ...]] = {
     **{
         (type_, name): (Row((type_,), INT, form),)
         for type_ in (DATE, DATETIME)
-        for name, form in {"weekday": Plain("weekday"), "isoweekday": dates.iso_weekday}.items()
+        for name, form in _WEEKDAYS.items()
     },
     (DATE, "isoformat"): (Row((DATE,), STR, Plain("string")),),
     (DATETIME, "isoformat"): (Row((DATETIME,), STR, dates.isoformat("T")),),

@@ -13,7 +13,7 @@ from morisot.compile.scope import Scope, refuse
 from morisot.compile.translate import STAGE, choose_or_refuse, shown, usable, value_of
 from morisot.compile.values import Known, expand, holds, pack
 from morisot.compile.verdict import Value
-from morisot.types.element import ANY, BOOL, BYTES, DATE, DATETIME, INT, NONE, STR, Dict, List, Tuple, Type
+from morisot.types.element import ANY, BOOL, BYTES, DATE, DATETIME, INT, NONE, STR, Dict, List, Optional, Tuple, Type
 
 _ORDERED = (INT, STR, BYTES, DATE, DATETIME, BOOL)
 
@@ -60,9 +60,8 @@ def _extreme(node: ast.AST, function: object, arguments: Arguments, keywords: Ke
     item = source.type.item if isinstance(source.type, List) else NONE
     if "default" not in keywords:
         return expand(item, scope.small_expr(guard(some, best, "the extreme of an empty list"), item))
-    return choose_or_refuse(
-        node, some, expand(item, scope.small_expr(best, item)), value_of(keywords["default"], node)
-    )
+    first = expand(item, scope.small_expr(best, item))
+    return choose_or_refuse(node, some, first, value_of(keywords["default"], node))
 
 
 def _list(node: ast.AST, arguments: Arguments, keywords: Keywords, allowed: tuple[str, ...]) -> Value:
@@ -78,8 +77,11 @@ def _list(node: ast.AST, arguments: Arguments, keywords: Keywords, allowed: tupl
 
 def _has_dict(type_: Type) -> bool:
     """Spark sorts no struct with a map in it, even if it never looks at the map."""
-    inner = [child for _, child in type_.children] + [getattr(type_, name) for name in ("inner", "item") if hasattr(type_, name)]
-    return isinstance(type_, Dict) or any(map(_has_dict, inner))
+    match type_:
+        case Optional(inner) | List(inner):
+            return _has_dict(inner)
+        case _:
+            return isinstance(type_, Dict) or any(_has_dict(child) for _, child in type_.children)
 
 
 def _ranked(node: ast.AST, source: Value, key: Value | Known | None, backwards: bool, scope: Scope) -> Expr:

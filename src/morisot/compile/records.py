@@ -28,7 +28,7 @@ def is_plain_constructor(cls: type) -> bool:
 
 def compares_as_tuple(cls: type) -> bool:
     """Whether == compares the fields in order."""
-    return _inherits(cls, "__eq__", tuple)
+    return issubclass(cls, tuple) and _inherits(cls, "__eq__", tuple) and _inherits(cls, "__ne__", tuple, object)
 
 
 def is_always_true(cls: type) -> bool:
@@ -41,9 +41,14 @@ def class_attribute(cls: type, name: str) -> Any:
     return inspect.getattr_static(cls, name, None) if _inherits(cls, "__getattribute__", object, tuple) else None
 
 
+def is_ordered_as_tuple(cls: type) -> bool:
+    """Whether <, <=, > and >= compare the fields in order."""
+    return issubclass(cls, tuple) and all(_inherits(cls, name, tuple) for name in ("__lt__", "__le__", "__gt__", "__ge__"))
+
+
 def compares_as_dataclass(cls: type) -> bool:
     """Whether == compares all fields in order, with records of the same class only."""
-    if not dataclasses.is_dataclass(cls) or not _is_generated(cls.__eq__):
+    if not dataclasses.is_dataclass(cls) or not _is_generated(cls.__eq__) or not _inherits(cls, "__ne__", object):
         return False
     return all(field.compare for field in dataclasses.fields(cls))
 

@@ -118,7 +118,8 @@ def _bind_parameters(
 def _check_walrus(node: FunctionNode, parameters: Iterable[str]) -> None:
     """A name set by := may be set nowhere else: then to know whether it is set is to know its value."""
     stored = [inner.id for inner in ast.walk(node) if isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Store)]
-    times = Counter((*stored, *parameters))
+    captured = [inner.name for inner in ast.walk(node) if isinstance(inner, ast.MatchAs) and inner.name]
+    times = Counter((*stored, *captured, *parameters))
     for inner in ast.walk(node):
         if isinstance(inner, ast.NamedExpr) and times[inner.target.id] > 1:
             refuse(inner, f"{inner.target.id} is set by := and again elsewhere", "use another name")

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from morisot.compile import formats, known, rows
+from morisot.compile import formats, forms, known, rows
 from morisot.compile.expr import Call, Expr, Literal
 from morisot.compile.scope import Scope, refuse
 from morisot.compile.scope import known as from_object
@@ -27,7 +27,7 @@ from morisot.compile.values import (
     truth,
 )
 from morisot.compile.verdict import Value
-from morisot.types.element import BOOL, FLOAT, NONE, STR, List, Optional, Tuple, Type
+from morisot.types.element import BOOL, FLOAT, INT, NONE, STR, List, Optional, Tuple, Type
 
 Rule = Callable[[Any, Scope], "Value | Known"]
 _RULES: dict[type[ast.AST], Rule] = {}
@@ -201,6 +201,10 @@ def binary(node: ast.AST, op: ast.operator, left: Value, right: Value, scope: Sc
         return Value(Tuple(left.type.items + right.type.items), items=left.items + right.items)
     if isinstance(op, ast.Add) and isinstance(left.type, List) and isinstance(right.type, List):
         return _concatenate(node, left, right)
+    if isinstance(op, ast.Mult) and isinstance(left.type, List) and right.type == INT:
+        few = forms.call("less_equal", pack(scope.small(right)), forms.integer(100_000))
+        repeated = Call("repeat_list", (pack(left), pack(scope.small(right))))
+        return Value(left.type, forms.guard(few, repeated, "a very long list"))
     row = rows.find(known.BINARY.get(type(op), ()), (left, right), widen=True)
     if row is None:
         reason = f"{_symbol(op)} on {left.type} and {right.type} has no exact column form"
@@ -321,4 +325,4 @@ def _specification(node: ast.FormattedValue, scope: Scope) -> str:
     if node.format_spec is None:
         return ""
     known_, spec = rows.constant_of(value(node.format_spec, scope))
-    return spec if known_ else refuse(node, "a format specification that is not constant has no column form", STAGE)
+    return str(spec) if known_ else refuse(node, "a format specification that varies has no column form", STAGE)
