@@ -5,8 +5,11 @@
 from __future__ import annotations
 
 import dataclasses
+import datetime as dt
+import functools
 import itertools
 import math
+import operator
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -49,6 +52,24 @@ class Order:
     price: float
     amount: int
 
+    RATE = 1.5
+
+    @property
+    def total(self) -> float:
+        return self.price * self.amount
+
+    def times(self, n: int) -> float:
+        return self.total * n
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Odder(Order):
+    def __eq__(self, other: object) -> bool:
+        return True
+
+    def __post_init__(self) -> None:
+        pass
+
 
 @dataclasses.dataclass
 class Checked:
@@ -72,15 +93,23 @@ def endless(x: int) -> int:
     return endless(x)
 
 
+def pow_of(x: int, y: int) -> int:
+    return x * y
+
+
 def spell(s: str) -> str:
     return s.casefold()
 
 
 STOP_WORDS = {"the", "a"}
 POINT, ORDER, MAYBE = of_record_class(Point), of_record_class(Order), Optional(INT)
+ODDER = of_record_class(Odder)
 GLOBALS = {
     "math": math, "Point": Point, "Order": Order, "Checked": Checked, "half": half, "endless": endless,
-    "STOP_WORDS": STOP_WORDS, "re": re, "spell": spell, "RATE": 0.5, "HUGE": 2**70, "OPEN": object(),
+    "STOP_WORDS": STOP_WORDS, "re": re, "spell": spell, "TABLE": {1: "one", 2: "two"}, "MIXED": {1: 1, 2: "two"},
+    "LARGE": dict(enumerate(range(1000))), "NAMES": ["even", "odd"], "PAIRS": {("a", 1): (1, 0.5)},
+    "partial": functools.partial, "operator": operator, "pow_of": pow_of, "replace": dataclasses.replace,
+    "date": dt.date, "timedelta": dt.timedelta, "RATE": 0.5, "HUGE": 2**70, "OPEN": object(),
 }  # fmt: skip
 
 COLUMN = [
@@ -150,6 +179,60 @@ COLUMN = [
     ((DATETIME,), "lambda t: (t.year, t.hour)", "tuple[int, int]"),
     ((DATE, DATE), "lambda a, b: a < b", "bool"),
     ((ANY,), "lambda x: (x, 1)", "tuple[object, int]"),
+    ((INT,), "lambda x: f'{x:05d}{x:,}{x:x}{x:>8}{x:+d}{x:.1f}'", "str"),
+    ((FLOAT,), "lambda x: f'{x:.2f} {x:,.1f} {x:8.3f} {x:.0%}'", "str"),
+    ((FLOAT,), "lambda x: round(x, 2)", "float"),
+    ((STR,), "lambda s: f'{s:<6}{s:*>6}{s:^7}{s:.3}' + format(s, '>4')", "str"),
+    ((STR,), "lambda s: s.isdigit() and s.isalpha() or s.isspace()", "bool"),
+    ((STR,), "lambda s: s.zfill(5) + s.ljust(4) + s.rjust(6, '.') + s.center(7)", "str"),
+    ((STR,), "lambda s: s.removeprefix('a').removesuffix('b').capitalize()", "str"),
+    ((STR,), "lambda s: s.count('a') + s.index('a') + ord(s)", "int"),
+    ((STR,), "lambda s: s.encode()", "bytes"),
+    ((STR,), "lambda s: [c for c in s if c not in 'aeiou']", "list[str]"),
+    ((STR,), "lambda s: sorted(s) + list(s)", "list[str]"),
+    ((INT,), "lambda x: {'a': x, 'b': None}", "dict[str, int | None]"),
+    ((List(STR),), "lambda xs: {x: len(x) for x in xs}", "dict[str, int]"),
+    ((Dict(INT),), "lambda d: [(k, v) for k, v in d.items()]", "list[tuple[str, int]]"),
+    ((Dict(INT),), "lambda d: sum(d.values()) + max(v for v in d.values())", "int"),
+    ((INT,), "lambda x: [i * x for i in range(x)]", "list[int]"),
+    ((INT,), "lambda x: divmod(x, 7)", "tuple[int, int]"),
+    ((INT,), "lambda x: TABLE[x] + TABLE.get(x, 'none')", "str"),
+    ((INT,), "lambda x: TABLE.get(x)", "str | None"),
+    ((INT,), "lambda x: NAMES[x % 2]", "str"),
+    ((STR, INT), "lambda a, b: PAIRS[a, b]", "tuple[int, float]"),
+    ((INT,), "partial(half)", "float"),
+    ((INT,), "partial(pow_of, 3)", "int"),
+    ((Tuple((INT, STR)),), "operator.itemgetter(1)", "str"),
+    ((Tuple((INT, STR)),), "operator.itemgetter(1, 0)", "tuple[str, int]"),
+    ((POINT,), "operator.attrgetter('name')", "str"),
+    ((INT, INT), "operator.add", "int"),
+    ((INT,), "lambda x: isinstance(x, int) and not isinstance(x, (str, bool))", "bool"),
+    ((MAYBE,), "lambda x: x + 1 if isinstance(x, int) else 0", "int"),
+    ((INT,), "lambda x: (y := x + 1) * y", "int"),
+    ((STR,), "def f(s):\n    if s and (n := len(s)) > 3:\n        return n\n    return 0", "int"),
+    ((List(INT),), "lambda xs: [y for x in xs if (y := x + 1) > 0]", "list[int]"),
+    ((INT,), "def f(x):\n    match x:\n        case 1 | 2: return 'few'\n        case n if n > 9: return str(n)\n    return ''", "str"),
+    ((Tuple((INT, MAYBE)),), "def f(t):\n    match t:\n        case (0, None): y = 1\n        case (a, _): y = a\n    return y", "int"),
+    ((ORDER,), "lambda o: o.total + o.times(2) + o.RATE", "float"),
+    ((ORDER, ORDER), "lambda a, b: a == b", "bool"),
+    ((ORDER,), "lambda o: replace(o, amount=o.amount + 1)", "Order"),
+    ((POINT,), "lambda p: p._replace(name='x')", "Point"),
+    ((POINT,), "lambda p: 1 if p else 0", "int"),
+    ((List(STR),), "lambda xs: sorted(xs, key=len, reverse=True)", "list[str]"),
+    ((List(Tuple((INT, STR))),), "lambda xs: max(xs, key=lambda t: t[0])[1]", "str"),
+    ((List(INT),), "lambda xs: min(xs, default=0, key=abs)", "int"),
+    ((List(INT),), "lambda xs: xs == [1] or xs < [2] or xs != []", "bool"),
+    ((List(FLOAT),), "lambda xs: sum(xs, 0.0)", "float"),
+    ((List(INT),), "lambda xs: any(xs) and all(xs)", "bool"),
+    ((DATE,), "lambda d: d + timedelta(days=1) - timedelta(1)", "date"),
+    ((DATETIME, INT), "lambda t, n: t + timedelta(seconds=n)", "datetime"),
+    ((DATE, DATE), "lambda a, b: (a - b).days", "int"),
+    ((DATETIME, DATETIME), "lambda a, b: (a - b).total_seconds()", "float"),
+    ((DATETIME, DATETIME), "lambda a, b: a - b < timedelta(hours=1)", "bool"),
+    ((DATETIME,), "lambda t: t.strftime('%Y-%m-%d') + t.isoformat() + f'{t:%H}' + str(t)", "str"),
+    ((DATETIME,), "lambda t: (t.date(), t.weekday(), t.isocalendar()[1])", "tuple[date, int, int]"),
+    ((STR,), "lambda s: date.fromisoformat(s)", "date"),
+    ((INT,), "lambda x: date(x, 1, 1)", "date"),
     ((Decimal(10, 2),), "lambda x: x", "Decimal(10, 2)"),
 ]
 
@@ -170,7 +253,9 @@ STAGE = [
     ((INT,), "lambda x: None", "returns only None"),
     ((INT,), "lambda x: []", "empty list is not known"),
     ((INT,), "lambda x: [x, 'a']", "items of type int and str"),
-    ((INT,), "lambda x: {'a': x}", "a dict has no column form"),
+    ((INT,), "lambda x: {x: 1}", "a dict whose keys are not constant texts"),
+    ((INT,), "lambda x: {'a': x, 'b': ''}", "values of type int and str"),
+    ((INT,), "lambda x: {}", "empty dict"),
     ((INT,), "lambda x: OPEN", "object is not a value"),
     ((INT,), "lambda x: OPEN.limit + x", "read from an object"),
     ((INT,), "lambda x: print(x)", "print has no column form"),
@@ -183,9 +268,34 @@ STAGE = [
     ((INT,), "lambda x: math.sin(x)", "math.sin has no exact column form (the JVM's libm differs in the last bit)"),
     ((STR,), "lambda s: re.sub('a', 'b', s, flags=re.I)", "re.sub has no column form"),
     ((STR,), "lambda s: spell(s)", "in spell: the method casefold of str"),
-    ((INT,), "lambda x: f'{x:,}'", "format specification"),
+    ((INT,), "lambda x: f'{x:_}'", "the format specification '_' of int"),
+    ((INT, INT), "lambda x, n: f'{x:{n}}'", "a format specification that varies"),
+    ((FLOAT,), "lambda x: f'{x:g}'", "the format specification 'g' of float"),
+    ((STR,), "lambda s: f'{s!r}'", "!r and !a"),
+    ((FLOAT,), "lambda x: round(x, -2)", "round(float, int)"),
+    ((DATE, DATE), "lambda a, b: a - b", "a timedelta has no column form"),
+    ((DATETIME,), "lambda t: t.timestamp()", "the method timestamp of datetime"),
+    ((DATETIME,), "lambda t: t.strftime('%c')", "datetime.strftime"),
+    ((DATE,), "lambda d: d.isocalendar()", "the method isocalendar of date"),
+    ((INT,), "lambda x: TABLE[x] if x else TABLE.pop()", "is read from an object"),
+    ((INT,), "lambda x: MIXED[x]", "the dict has values of type int and str"),
+    ((INT,), "lambda x: LARGE[x]", "a dict of 1000 keys"),
+    ((List(INT),), "lambda xs: TABLE.get(xs)", "cannot be hashed"),
+    ((List(FLOAT),), "lambda xs: sorted(xs, key=lambda x: -x)", "sorted by float has no exact column form"),
+    ((List(FLOAT), List(FLOAT)), "lambda a, b: a == b", "comparing list[float]"),
+    ((List(INT),), "lambda xs: max(xs, key=OPEN)", "object has no column form"),
+    ((INT,), "lambda x: isinstance(x, x)", "isinstance of a class that is not constant"),
+    ((ANY,), "lambda x: isinstance(x, int)", "the class of a value of type object"),
+    ((INT,), "lambda x: (x > 0 and (y := x)) or y", "y is used before it is set"),
+    ((INT,), "def f(x):\n    y = 1\n    return (y := x) + y", "set by := and again"),
+    ((INT,), "def f(x):\n    g = lambda y: y + x\n    return g(1)", "a lambda inside that has a name"),
+    ((INT,), "lambda x: lambda y: x", "a lambda inside is not a value"),
+    ((INT,), "def f(x):\n    match x:\n        case int(): return 1\n    return 0", "the pattern int()"),
+    ((ODDER,), "lambda o: o.total", "the attribute total of Odder"),
+    ((STR,), "lambda s: s.casefold()", "the method casefold of str"),
     ((INT,), "lambda x: x is 3", "`is` is understood for None only"),
-    ((INT,), "lambda x: max([x], key=abs)", "max(key=…) has no column form"),
+    ((INT,), "lambda x: max(x, 1, key=abs)", "max(x, 1, key=abs) has no column form"),
+    ((INT,), "lambda x: sum([x], start=x)", "sum(start=…) has no column form"),
     ((FLOAT,), "lambda x: -0.0 if x else x", "float is not a value"),
     ((FLOAT,), "lambda x: x in (1.0, math.nan)", "NaN"),
     ((STR,), "lambda s: s.title()", "the method title of str"),
@@ -198,8 +308,8 @@ STAGE = [
     ((Tuple((INT, INT)),), "lambda t: t[2]", "out of range"),
     ((Tuple((FLOAT, INT)),), "lambda t: t < (1.0, 2)", "the order of tuples with floats"),
     ((ORDER,), "lambda o: o[0]", "not a tuple"),
-    ((ORDER, ORDER), "lambda a, b: a == b", "an == of its own"),
-    ((ORDER,), "lambda o: o.total", "the attribute total of Order"),
+    ((ODDER, ODDER), "lambda a, b: a == b", "an == of its own"),
+    ((ORDER,), "lambda o: o.taxes", "the attribute taxes of Order"),
     ((FLOAT,), "lambda x: Checked(x)", "a constructor of its own"),
     ((of_record_class(Odd),), "lambda p: p.x", "computed by the class"),
     ((List(FLOAT),), "lambda xs: sorted(xs)", "sorted(list[float])"),

@@ -195,3 +195,20 @@ def test_a_failed_overwrite_leaves_what_was_there(spark_ctx: mo.StreamContext, t
         spark_ctx.execute()
     assert spark_ctx.stream_file(path).collect() == ["old"]
     assert [file.name for file in tmp_path.iterdir()] == ["out"]
+
+
+def test_several_folds_run_the_functions_before_them_once(ctx: mo.StreamContext, tmp_path: Path) -> None:
+    log = tmp_path / "log"
+
+    def note(n: int, file: str = str(log)) -> float:
+        with open(file, "a") as lines:
+            lines.write(f"{n}\n")
+        return n / 2
+
+    halves = ctx.stream_iter([1, 2, 3]).map(note)
+    total = halves.reduce_assoc(lambda a, b: a + b).collect_vec()
+    texts = halves.fold_assoc("", lambda a, x: a + str(x), lambda a, b: a + b).collect_vec()
+    ctx.execute()
+    assert total.get() == [3.0]
+    assert texts.get() == ["0.51.01.5"]
+    assert sorted(log.read_text().split()) == ["1", "2", "3"]

@@ -173,11 +173,8 @@ def _looked_up(owner: Value, key: Value) -> tuple[Expr, Expr]:
 
 
 def dict_method(node: ast.Call, name: str, owner: Value, arguments: list[Value], scope: Scope) -> Value:
-    """`d.get(key)`, `d.get(key, default)`, and what a loop goes over: `d.keys()`, `d.values()`."""
+    """`d.get(key)` and `d.get(key, default)`."""
     assert isinstance(owner.type, Dict)
-    if name in ("keys", "values") and not arguments and not node.keywords:
-        item = STR if name == "keys" else owner.type.value
-        return Value(List(item), Call(name, (pack(owner),)))
     if name != "get" or node.keywords or len(arguments) not in (1, 2):
         refuse(node, f"the method {name} of a dict has no column form", STAGE)
     key = scope.small(usable(arguments[0], node))

@@ -7,7 +7,7 @@ import dataclasses
 import types
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeGuard
+from typing import Any, ClassVar, TypeGuard
 
 from morisot.compile import access, comprehensions, known, lookups, methods, records, rows
 from morisot.compile.scope import Refused, Scope, refuse
@@ -64,7 +64,7 @@ def call(node: ast.Call, scope: Scope) -> Value:
         refuse(node, f"a value of type {function.type} is called", STAGE)
     called = function.object
     refuse_unknown(node, called)
-    if called in (any, all) and len(node.args) == 1 and not node.keywords:
+    if (called is any or called is all) and len(node.args) == 1 and not node.keywords:
         return comprehensions.quantified("exists" if called is any else "forall", node.args[0], scope)
     consumes = _is_hashable(called) and called in comprehensions.CONSUMERS
     arguments = [expression(comprehensions.listed(one) if consumes else one, scope) for one in node.args]
@@ -117,7 +117,7 @@ def refuse_unknown(node: ast.AST, function: object) -> None:
         return
     if type(function) in CALLABLE_CLASSES or (isinstance(function, type) and is_record_class(function)):
         return
-    if _is_hashable(function) and (function in SPECIAL or function in (any, all)):
+    if function is any or function is all or (_is_hashable(function) and function in SPECIAL):
         return
     if getattr(function, "__module__", None) == "math":
         refuse(node, f"{shown(function)} has no exact column form (the JVM's libm differs in the last bit)", STAGE)
@@ -135,7 +135,11 @@ def _rows_of(function: object) -> tuple[rows.Row, ...]:
 
 def _is_hashable(function: object) -> bool:
     """An object that cannot be hashed is in no table."""
-    return getattr(type(function), "__hash__", None) is not None
+    try:
+        hash(function)
+    except Exception:  # the user's own __hash__ may fail in any way
+        return False
+    return True
 
 
 def _folded(function: object, arguments: Sequence[Value]) -> Value | None:
@@ -180,7 +184,7 @@ def _record_method(node: ast.Call, name: str, owner: Value, scope: Scope) -> Val
     arguments = [expression(one, scope) for one in node.args]
     keywords = {keyword.arg or "": expression(keyword.value, scope) for keyword in node.keywords}
     found = records.class_attribute(owner.type.cls, name)
-    if name == "_replace" and owner.type.is_tuple and not arguments:
+    if name == "_replace" and owner.type.is_tuple and not arguments and comes_with_python(found):
         return functions.with_fields(node, owner, keywords)
     if isinstance(found, staticmethod):
         return apply(node, found.__func__, arguments, keywords, scope)
@@ -245,10 +249,11 @@ def inline(
         raise Refused(Refusal(f"in {function.__name__}: {inner.reason}", line, inner.advice)) from None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Inner:
     """A lambda inside a function, called where it is passed to: what it reads has not changed since."""
 
+    __name__: ClassVar[str] = "a lambda inside"
     node: ast.Lambda
     scope: Scope
 

@@ -1,9 +1,9 @@
 """Characters: where the texts of Python and of Spark differ, found by trying every code point.
 
 Spark 4.3 changes case by ICU 78 (Unicode 17), CPython 3.11 by Unicode 14. Over all code points, alone and around a
-final sigma, lower() and upper() differ on the 311 characters below and on no others: letters and marks that Unicode 14 does not
-have, and six that it has and that changed since: U+019B, U+0264, U+A7D3 and U+A7D5 got a partner in the other case,
-U+0295 and U+1171E another property. A younger Python differs on fewer.
+final sigma, lower() and upper() differ on the 311 characters below and on no others: letters and marks that Unicode
+14 does not have, and six that it has and that changed since: U+019B, U+0264, U+A7D3 and U+A7D5 got a partner in the
+other case, U+0295 and U+1171E another property. A younger Python differs on fewer.
 """
 
 from __future__ import annotations

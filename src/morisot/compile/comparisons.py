@@ -44,7 +44,9 @@ from morisot.types.element import (
     Record,
     Tuple,
     Type,
+    is_hashable,
 )
+from morisot.types.infer import without_none
 
 
 @translates(ast.Compare)
@@ -176,7 +178,7 @@ def _is_comparable(type_: Type) -> bool:
 
 def _equal_items(node: ast.AST, a: Value, b: Value, scope: Scope) -> Expr:
     """Inside a tuple Python compares by identity first, so that a NaN may equal itself."""
-    if not a.type == b.type == FLOAT or literal_of(a) or literal_of(b):
+    if not without_none(a.type) == without_none(b.type) == FLOAT or literal_of(a) or literal_of(b):
         return equal(node, a, b, scope)
     a, b = scope.small(a), scope.small(b)
     both_nan = conjunction(Call("is_nan", (pack(a),)), Call("is_nan", (pack(b),)))
@@ -219,6 +221,8 @@ def _contains(node: ast.AST, item: Value, container: Value | Known, scope: Scope
     if isinstance(container, Known):
         if type(container.object) not in (list, set, frozenset, dict):
             refuse(node, f"`in` {shown(container.object)} has no column form", STAGE)
+        if type(container.object) is not list and not is_hashable(item.type):
+            refuse(node, f"a value of type {item.type} is in no set: it cannot be hashed")
         return _member(node, item, [from_object(one) for one in container.object], scope)
     if isinstance(container.type, Product):
         return _member(node, item, list(container.items), scope)

@@ -19,9 +19,13 @@ CONSUMERS = frozenset({any, all, sum, min, max, sorted, list})
 
 
 def listed(node: ast.expr) -> ast.expr:
-    """A generator as the list of its items."""
+    """A generator, or a view of a dict, as the list of its items."""
     if isinstance(node, ast.GeneratorExp):
         return ast.copy_location(ast.ListComp(node.elt, node.generators), node)
+    match node:
+        case ast.Call(ast.Attribute(_, "keys" | "values" | "items"), [], []):
+            loop = ast.comprehension(ast.Name("item"), node, [], 0)
+            return ast.copy_location(ast.ListComp(ast.copy_location(ast.Name("item"), node), [loop]), node)
     return node
 
 
@@ -62,8 +66,11 @@ def _source(loop: ast.comprehension, scope: Scope, variable: Variable) -> tuple[
     match loop.iter:
         case ast.Call(ast.Name("range") as name, arguments, []) if expression(name, scope) == Known(range):
             return _range(loop.iter, [operand(one, scope) for one in arguments], scope), Value(INT, variable)
-        case ast.Call(ast.Attribute(owner, "items"), [], []):
+        case ast.Call(ast.Attribute(owner, "keys" | "values" | "items" as view), [], []):
             found = operand(owner, scope)
+            if isinstance(found.type, Dict) and view != "items":
+                item = STR if view == "keys" else found.type.value
+                return Call(view, (pack(found),)), expand(item, variable)
             if isinstance(found.type, Dict):
                 key, kept = Value(STR, Field(variable, "key")), expand(found.type.value, Field(variable, "value"))
                 return Call("entries", (pack(found),)), Value(Tuple((STR, kept.type)), items=(key, kept))

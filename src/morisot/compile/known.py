@@ -15,7 +15,7 @@ from collections.abc import Callable
 from typing import Any
 
 from morisot.compile import affixes, arithmetic, dates, texts
-from morisot.compile.forms import Form, Plain
+from morisot.compile.forms import Form, Plain, call
 from morisot.compile.rows import Constant, Row
 from morisot.compile.values import DELTA
 from morisot.types.element import BOOL, BYTES, DATE, DATETIME, FLOAT, INT, STR, Dict, List, Type
@@ -169,7 +169,10 @@ FUNCTIONS: dict[Any, tuple[Row, ...]] = {
         Row((List(INT), INT), INT, Plain("fold_sum", fails=True)),
         *_SUMS_OF_FLOATS,
     ),
-    sorted: tuple(Row((List(type_),), List(type_), Plain("sorted")) for type_ in _SORTED),
+    sorted: (
+        *(Row((List(type_),), List(type_), Plain("sorted")) for type_ in _SORTED),
+        Row((STR,), List(STR), lambda a: call("sorted", affixes.characters(a))),
+    ),
     list: (
         *(Row((List(type_),), List(type_), Plain("itself")) for type_ in (*_SORTED, FLOAT)),
         Row((STR,), List(STR), affixes.characters),

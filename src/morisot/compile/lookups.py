@@ -14,7 +14,7 @@ from morisot.compile.scope import known as from_object
 from morisot.compile.translate import STAGE, choose_or_refuse
 from morisot.compile.values import Known, constant, convert, join_types, pack, when
 from morisot.compile.verdict import Value
-from morisot.types.element import NONE, List, Product, Type
+from morisot.types.element import NONE, List, Product, Type, is_hashable
 from morisot.types.infer import of_value
 
 _LARGEST = 200
@@ -61,6 +61,8 @@ def get(node: ast.AST, table: dict[Any, Any], arguments: Sequence[Value], scope:
 def _branches(node: ast.AST, table: dict[Any, Any], key: Value, scope: Scope) -> list[tuple[Expr, Value]]:
     if len(table) > _LARGEST:
         refuse(node, f"a dict of {len(table)} keys has no column form", "join with a stream of its items instead")
+    if not is_hashable(key.type):
+        refuse(node, f"a value of type {key.type} is no key: it cannot be hashed")
     key = scope.small(key)
     branches = []
     for known_key, known_value in table.items():

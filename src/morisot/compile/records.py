@@ -37,13 +37,18 @@ def is_always_true(cls: type) -> bool:
 
 
 def class_attribute(cls: type, name: str) -> Any:
-    """What the class itself has under a name that is no field: a property, a method, a constant; or None."""
-    return inspect.getattr_static(cls, name, None) if _inherits(cls, "__getattribute__", object, tuple) else None
+    """What the class itself has under a name that is no field: a property, a method, a constant; or None.
+
+    A constructor of its own could hide it behind an attribute of the record.
+    """
+    plain = _inherits(cls, "__getattribute__", object, tuple) and is_plain_constructor(cls)
+    return inspect.getattr_static(cls, name, None) if plain else None
 
 
 def is_ordered_as_tuple(cls: type) -> bool:
     """Whether <, <=, > and >= compare the fields in order."""
-    return issubclass(cls, tuple) and all(_inherits(cls, name, tuple) for name in ("__lt__", "__le__", "__gt__", "__ge__"))
+    orders = ("__lt__", "__le__", "__gt__", "__ge__")
+    return issubclass(cls, tuple) and all(_inherits(cls, name, tuple) for name in orders)
 
 
 def compares_as_dataclass(cls: type) -> bool:

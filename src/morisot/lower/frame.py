@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from pyspark.sql import DataFrame
 
-from morisot.compile.expr import Expr, Input
+from morisot.compile.expr import Input
 from morisot.compile.verdict import ColumnForm
 from morisot.lower.columns import quoted, render
 from morisot.types.element import Keyed, Leaf, Type, leaves
@@ -63,6 +63,3 @@ class Frame:
         for name, expr in form.shared:
             frame = Frame(frame.df.selectExpr("*", f"{render(expr, name_of)} AS {quoted(name)}"), self.type)
         return frame, [render(leaf, name_of) for leaf in form.result.leaves()]
-
-    def sql(self, expr: Expr, name_of: NameOf) -> str:
-        return render(expr, name_of)

@@ -44,6 +44,7 @@ class Lowering:
         roots = tuple(roots)
         self.nodes = tuple(walk(*roots))
         self._consumers = consumer_counts(roots)
+        self._last_consumer = {value: node for node in self.nodes for value in node.inputs}
         self._ordered = order_observed(roots)
         self._frames: dict[Node, Frame] = {}
 
@@ -60,7 +61,9 @@ class Lowering:
         python_rule = python_rule_for(node)
         if python_rule is not None and folds.needs_python(node, self.demoted):
             (source,) = node.inputs
-            return self._share(node, python_rule(node, self, *self.pending(source)))
+            shared = self._consumers[source] > 1
+            frame, steps = (self.frame(source), ()) if shared else self.pending(source)
+            return self._share(node, python_rule(node, self, frame, steps))
         rule = rule_for(node)
         assert rule is not None, f"{node.operator} passed the check of the plan without a rule"
         return self._share(node, rule(node, self, *(self.frame(value) for value in node.inputs)))
@@ -119,19 +122,13 @@ class Lowering:
         return False
 
     def _python_downstream(self, node: Node) -> bool:
-        while self._consumers[node] == 1 and (following := self._only_consumer.get(node)) is not None:
+        while self._consumers[node] == 1 and (following := self._last_consumer.get(node)) is not None:
             if not isinstance(following, Rowwise):
                 return False
             if stages.needs_python(following, self.demoted):
                 return True
             node = following
         return False
-
-    @property
-    def _only_consumer(self) -> dict[Node, Node]:
-        if not hasattr(self, "_consumer_of"):
-            self._consumer_of = {value: node for node in self._consumers for value in node.inputs}
-        return self._consumer_of
 
     def pending(self, node: Node) -> tuple[Frame, tuple[Step, ...]]:
         """The frame a stage reads and the steps that lead from it to the node; no steps if it needs no Python.
