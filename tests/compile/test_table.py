@@ -286,7 +286,7 @@ STAGE = [
     ((List(INT),), "lambda xs: max(xs, key=OPEN)", "object has no column form"),
     ((INT,), "lambda x: isinstance(x, x)", "isinstance of a class that is not constant"),
     ((ANY,), "lambda x: isinstance(x, int)", "the class of a value of type object"),
-    ((INT,), "lambda x: (x > 0 and (y := x)) or y", "y is used before it is set"),
+    ((INT,), "lambda x: (x > 0 and (y := x) > 1) or y > 1", "y is used before it is set"),
     ((INT,), "def f(x):\n    y = 1\n    return (y := x) + y", "set by := and again"),
     ((INT,), "def f(x):\n    g = lambda y: y + x\n    return g(1)", "a lambda inside that has a name"),
     ((INT,), "lambda x: lambda y: x", "a lambda inside is not a value"),

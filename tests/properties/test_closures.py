@@ -4,10 +4,13 @@
 
 from __future__ import annotations
 
+import datetime as dt
+import functools
 import itertools
 import math
+import operator
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -23,7 +26,7 @@ from morisot.compile.verdict import ColumnForm
 from morisot.errors import Location
 from morisot.lower.columns import quoted, render
 from morisot.plan.closure import Closure
-from morisot.types.element import BOOL, FLOAT, INT, STR, Dict, List, Optional, Record, Tuple, Type
+from morisot.types.element import BOOL, DATE, DATETIME, FLOAT, INT, STR, Dict, List, Optional, Record, Tuple, Type
 from morisot.types.infer import of_record_class
 
 INTS = [
@@ -67,9 +70,42 @@ FLOATS = [
 ]
 TEXTS = [
     "", " ", "a", "A", "ab", "  x y\t\nz ", "a,b,,c", ",", "12", " -7 ", "+12\n", "1_000", "1.5", "1e3", "1d", "nan", "0x1f", "\x1c1",
-    "\x0012", "99999999999999999999", "ß", "İ", "ı", "ΑΣ", "ΑΣ Σ", "ΑΣ.", "Σ", "ŉ", "ǆ", "ﬁ", "e\u0301", "😀b", "a😀", "\x1ca\x1db", "a\x85b",
+    "\x0012", "99999999999999999999", "-12", "--1", "+", "0x1p3", "-0X1P3", ".5", "5.", "-", "1.5e-3", "1\x7f", "12\x00", "١", "1١", "007", "-0", "aaa", ",,,,,",
+    "2024-02-29", "2023-02-29", "0000-01-01", "2024-01-01T00:00:00", "2024-01-01 23:59:60", "20240101", "-٣", "ß", "İ", "ı", "ΑΣ", "ΑΣ Σ", "ΑΣ.", "Σ", "ŉ", "ǆ", "ﬁ", "e\u0301", "😀b", "a😀", "\x1ca\x1db", "a\x85b",
     "\u2003q\xa0", "x\u3000y", "\u200bz", "it's", 'quo"te', "back\\slash", "${x}", "a%b_c", "\u0295Σ", "\u019b", "日本 語", "l\u2028m",
 ]  # fmt: skip
+
+
+TIES = [
+    2.675, 1.005, 0.125, 0.375, 2.345, -0.001, -0.004999, 0.005, 0.285, 1.115, 123456.785, 1e15 + 0.25, 4503599627370495.5, 1e-9, 0.045,
+    -2.675, 9.995, 99.995, 0.615, 1e6 + 0.005, 33.335, 1234567.891, -0.5, 1.5, 0.1 + 0.2, 1e9 + 0.015, 5e-324, 45035996273704.955,
+]  # fmt: skip
+DATES = [
+    dt.date.min, dt.date.max, dt.date(1582, 10, 4), dt.date(1582, 10, 15), dt.date(1969, 12, 31), dt.date(1970, 1, 1), dt.date(2024, 2, 29),
+    dt.date(2024, 12, 30), dt.date(2021, 1, 3), dt.date(999, 12, 31), dt.date(1000, 1, 1), dt.date(2023, 1, 1), dt.date(9999, 12, 30),
+]  # fmt: skip
+TIMES = [
+    dt.datetime.min, dt.datetime.max, dt.datetime(1969, 12, 31, 23, 0, 0, 1), dt.datetime(1582, 10, 10, 1, 2, 3), dt.datetime(2024, 2, 29, 12, 0, 0, 500000),
+    dt.datetime(1999, 12, 31, 23, 59, 59, 999999), dt.datetime(2024, 1, 1), dt.datetime(999, 6, 7, 8, 9, 10), dt.datetime(2024, 3, 31, 2, 30),
+]  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Order:
+    """A record that is no tuple, with what it computes."""
+
+    amount: int
+    name: str
+    price: float | None = None
+
+    FEE = 3
+
+    @property
+    def doubled(self) -> int:
+        return self.amount * 2 + self.FEE
+
+    def times(self, n: int, by: int = 1) -> int:
+        return self.doubled * n // by
 
 
 class Point(NamedTuple):
@@ -81,6 +117,11 @@ class Point(NamedTuple):
 
 
 POINT = of_record_class(Point)
+ORDER = of_record_class(Order)
+TABLE = {0: "none", 7: "seven", -1: "minus", True: "one"}
+PAIRS = {"a": (1, 0.5), "12": (2, None), "": (3, 1.5)}
+LEAGUES = ["first", "second", "third"]
+HOUR = dt.timedelta(hours=1)
 LIMIT = 3
 NAMES = frozenset({"a", "12", "😀b"})
 
@@ -133,6 +174,36 @@ def guarded_share(x: int, y: int) -> int:
     return 0
 
 
+def matched(x: int) -> str:
+    match x:
+        case 0:
+            kind = "none"
+        case 1 | 2 | -1:
+            return "few"
+        case n if n > 50:
+            kind = f"{n} is many"
+        case _:
+            kind = "some"
+    return kind + "!"
+
+
+def matched_tuple(t: tuple[int, str]) -> int:
+    match t:
+        case (0, _):
+            return 0
+        case (1 | 7, name):
+            return len(name)
+        case (n, "a") as pair:
+            return n + len(pair)
+    return -1
+
+
+def measured(s: str) -> int:
+    if s and (n := len(s.strip())) > 1:
+        return n
+    return -1 if (m := s.count("a")) > 0 and m < 3 else m
+
+
 @dataclass(frozen=True)
 class Case:
     """A function, the types of its parameters, and whether it refuses some values that CPython accepts."""
@@ -180,7 +251,32 @@ CASES = [
     case(lambda a, f: (a < f, a <= f, a > f, a >= f, a == f, a != f), INT, FLOAT, refuses=True),
     case(lambda a, f: (a + f, f - a, a * f), INT, FLOAT),
     case(lambda a, k=LIMIT: a > k, INT),
+    case(lambda a: (a // 8, a % 8, a // 1, a % 1, a // 2**62, a % 2**62, a % 7, a // 7, a // 1000, a % (2**62 + 1)), INT),
+    case(lambda a: (f"{a:05d}", f"{a:,}", f"{a:d}", f"{a:<6}|", f"{a:>6}", f"{a:^7}", f"{a:*^+9}", f"{a:+}", f"{a:=5}"), INT),
+    case(lambda a: (f"{a:x}", f"{a:X}", f"{a:b}", f"{a:08x}", f"{a:>+12x}"), INT, refuses=True),
+    case(lambda a: (f"{a:.2f}", f"{a:,.1f}", f"{a:.1%}", f"{a:012.3f}"), INT, refuses=True),
+    case(lambda a: (f"{a!s:>5}", format(a, "3d"), format(a), round(a, 2)), INT),
+    case(lambda a, b: divmod(a, b), INT, INT),
+    case(lambda a: (TABLE.get(a), TABLE.get(a, "other"), a in TABLE), INT),
+    case(lambda a: TABLE[a], INT),
+    case(lambda a: LEAGUES[a], INT),
+    case(lambda a: (y := a // 2) % 7 + y, INT),
+    case(matched, INT),
+    case(lambda a: chr(a), INT, refuses=True),
+    case(lambda a: [i * 2 for i in range(a) if i % 2] if a < 100 else [], INT),
+    case(lambda a: ([i for i in range(3, a, 2)], [i for i in range(5, a, -1)]) if -99 < a < 100 else ([], []), INT),
+    case(lambda a: (isinstance(a, int), isinstance(a, (str, float)), isinstance(a, bool)), INT),
+    case(functools.partial(clamp), INT),
+    case(lambda a: {"a": a, "b": None}, INT),
+    case(lambda a: {"x": str(a)}["x"] if a else "0", INT),
+    case(lambda a: [a, 1] * 2, INT),
     # float
+    case(lambda a: (f"{a:.2f}", f"{a:.0f}", f"{a:.1f}", f"{a:.5f}"), FLOAT, refuses=True),
+    case(lambda a: (f"{a:,.2f}", f"{a:+.1f}", f"{a:09.2f}", f"{a:>12.3f}", f"{a:<+9.1f}|", f"{a:f}"), FLOAT, refuses=True),
+    case(lambda a: (f"{a:.1%}", f"{a:.0%}"), FLOAT, refuses=True),
+    case(lambda a: (round(a, 2), round(a, 1), round(a, 0), round(a, 3)), FLOAT, refuses=True),
+    case(lambda a: (round(a, 5), round(a, 10), round(a, 15)), FLOAT, refuses=True),
+    case(lambda a, b: divmod(a, b), FLOAT, FLOAT),
     case(lambda a, b: (a + b, a - b, a * b), FLOAT, FLOAT),
     case(lambda a, b: a / b, FLOAT, FLOAT),
     case(lambda a, b: a % b, FLOAT, FLOAT),
@@ -231,6 +327,56 @@ CASES = [
     case(lambda a, i: a[i], STR, INT),
     case(lambda a, i: (a[i:], a[:i], a[1:i]), STR, INT),
     case(str.lower, STR, refuses=True),
+    case(lambda a: (a.isdigit(), a.isalpha(), a.isalnum(), a.isupper(), a.islower(), a.isdecimal()), STR, refuses=True),
+    case(lambda a: (a.isspace(), a.isascii(), a.count("a"), a.count(",,"), a.count("😀"), list(a), sorted(a)), STR),
+    case(lambda a: (a.zfill(6), a.zfill(0), a.ljust(6), a.rjust(6, "é"), a.center(6), a.center(7), a.center(3, "-")), STR),
+    case(lambda a: (f"{a:<6}", f"{a:>6}", f"{a:^6}", f"{a:^7}", f"{a:😀>4}", f"{a:.2}", f"{a:>3.1s}"), STR),
+    case(lambda a: (a.removeprefix("a"), a.removesuffix("b"), a.removeprefix(""), a.removesuffix("")), STR),
+    case(lambda a, b: (a.removeprefix(b), a.removesuffix(b)), STR, STR),
+    case(lambda a, b: a.index(b), STR, STR),
+    case(lambda a: a.capitalize(), STR, refuses=True),
+    case(lambda a: ord(a), STR),
+    case(lambda a: (a.encode(), a.encode("utf-8")), STR),
+    case(lambda a: [c for c in a if c not in ("a", " ")], STR),
+    case(lambda a: {c: a.count("a") for c in a}, STR, refuses=True),
+    case(lambda a: PAIRS.get(a, (0, None)), STR),
+    case(lambda a: PAIRS[a], STR),
+    case(measured, STR),
+    case(lambda a: dt.date.fromisoformat(a), STR, refuses=True),
+    case(lambda a: dt.datetime.fromisoformat(a), STR, refuses=True),
+    # date and time
+    case(lambda d: (d.weekday(), d.isoweekday(), d.isoformat(), str(d), d.isocalendar()[0], d.isocalendar()[1], d.isocalendar()[2]), DATE),
+    case(lambda d: (d.strftime("%d.%m. %j %a %b %B %A it's 100%% T"), f"{d:%d}"), DATE),
+    case(lambda d: d.strftime("%Y-%m-%d"), DATE, refuses=True),
+    case(lambda d: d + dt.timedelta(days=1), DATE),
+    case(lambda d: d - dt.timedelta(hours=25), DATE),
+    case(lambda d: d.year * 100 + d.month, DATE),
+    case(lambda a, b: ((a - b).days, (a - b).seconds, a - b > dt.timedelta(0), abs(a - b).days, a < b, a == b), DATE, DATE),
+    case(lambda a, b: (a - b).total_seconds(), DATE, DATE, refuses=True),
+    case(lambda d, n: d + dt.timedelta(days=n), DATE, INT, refuses=True),
+    case(lambda t: (t.weekday(), t.date(), t.isoformat(), str(t), t.isocalendar()[1], t.microsecond), DATETIME),
+    case(lambda t: t.strftime("%H:%M:%S.%f %j %I %p %y"), DATETIME),
+    case(lambda t: (t.strftime("%Y%m%d"), f"{t:%Y}"), DATETIME, refuses=True),
+    case(lambda t: t + HOUR, DATETIME),
+    case(lambda t: t - dt.timedelta(days=1, microseconds=1), DATETIME),
+    case(lambda a, b: ((a - b).days, (a - b).seconds, (a - b).microseconds, a - b >= HOUR, (a - b) // HOUR), DATETIME, DATETIME),
+    case(lambda a, b: ((a - b).total_seconds(), (a - b) / HOUR), DATETIME, DATETIME, refuses=True),
+    case(lambda a, b: (min(a, b), max(a, b), a <= b, a != b, bool(a - b)), DATETIME, DATETIME),
+    case(lambda t, n: t + dt.timedelta(seconds=n), DATETIME, INT, refuses=True),
+    case(lambda y, m: dt.date(y, m, 28), INT, INT),
+    case(lambda y, m: dt.datetime(2024, 1, 31, y, m), INT, INT),
+    # dataclass
+    case(lambda o: (o.amount, o.name), ORDER),
+    case(lambda o: o.doubled, ORDER),
+    case(lambda o: o.times(3, by=2), ORDER),
+    case(lambda o: (replace(o, amount=1), bool(o), Order(o.amount, o.name)), ORDER),
+    case(lambda a, b: (a == b, a != b), ORDER, ORDER, refuses=True),
+    case(lambda a, b: a == b, POINT, POINT, refuses=True),
+    case(lambda p: p._replace(name=p.name + "!"), POINT),
+    case(operator.attrgetter("x", "name"), POINT),
+    case(operator.itemgetter(1), Tuple((INT, STR))),
+    case(matched_tuple, Tuple((INT, STR))),
+    case(lambda x: x + 1 if isinstance(x, int) else 0, Optional(INT)),
     case(len, STR),
     # None
     case(lambda x: (x is None, x is not None, x == 1, x != 1, not x, x in (1, None), x in (1, 7)), Optional(INT)),
@@ -263,6 +409,18 @@ CASES = [
     case(lambda xs: any(10 // x > 1 for x in xs), List(INT), refuses=True),
     case(lambda xs: sum(xs), List(INT), refuses=True),
     case(lambda xs: (max(xs), min(xs)), List(INT)),
+    case(lambda xs: (sorted(xs, reverse=True), sorted(xs, key=lambda x: x % 7), any(xs), all(xs)), List(INT)),
+    case(lambda xs: sorted(xs, key=lambda x: (x % 2, x // 7), reverse=True), List(INT)),
+    case(lambda xs: (max(xs, default=5), min(xs, key=lambda x: x % 3, default=None)), List(INT)),
+    case(lambda xs: max(xs, key=lambda x: x % 2), List(INT)),
+    case(lambda xs: (xs == [0], xs == [], xs != [0, 1], xs < [0, 5], xs >= [1]), List(INT)),
+    case(lambda a, b: (a == b, a < b, a + b), List(INT), List(INT)),
+    case(lambda xs: sum(xs, 1), List(INT), refuses=True),
+    case(lambda xs: sum(xs, 0.0), List(FLOAT)),
+    case(lambda xs: sum(xs), List(FLOAT), refuses=True),
+    case(lambda xs: (sorted(xs, key=len), sorted(xs, key=len, reverse=True), sorted(xs, key=str.strip), [x[:1] for x in xs]), List(STR)),
+    case(lambda ps: sorted(ps, key=lambda p: p[1]), List(Tuple((INT, STR)))),
+    case(lambda ps: max(ps, key=operator.itemgetter(1))[0], List(Tuple((INT, STR)))),
     case(lambda xs: ",".join(str(x) for x in xs), List(INT)),
     case(lambda ps: ps[0][1], List(Tuple((INT, STR)))),
     case(lambda ps: [name for x, name in ps if x], List(Tuple((INT, STR)))),
@@ -271,6 +429,8 @@ CASES = [
     # dict
     case(lambda d: d["k"], Dict(INT)),
     case(lambda d: (d.get("k"), d.get("k", 0), "k" in d, len(d)), Dict(INT)),
+    case(lambda d: ([k for k in d], [(k, v) for k, v in d.items()], sorted(d.values()), list(d.keys())), Dict(INT)),
+    case(lambda d: {k: v for k, v in d.items() if v != 1}, Dict(INT)),
 ]
 
 
@@ -290,7 +450,14 @@ def values_of(type_: Type, few: bool) -> list[Any]:
         case List(item):
             pool = values_of(item, True)
             return [[], pool[:1], pool[:2], pool[:3], [pool[-1]] * 2]
-    return {INT: INTS, FLOAT: FLOATS, BOOL: [True, False], STR: TEXTS[::3] + TEXTS[-12:] if few else TEXTS}[type_]
+    return {
+        INT: INTS,
+        FLOAT: FLOATS if few else FLOATS + TIES,
+        BOOL: [True, False],
+        STR: TEXTS[::3] + TEXTS[-12:] if few else TEXTS,
+        DATE: DATES,
+        DATETIME: TIMES,
+    }[type_]
 
 
 def rows_of(case_: Case) -> list[tuple[Any, ...]]:
@@ -330,7 +497,14 @@ def arrow_type(type_: Type) -> pa.DataType:
         case Tuple() | Record():
             names = type_.names if isinstance(type_, Record) else [f"_{i}" for i in range(len(type_.items))]
             return pa.struct([(n, arrow_type(t)) for n, t in zip(names, type_.items, strict=True)])
-    return {INT: pa.int64(), FLOAT: pa.float64(), BOOL: pa.bool_(), STR: pa.string()}[type_]
+    return {
+        INT: pa.int64(),
+        FLOAT: pa.float64(),
+        BOOL: pa.bool_(),
+        STR: pa.string(),
+        DATE: pa.date32(),
+        DATETIME: pa.timestamp("us"),
+    }[type_]
 
 
 def table_of(types: Sequence[Type], rows: Sequence[tuple[Any, ...]]) -> pa.Table:
@@ -338,8 +512,9 @@ def table_of(types: Sequence[Type], rows: Sequence[tuple[Any, ...]]) -> pa.Table
     columns: dict[str, Any] = {"row": pa.array(range(len(rows)), pa.int64())}
 
     def add(type_: Type, values: list[Any], index: int, path: tuple[int, ...]) -> None:
-        for place, (_, child) in enumerate(type_.children):
-            add(child, [value[place] for value in values], index, (*path, place))
+        for place, (name, child) in enumerate(type_.children):
+            parts = [value[place] if isinstance(value, tuple) else getattr(value, name) for value in values]
+            add(child, parts, index, (*path, place))
         if not type_.children:
             columns[column_name(Input(index, path))] = pa.array([plain(v) for v in values], arrow_type(type_))
 
@@ -461,6 +636,8 @@ def from_column(type_: Type, value: Any) -> Any:
             return [from_column(item, one) for one in value]
         case Tuple(items):
             return tuple(from_column(item, one) for item, one in zip(items, value.values(), strict=True))
+        case Dict(item):
+            return {key: from_column(item, one) for key, one in value}
         case Record(cls, _, items):
             return cls(*(from_column(item, one) for item, one in zip(items, value.values(), strict=True)))
     return value

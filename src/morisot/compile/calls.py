@@ -49,7 +49,7 @@ def callable_class(cls: type) -> Callable[[Callee], Callee]:
 
 
 @translates(ast.Call)
-def call(node: ast.Call, scope: Scope) -> Value:
+def call(node: ast.Call, scope: Scope) -> Value | Known:
     """`f(x)` and `x.f()`."""
     if any(isinstance(argument, ast.Starred) for argument in node.args) or any(k.arg is None for k in node.keywords):
         refuse(node, "a call with * or ** has no column form", STAGE)
@@ -63,6 +63,8 @@ def call(node: ast.Call, scope: Scope) -> Value:
     if isinstance(function, Value):
         refuse(node, f"a value of type {function.type} is called", STAGE)
     called = function.object
+    if isinstance(called, type) and called in CALLABLE_CLASSES:
+        return _make(node, called, scope)
     refuse_unknown(node, called)
     if (called is any or called is all) and len(node.args) == 1 and not node.keywords:
         return comprehensions.quantified("exists" if called is any else "forall", node.args[0], scope)
@@ -89,6 +91,21 @@ def apply(
         owner, *rest = (value_of(one, node) for one in arguments)
         return _apply_method(node, function.__name__, usable(owner, node), rest, scope)
     return by_table(node, function, arguments, keywords, scope)
+
+
+def _make(node: ast.Call, cls: type, scope: Scope) -> Known:
+    """`itemgetter(1)`, `partial(f, 2)`: an object to call, made of constants."""
+    found = [expression(one, scope) for one in (*node.args, *(keyword.value for keyword in node.keywords))]
+    constants = [(True, one.object) if isinstance(one, Known) else rows.constant_of(one) for one in found]
+    if not all(known_ for known_, _ in constants):
+        refuse(node, f"{shown(cls)} of what is not constant has no column form", STAGE)
+    objects = [one for _, one in constants]
+    names = [keyword.arg or "" for keyword in node.keywords]
+    places = len(node.args)
+    try:
+        return Known(cls(*objects[:places], **dict(zip(names, objects[places:], strict=True))))
+    except Exception as error:  # what fails on constants fails on every element: Python will say how
+        refuse(node, f"{ast.unparse(node)} always fails: {error}")
 
 
 def by_table(

@@ -46,6 +46,13 @@ def _bool(node: ast.AST, arguments: Arguments, keywords: Keywords, scope: Scope)
     return Value(BOOL, truth_of(found, node, scope))
 
 
+@calls.special(len)
+def _len(node: ast.AST, arguments: Arguments, keywords: Keywords, scope: Scope) -> Value:
+    if len(arguments) == 1 and isinstance(arguments[0], Value) and isinstance(arguments[0].type, Tuple):
+        return Value(INT, integer(len(arguments[0].items)))
+    return calls.by_table(node, len, arguments, keywords, scope)
+
+
 @calls.special(divmod)
 def _divmod(node: ast.AST, arguments: Arguments, keywords: Keywords, scope: Scope) -> Value:
     left, right = (scope.small(usable(one, node)) for one in plain(node, divmod, arguments, keywords, 2))

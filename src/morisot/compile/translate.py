@@ -165,10 +165,13 @@ def _walrus(node: ast.NamedExpr, scope: Scope) -> Value | Known:
 
 
 @translates(ast.Tuple)
-def _tuple(node: ast.Tuple, scope: Scope) -> Value:
-    items = tuple(value(item, scope) for item in node.elts)
-    if not items:
+def _tuple(node: ast.Tuple, scope: Scope) -> Value | Known:
+    found = [expression(item, scope) for item in node.elts]
+    if not found:
         refuse(node, "an empty tuple has no column form", STAGE)
+    if all(isinstance(item, Known) for item in found):  # classes, for isinstance
+        return Known(tuple(item.object for item in found if isinstance(item, Known)))
+    items = tuple(value_of(item, node) for item in found)
     return Value(Tuple(tuple(item.type for item in items)), items=items)
 
 

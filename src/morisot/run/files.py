@@ -6,7 +6,9 @@ import uuid
 from collections.abc import Callable
 from typing import Any
 
+from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, DataFrameWriter
+from pyspark.sql.classic.dataframe import DataFrame as ClassicDataFrame
 
 from morisot.errors import SinkError
 from morisot.plan.sink import WriteCsv, WriteSink
@@ -26,9 +28,25 @@ def write(sink: WriteSink, df: DataFrame) -> None:
     writer = df.write.format(FORMATS[sink.operator]).options(**write_options(sink))
     if sink.mode == "append":
         writer.mode("append").save(sink.path)
+    elif is_connect(df):
+        _write_in_place(sink, writer)
     else:
         refuse_existing(sink, df)
         _replace(df, sink.path, writer)
+
+
+def is_connect(df: DataFrame) -> bool:
+    """Whether the session is a client of a Spark server, whose files only that server can move."""
+    return not isinstance(df, ClassicDataFrame)
+
+
+def _write_in_place(sink: WriteSink, writer: DataFrameWriter) -> None:
+    try:
+        writer.mode(sink.mode).save(sink.path)
+    except AnalysisException as error:
+        if error.getCondition() != "PATH_ALREADY_EXISTS":
+            raise
+        raise already_there(sink) from None
 
 
 def _replace(df: DataFrame, path: str, writer: DataFrameWriter) -> None:
@@ -44,15 +62,16 @@ def _replace(df: DataFrame, path: str, writer: DataFrameWriter) -> None:
 
 def refuse_existing(sink: WriteSink, df: DataFrame) -> None:
     """Refuse to write where something is, unless the mode says otherwise."""
-    if sink.mode == "error" and exists(df, sink.path):
-        raise SinkError(
-            f"{sink.operator} ({sink.location}): {sink.path!r} exists already; "
-            'pass mode="overwrite" or mode="append", or choose another path'
-        )
+    there = _on_filesystem(df, sink.path, lambda files, at: files.exists(at(sink.path)))
+    if sink.mode == "error" and there:
+        raise already_there(sink)
 
 
-def exists(df: DataFrame, path: str) -> bool:
-    return bool(_on_filesystem(df, path, lambda files, at: files.exists(at(path))))
+def already_there(sink: WriteSink) -> SinkError:
+    return SinkError(
+        f"{sink.operator} ({sink.location}): {sink.path!r} exists already; "
+        'pass mode="overwrite" or mode="append", or choose another path'
+    )
 
 
 def delete(df: DataFrame, path: str) -> None:

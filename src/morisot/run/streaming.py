@@ -20,7 +20,7 @@ from morisot.plan.graph import walk
 from morisot.plan.sink import Sink, WriteSink
 from morisot.run.batch import BatchRunner, Receiver, elements
 from morisot.run.failures import SPARK_ERRORS
-from morisot.run.files import FORMATS, delete, refuse_existing, write_options
+from morisot.run.files import FORMATS, delete, is_connect, refuse_existing, write_options
 
 _POLL_SECONDS = 0.2
 _OBSERVED = "morisot"
@@ -95,8 +95,9 @@ class StreamPart:
         """A directory for the results: new, or emptied if the user says so."""
         if isinstance(self._sink, WriteSink):
             df = self._lowering.frame(self._sink).df
-            refuse_existing(self._sink, df)
-            delete(df, self._sink.path)
+            if not is_connect(df):
+                refuse_existing(self._sink, df)
+                delete(df, self._sink.path)
 
     def _deliver(self, df: DataFrame, _batch: int) -> None:
         assert self._receiver is not None
