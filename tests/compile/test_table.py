@@ -1,6 +1,6 @@
 """The table of what compiles: parameter types, a function's text, and its form with the result's type or the reason."""
 
-# ruff: noqa: PLW0108, RET504 - what a user writes is the point
+# ruff: noqa: E501, PLW1641, RET504 - what a user writes is the point
 
 from __future__ import annotations
 

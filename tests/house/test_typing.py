@@ -70,18 +70,12 @@ WRONG = {
     "numbers.limit('3')": "incompatible type",
 }
 
-KNOWN_FAULTS = {
-    "numbers.map(lambda n: [n, n]).flatten()": "flatten asks for a stream of Iterable, and Stream is invariant",
-}
-
-
 def right_programs() -> list[Any]:
     return [
         pytest.param(
             place,
             program,
             id=program,
-            marks=[pytest.mark.xfail(reason=KNOWN_FAULTS[program])] if program in KNOWN_FAULTS else [],
         )
         for place, program in enumerate(RIGHT, FIRST)
     ]

@@ -89,3 +89,13 @@ def test_a_function_that_cannot_travel_says_so(spark_ctx: mo.StreamContext) -> N
     lock = threading.Lock()
     with pytest.raises(mo.PlanError, match=r"map .*test_errors.py.* cannot be sent to the workers.*lock"):
         spark_ctx.stream_iter([1]).map(lambda n: (lock, math.floor(n))).collect()
+
+
+@pytest.mark.parametrize("values", [["a", "b"], ["a", 1, None]], ids=str)
+def test_aggregates_of_what_does_not_add_up_or_compare(ctx: mo.StreamContext, values: list[object]) -> None:
+    programs = [ctx.stream_iter(values).group_by_sum(lambda x: 0, lambda x: x)]
+    if 1 in values:
+        programs.append(ctx.stream_iter(values).group_by_min_element(lambda x: 0, lambda x: x))
+    for program in programs:
+        with pytest.raises(mo.ElementError, match="TypeError"):
+            program.collect()

@@ -197,3 +197,15 @@ def test_bounded_channel_of_a_started_job_ends(spark_ctx: mo.StreamContext) -> N
     channel = spark_ctx.stream_iter(range(20)).collect_channel(capacity=3)
     spark_ctx.start()
     assert list(channel) == list(range(20))
+
+
+def test_untyped_keys_are_counted_on_unbounded_input(spark_ctx: mo.StreamContext, tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("x\nyy\nz\n")
+    counts: dict[Any, int] = {}
+    lines = spark_ctx.stream_file(tmp_path, unbounded=True).map(lambda t: frozenset({len(t), len(t) * 1.0}))
+    lines.group_by_count(lambda lengths: lengths).for_each(counts.__setitem__)
+    job = spark_ctx.start()
+    try:
+        until(lambda: counts == {frozenset({1}): 2, frozenset({2}): 1} or job.wait(0.1))
+    finally:
+        job.stop()

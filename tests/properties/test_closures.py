@@ -1,6 +1,6 @@
 """A compiled closure gives what CPython gives, or fails: on every adversarial value, and on random expressions."""
 
-# ruff: noqa: E501, FURB110, FURB136, PLW0108, RUF005, SIM300 - what a user writes is the point
+# ruff: noqa: C416, E501, FURB110, FURB136, RUF005, SIM300 - what a user writes is the point
 
 from __future__ import annotations
 
@@ -471,6 +471,7 @@ def session(request: pytest.FixtureRequest) -> Iterator[SparkSession]:
     wanted = {
         "spark.sql.ansi.enabled": "true",
         "spark.sql.session.timeZone": "UTC",
+        "spark.sql.timestampType": "TIMESTAMP_NTZ",
         "spark.sql.optimizer.excludedRules": "org.apache.spark.sql.catalyst.optimizer.ConvertToLocalRelation",
         "spark.sql.shuffle.partitions": "1",
     }

@@ -131,7 +131,7 @@ def quantified(function: str, node: ast.expr, scope: Scope) -> Value:
 
 @translates(ast.DictComp)
 def _dict_comprehension(node: ast.DictComp, scope: Scope) -> Value:
-    """`{k: v for …}`: where a key comes twice Spark fails and Python keeps the last."""
+    """`{k: v for …}`: where a key comes twice Python keeps the last; Spark fails, and is confused from then on."""
     if len(node.generators) > 1:
         refuse(node, "a dict comprehension with several loops has no column form", STAGE)
     items, inner, variable = _enter(node.generators[0], scope)
@@ -139,7 +139,9 @@ def _dict_comprehension(node: ast.DictComp, scope: Scope) -> Value:
     if key.type != STR or kept.type == NONE:
         refuse(node, f"a dict from {key.type} to {kept.type} has no column form", STAGE)
     entries = Each("transform", items, variable, Struct(("key", "value"), (pack(key), pack(kept))))
-    return Value(Dict(kept.type), Call("map_of_entries", (entries,), fails=True))
+    keys = Each("transform", items, variable, pack(key))
+    once = call("equal", call("size", call("distinct", keys)), call("size", keys))
+    return Value(Dict(kept.type), guard(once, call("map_of_entries", entries), "a key that comes twice"))
 
 
 @translates(ast.Dict)

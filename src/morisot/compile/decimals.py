@@ -55,7 +55,8 @@ def _error(a: Expr, product: Expr, factor: float) -> Expr:
     low = call("subtract", a, high)
     factor_high = _SPLITTER * factor - (_SPLITTER * factor - factor)
     factor_low = factor - factor_high
-    terms = [call("multiply", part, _float(by)) for part in (high, low) for by in (factor_high, factor_low)]
+    factors = [by for by in (factor_high, factor_low) if by]  # up to 10**11 there is no low part
+    terms = [call("multiply", part, _float(by)) for part in (high, low) for by in factors]
     error = call("subtract", terms[0], product)
     for term in terms[1:]:
         error = call("add", error, term)

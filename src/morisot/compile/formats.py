@@ -7,9 +7,10 @@ import re
 from dataclasses import dataclass
 
 from morisot.compile import affixes, dates, decimals, known, rows
-from morisot.compile.expr import Expr
+from morisot.compile.expr import Call, Expr, Literal
 from morisot.compile.forms import call, checked, guard, integer, text
 from morisot.compile.scope import Scope, refuse
+from morisot.compile.translate import STAGE, operand, translates, value
 from morisot.compile.values import negate, pack, when
 from morisot.compile.verdict import Value
 from morisot.types.element import DATE, DATETIME, FLOAT, INT, STR
@@ -57,7 +58,7 @@ def formatted(node: ast.AST, found: Value, source: str, scope: Scope) -> Expr:
     if not source:
         row = rows.find(known.FUNCTIONS[str], (found,))
         if row is None:
-            refuse(node, f"the text of a value of type {found.type} has no column form", _STAGE)
+            refuse(node, f"the text of a value of type {found.type} has no column form", STAGE)
         return pack(rows.apply(row, (found,), scope.small))
     found = scope.small(found)
     spec = read(source)
@@ -71,11 +72,8 @@ def formatted(node: ast.AST, found: Value, source: str, scope: Scope) -> Expr:
     elif spec is not None and found.type == FLOAT:
         result = _float(pack(found), spec, scope)
     if result is None:
-        refuse(node, f"the format specification {source!r} of {found.type} has no exact column form", _STAGE)
+        refuse(node, f"the format specification {source!r} of {found.type} has no exact column form", STAGE)
     return result
-
-
-_STAGE = "nothing to change: it runs as Python"
 
 
 def _text(a: Expr, spec: Spec, scope: Scope) -> Expr | None:
@@ -143,3 +141,33 @@ def _signed(negative: Expr, shown: Expr, spec: Spec, scope: Scope) -> Expr:
     pad = affixes.padded("lpad")
     narrow = call("concat", sign, pad(shown, spec.width - 1, spec.fill))
     return narrow if spec.plus else when(negate(negative), pad(shown, spec.width, spec.fill), narrow)
+
+
+# ---- f-strings
+
+
+@translates(ast.JoinedStr)
+def _format(node: ast.JoinedStr, scope: Scope) -> Value:
+    pieces = [_piece(piece, scope) for piece in node.values]
+    if all(isinstance(piece, Literal) for piece in pieces):
+        return Value(STR, Literal("".join(piece.value for piece in pieces if isinstance(piece, Literal)), STR))
+    return Value(STR, Call("concat", tuple(pieces)) if len(pieces) > 1 else pieces[0])
+
+
+def _piece(node: ast.expr, scope: Scope) -> Expr:
+    if isinstance(node, ast.Constant):
+        return Literal(node.value, STR)
+    assert isinstance(node, ast.FormattedValue)
+    if node.conversion not in (-1, ord("s")):
+        refuse(node, "!r and !a have no column form", STAGE)
+    found = operand(node.value, scope)
+    if node.conversion == ord("s"):
+        found = Value(STR, formatted(node, found, "", scope))
+    return formatted(node, found, _specification(node, scope), scope)
+
+
+def _specification(node: ast.FormattedValue, scope: Scope) -> str:
+    if node.format_spec is None:
+        return ""
+    known_, spec = rows.constant_of(value(node.format_spec, scope))
+    return str(spec) if known_ else refuse(node, "a format specification that varies has no column form", STAGE)

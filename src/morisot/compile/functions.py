@@ -153,13 +153,13 @@ def _timedelta(node: ast.AST, arguments: Arguments, keywords: Keywords, _: Scope
         except Exception as error:  # what fails on constants fails on every element: Python will say how
             refuse(node, f"timedelta always fails: {error}")
         return value_of(whole, node)
-    total: Expr = integer(0)
+    terms: list[Expr] = []
     for name, length in zip(_PARTS, _LENGTHS, strict=True):
         if name in values:
             if values[name].type != INT:
                 refuse(node, f"a timedelta of {values[name].type} {name} has no exact column form", STAGE)
-            total = checked("add", total, checked("multiply", pack(values[name]), integer(length)))
-    return Value(DELTA, total)
+            terms.append(checked("multiply", pack(values[name]), integer(length)))
+    return Value(DELTA, functools.reduce(functools.partial(checked, "add"), terms))
 
 
 _OPERATORS: dict[Any, ast.operator] = {

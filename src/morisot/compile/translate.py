@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from morisot.compile import formats, forms, known, rows
+from morisot.compile import forms, known, rows
 from morisot.compile.expr import Call, Expr, Literal
 from morisot.compile.scope import Scope, refuse
 from morisot.compile.scope import known as from_object
@@ -302,30 +302,3 @@ def choose_or_refuse(node: ast.AST, test: Expr, then: Value, otherwise: Value) -
             "give both branches one type, such as 0.0 for 0",
         )
     return chosen
-
-
-@translates(ast.JoinedStr)
-def _format(node: ast.JoinedStr, scope: Scope) -> Value:
-    pieces = [_piece(piece, scope) for piece in node.values]
-    if all(isinstance(piece, Literal) for piece in pieces):
-        return Value(STR, Literal("".join(piece.value for piece in pieces if isinstance(piece, Literal)), STR))
-    return Value(STR, Call("concat", tuple(pieces)))
-
-
-def _piece(node: ast.expr, scope: Scope) -> Expr:
-    if isinstance(node, ast.Constant):
-        return Literal(node.value, STR)
-    assert isinstance(node, ast.FormattedValue)
-    if node.conversion not in (-1, ord("s")):
-        refuse(node, "!r and !a have no column form", STAGE)
-    found = operand(node.value, scope)
-    if node.conversion == ord("s"):
-        found = Value(STR, formats.formatted(node, found, "", scope))
-    return formats.formatted(node, found, _specification(node, scope), scope)
-
-
-def _specification(node: ast.FormattedValue, scope: Scope) -> str:
-    if node.format_spec is None:
-        return ""
-    known_, spec = rows.constant_of(value(node.format_spec, scope))
-    return str(spec) if known_ else refuse(node, "a format specification that varies has no column form", STAGE)

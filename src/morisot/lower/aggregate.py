@@ -99,7 +99,7 @@ def lower_unique(node: Unique, lowering: Lowering, frame: Frame) -> Frame:
     if not contains_any(node.type):
         return Frame(frame.df.distinct(), node.type)
     rows = with_canonical(node, frame, node.type)
-    firsts = [first_seen(column) for column in frame.columns]
+    firsts = [first_seen(column, frame.df) for column in frame.columns]
     distinct = rows.groupBy(F.expr(_CANONICAL)).agg(*map(F.expr, firsts))
     return Frame(distinct, node.type).select(node.type, frame.columns)
 
@@ -187,12 +187,13 @@ def by_key(node: Node, frame: Frame) -> tuple[GroupedData, list[Column]]:
     if not contains_any(frame.type.key):
         return frame.df.groupBy(*map(F.expr, key)), []
     groups = with_canonical(node, frame, frame.type.key).groupBy(F.expr(_CANONICAL))
-    return groups, [F.expr(first_seen(column)) for column in key]
+    return groups, [F.expr(first_seen(column, frame.df)) for column in key]
 
 
-def first_seen(column: str) -> str:
-    """Of values that Python calls equal, the one that came first stands for all."""
-    return f"min_by({column}, {_PLACE}) AS {column}"
+def first_seen(column: str, df: DataFrame) -> str:
+    """Of values that Python calls equal, the one that came first stands for all; a stream's rows have no number."""
+    first = f"first({column})" if df.isStreaming else f"min_by({column}, {_PLACE})"
+    return f"{first} AS {column}"
 
 
 def with_canonical(node: Node, frame: Frame, part: Type) -> DataFrame:
@@ -200,4 +201,4 @@ def with_canonical(node: Node, frame: Frame, part: Type) -> DataFrame:
     task = WithCanonical(part, node.operator, node.location, dumps)
     columns = ", ".join(f"{quoted(field.name)} {field.dataType.simpleString()}" for field in frame.df.schema.fields)
     rows = frame.df.mapInArrow(in_worker(task), f"{columns}, {_CANONICAL} BINARY")
-    return rows.selectExpr("*", f"monotonically_increasing_id() AS {_PLACE}")
+    return rows if rows.isStreaming else rows.selectExpr("*", f"monotonically_increasing_id() AS {_PLACE}")

@@ -77,7 +77,8 @@ TEMPLATES: dict[str, str] = {
     "less_equal": "({0} <= {1})",
     "greater": "({0} > {1})",
     "greater_equal": "({0} >= {1})",
-    "between": "({0} BETWEEN {1} AND {2})",
+    # not BETWEEN, whose first operand Spark computes beforehand, also where a CASE around it says not to
+    "between": "({0} >= {1} AND {0} <= {2})",
     "in": "({0} IN ({*1}))",
     "and": "({0} AND {1})",
     "or": "({0} OR {1})",
@@ -145,6 +146,7 @@ TEMPLATES: dict[str, str] = {
     "entries": "map_entries({0})",
     "map": "map({*})",
     "map_of_entries": "map_from_entries({0})",
+    "distinct": "array_distinct({0})",
     # dates and times
     "year": "bigint(year({0}))",
     "month": "bigint(month({0}))",

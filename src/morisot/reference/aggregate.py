@@ -6,6 +6,7 @@ import copy
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
+from morisot.errors import ElementError
 from morisot.plan.aggregate import (
     Aggregate,
     Avg,
@@ -60,8 +61,19 @@ def total(node: Sum | Avg, group: Sequence[Any]) -> Any:
     """One value after the other; sum() of newer Pythons adds floats in another way."""
     result: Any = 0
     for element in group:
-        result = result + call(node, node.value, element)
+        value = call(node, node.value, element)
+        result = failing_as(node, element, lambda total=result, value=value: total + value)
     return result
+
+
+def failing_as(node: Node, element: Any, compute: Callable[[], Any]) -> Any:
+    """The result, or its failure as that of an element."""
+    try:
+        return compute()
+    except ElementError:
+        raise
+    except Exception as error:
+        raise element_error(node.operator, node.location, element, error, 1) from error
 
 
 @evaluates(Avg)
@@ -71,12 +83,18 @@ def evaluate_avg(node: Avg, elements: Iterable[Any]) -> Iterator[Any]:
 
 @evaluates(MinElement)
 def evaluate_min_element(node: MinElement, elements: Iterable[Any]) -> Iterator[Any]:
-    return per_group(node, elements, lambda group: min(group, key=lambda element: call(node, node.value, element)))
+    def least(group: Sequence[Any]) -> Any:
+        return failing_as(node, group, lambda: min(group, key=lambda element: call(node, node.value, element)))
+
+    return per_group(node, elements, least)
 
 
 @evaluates(MaxElement)
 def evaluate_max_element(node: MaxElement, elements: Iterable[Any]) -> Iterator[Any]:
-    return per_group(node, elements, lambda group: max(group, key=lambda element: call(node, node.value, element)))
+    def most(group: Sequence[Any]) -> Any:
+        return failing_as(node, group, lambda: max(group, key=lambda element: call(node, node.value, element)))
+
+    return per_group(node, elements, most)
 
 
 @evaluates(ReduceAssoc)

@@ -105,11 +105,11 @@ class StreamPart:
             delivered = elements(df, self._sink.type)
             self._receiver(delivered)
             self._elements_out += len(delivered)
-        except SPARK_ERRORS:
-            raise
-        except BaseException as error:  # the JVM would keep only its text
+        except BaseException as error:
+            # The JVM would keep only the text, and Spark searches it with a regular expression that overflows the
+            # stack on a long one: it gets a short one, and the error itself waits here.
             self._delivery_failure = error
-            raise
+            raise RuntimeError(f"{self._sink.operator} failed") from None
 
     def _write_changes(self, sink: WriteSink) -> Callable[[DataFrame, int], None]:
         def write(df: DataFrame, batch: int) -> None:
@@ -142,9 +142,10 @@ class StreamPart:
 
     def _restart_or_raise(self, error: BaseException) -> None:
         """Go on from the checkpoint with the failing closures in Python, or raise what the user should read."""
-        if isinstance(self._delivery_failure, MorisotError):
-            raise self._delivery_failure
-        self._runner.demote_or_raise(self._lowering, error)
+        failure, self._delivery_failure = self._delivery_failure or error, None
+        if isinstance(failure, MorisotError):
+            raise failure
+        self._runner.demote_or_raise(self._lowering, failure)
         self._lowering = self._runner.lowering(self._sink)
         self._query = self._start()
 

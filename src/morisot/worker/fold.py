@@ -257,7 +257,8 @@ class MergeFold:
         try:
             return self.fold.folding.merge(left, right)
         except Exception as error:
-            raise failure.pack(self.fold.failed((left, right), error), self.dumps) from None
+            shown = tuple(map(self.fold.folding.finish, (left, right)))
+            raise failure.pack(self.fold.failed(shown, error), self.dumps) from None
 
     def _result(self, held: tuple[bytes, Any, Any]) -> Any:
         try:

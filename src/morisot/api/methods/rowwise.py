@@ -150,7 +150,7 @@ class RowwiseMethods(_Rowwise[T]):
         """
         return self._context.plain(self._filter_map(function, returns))
 
-    def flatten(self: _Rowwise[Iterable[U]]) -> Stream[U]:
+    def flatten(self: _Rowwise[list[U]]) -> Stream[U]:
         """Each element becomes its items.
 
         >>> import morisot as mo
