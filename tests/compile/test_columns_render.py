@@ -82,7 +82,7 @@ def test_render(expr: Expr, sql: str) -> None:
         (None, Optional(Tuple((INT, STR))), "CAST(NULL AS STRUCT<`_0`: BIGINT, `_1`: STRING>)"),
         (b"\x00\xff", BYTES, "X'00ff'"),
         (dt.date(2024, 2, 29), DATE, "DATE '2024-02-29'"),
-        (dt.datetime(2024, 2, 29, 1, 2, 3, 4), DATETIME, "TIMESTAMP_NTZ '2024-02-29 01:02:03.000004'"),  # noqa: DTZ001
+        (dt.datetime(2024, 2, 29, 1, 2, 3, 4), DATETIME, "TIMESTAMP_NTZ '2024-02-29 01:02:03.000004'"),
         ([1, 2], List(INT), "array(1L, 2L)"),
         ((), List(STR), "CAST(array() AS ARRAY<STRING>)"),
         ((1, "a"), Tuple((INT, STR)), "named_struct('_0', 1L, '_1', 'a')"),

@@ -211,8 +211,16 @@ COLUMN = [
     ((INT,), "lambda x: (y := x + 1) * y", "int"),
     ((STR,), "def f(s):\n    if s and (n := len(s)) > 3:\n        return n\n    return 0", "int"),
     ((List(INT),), "lambda xs: [y for x in xs if (y := x + 1) > 0]", "list[int]"),
-    ((INT,), "def f(x):\n    match x:\n        case 1 | 2: return 'few'\n        case n if n > 9: return str(n)\n    return ''", "str"),
-    ((Tuple((INT, MAYBE)),), "def f(t):\n    match t:\n        case (0, None): y = 1\n        case (a, _): y = a\n    return y", "int"),
+    (
+        (INT,),
+        "def f(x):\n    match x:\n        case 1 | 2: return 'few'\n        case n if n > 9: return str(n)\n    return ''",
+        "str",
+    ),
+    (
+        (Tuple((INT, MAYBE)),),
+        "def f(t):\n    match t:\n        case (0, None): y = 1\n        case (a, _): y = a\n    return y",
+        "int",
+    ),
     ((ORDER,), "lambda o: o.total + o.times(2) + o.RATE", "float"),
     ((ORDER, ORDER), "lambda a, b: a == b", "bool"),
     ((ORDER,), "lambda o: replace(o, amount=o.amount + 1)", "Order"),

@@ -70,6 +70,7 @@ WRONG = {
     "numbers.limit('3')": "incompatible type",
 }
 
+
 def right_programs() -> list[Any]:
     return [
         pytest.param(

@@ -251,8 +251,13 @@ CASES = [
     case(lambda a, f: (a < f, a <= f, a > f, a >= f, a == f, a != f), INT, FLOAT, refuses=True),
     case(lambda a, f: (a + f, f - a, a * f), INT, FLOAT),
     case(lambda a, k=LIMIT: a > k, INT),
-    case(lambda a: (a // 8, a % 8, a // 1, a % 1, a // 2**62, a % 2**62, a % 7, a // 7, a // 1000, a % (2**62 + 1)), INT),
-    case(lambda a: (f"{a:05d}", f"{a:,}", f"{a:d}", f"{a:<6}|", f"{a:>6}", f"{a:^7}", f"{a:*^+9}", f"{a:+}", f"{a:=5}"), INT),
+    case(
+        lambda a: (a // 8, a % 8, a // 1, a % 1, a // 2**62, a % 2**62, a % 7, a // 7, a // 1000, a % (2**62 + 1)), INT
+    ),
+    case(
+        lambda a: (f"{a:05d}", f"{a:,}", f"{a:d}", f"{a:<6}|", f"{a:>6}", f"{a:^7}", f"{a:*^+9}", f"{a:+}", f"{a:=5}"),
+        INT,
+    ),
     case(lambda a: (f"{a:x}", f"{a:X}", f"{a:b}", f"{a:08x}", f"{a:>+12x}"), INT, refuses=True),
     case(lambda a: (f"{a:.2f}", f"{a:,.1f}", f"{a:.1%}", f"{a:012.3f}"), INT, refuses=True),
     case(lambda a: (f"{a!s:>5}", format(a, "3d"), format(a), round(a, 2)), INT),
@@ -272,7 +277,9 @@ CASES = [
     case(lambda a: [a, 1] * 2, INT),
     # float
     case(lambda a: (f"{a:.2f}", f"{a:.0f}", f"{a:.1f}", f"{a:.5f}"), FLOAT, refuses=True),
-    case(lambda a: (f"{a:,.2f}", f"{a:+.1f}", f"{a:09.2f}", f"{a:>12.3f}", f"{a:<+9.1f}|", f"{a:f}"), FLOAT, refuses=True),
+    case(
+        lambda a: (f"{a:,.2f}", f"{a:+.1f}", f"{a:09.2f}", f"{a:>12.3f}", f"{a:<+9.1f}|", f"{a:f}"), FLOAT, refuses=True
+    ),
     case(lambda a: (f"{a:.1%}", f"{a:.0%}"), FLOAT, refuses=True),
     case(lambda a: (round(a, 2), round(a, 1), round(a, 0), round(a, 3)), FLOAT, refuses=True),
     case(lambda a: (round(a, 5), round(a, 10), round(a, 15)), FLOAT, refuses=True),
@@ -329,7 +336,9 @@ CASES = [
     case(str.lower, STR, refuses=True),
     case(lambda a: (a.isdigit(), a.isalpha(), a.isalnum(), a.isupper(), a.islower(), a.isdecimal()), STR, refuses=True),
     case(lambda a: (a.isspace(), a.isascii(), a.count("a"), a.count(",,"), a.count("😀"), list(a), sorted(a)), STR),
-    case(lambda a: (a.zfill(6), a.zfill(0), a.ljust(6), a.rjust(6, "é"), a.center(6), a.center(7), a.center(3, "-")), STR),
+    case(
+        lambda a: (a.zfill(6), a.zfill(0), a.ljust(6), a.rjust(6, "é"), a.center(6), a.center(7), a.center(3, "-")), STR
+    ),
     case(lambda a: (f"{a:<6}", f"{a:>6}", f"{a:^6}", f"{a:^7}", f"{a:😀>4}", f"{a:.2}", f"{a:>3.1s}"), STR),
     case(lambda a: (a.removeprefix("a"), a.removesuffix("b"), a.removeprefix(""), a.removesuffix("")), STR),
     case(lambda a, b: (a.removeprefix(b), a.removesuffix(b)), STR, STR),
@@ -345,13 +354,28 @@ CASES = [
     case(lambda a: dt.date.fromisoformat(a), STR, refuses=True),
     case(lambda a: dt.datetime.fromisoformat(a), STR, refuses=True),
     # date and time
-    case(lambda d: (d.weekday(), d.isoweekday(), d.isoformat(), str(d), d.isocalendar()[0], d.isocalendar()[1], d.isocalendar()[2]), DATE),
+    case(
+        lambda d: (
+            d.weekday(),
+            d.isoweekday(),
+            d.isoformat(),
+            str(d),
+            d.isocalendar()[0],
+            d.isocalendar()[1],
+            d.isocalendar()[2],
+        ),
+        DATE,
+    ),
     case(lambda d: (d.strftime("%d.%m. %j %a %b %B %A it's 100%% T"), f"{d:%d}"), DATE),
     case(lambda d: d.strftime("%Y-%m-%d"), DATE, refuses=True),
     case(lambda d: d + dt.timedelta(days=1), DATE),
     case(lambda d: d - dt.timedelta(hours=25), DATE),
     case(lambda d: d.year * 100 + d.month, DATE),
-    case(lambda a, b: ((a - b).days, (a - b).seconds, a - b > dt.timedelta(0), abs(a - b).days, a < b, a == b), DATE, DATE),
+    case(
+        lambda a, b: ((a - b).days, (a - b).seconds, a - b > dt.timedelta(0), abs(a - b).days, a < b, a == b),
+        DATE,
+        DATE,
+    ),
     case(lambda a, b: (a - b).total_seconds(), DATE, DATE, refuses=True),
     case(lambda d, n: d + dt.timedelta(days=n), DATE, INT, refuses=True),
     case(lambda t: (t.weekday(), t.date(), t.isoformat(), str(t), t.isocalendar()[1], t.microsecond), DATETIME),
@@ -359,7 +383,11 @@ CASES = [
     case(lambda t: (t.strftime("%Y%m%d"), f"{t:%Y}"), DATETIME, refuses=True),
     case(lambda t: t + HOUR, DATETIME),
     case(lambda t: t - dt.timedelta(days=1, microseconds=1), DATETIME),
-    case(lambda a, b: ((a - b).days, (a - b).seconds, (a - b).microseconds, a - b >= HOUR, (a - b) // HOUR), DATETIME, DATETIME),
+    case(
+        lambda a, b: ((a - b).days, (a - b).seconds, (a - b).microseconds, a - b >= HOUR, (a - b) // HOUR),
+        DATETIME,
+        DATETIME,
+    ),
     case(lambda a, b: ((a - b).total_seconds(), (a - b) / HOUR), DATETIME, DATETIME, refuses=True),
     case(lambda a, b: (min(a, b), max(a, b), a <= b, a != b, bool(a - b)), DATETIME, DATETIME),
     case(lambda t, n: t + dt.timedelta(seconds=n), DATETIME, INT, refuses=True),
@@ -418,7 +446,15 @@ CASES = [
     case(lambda xs: sum(xs, 1), List(INT), refuses=True),
     case(lambda xs: sum(xs, 0.0), List(FLOAT)),
     case(lambda xs: sum(xs), List(FLOAT), refuses=True),
-    case(lambda xs: (sorted(xs, key=len), sorted(xs, key=len, reverse=True), sorted(xs, key=str.strip), [x[:1] for x in xs]), List(STR)),
+    case(
+        lambda xs: (
+            sorted(xs, key=len),
+            sorted(xs, key=len, reverse=True),
+            sorted(xs, key=str.strip),
+            [x[:1] for x in xs],
+        ),
+        List(STR),
+    ),
     case(lambda ps: sorted(ps, key=lambda p: p[1]), List(Tuple((INT, STR)))),
     case(lambda ps: max(ps, key=operator.itemgetter(1))[0], List(Tuple((INT, STR)))),
     case(lambda xs: ",".join(str(x) for x in xs), List(INT)),

@@ -29,6 +29,8 @@ def pattern_of(directives: str) -> str | None:
     >>> pattern_of("%Y-%m-%dT%H")
     "yyyy'-'MM'-'dd'T'HH"
     """
+    if not directives.isascii() or "\0" in directives:  # the C library has its own ideas
+        return None
     known = _PLAIN | (_NAMES if locale.setlocale(locale.LC_TIME) in ("C", "POSIX") else {})
     pattern, literal = "", ""
     characters = iter(directives)

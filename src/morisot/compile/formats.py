@@ -108,12 +108,12 @@ def _int(a: Expr, spec: Spec, scope: Scope) -> Expr | None:
         return None
     negative = call("less", a, integer(0))
     match spec.kind, spec.comma:
-        case ("" | "d"), comma:
+        case (("" | "d"), comma):
             shown = scope.small_expr(call("grouped" if comma else "string", a), STR)
             if spec.align != "=" and not spec.plus:
                 return _aligned(shown, spec, spec.align or ">")
             return _signed(negative, when(negative, call("substring_from", shown, integer(2)), shown), spec, scope)
-        case ("x" | "X" | "b" as kind), False:
+        case (("x" | "X" | "b" as kind), False):
             shown = call("bin" if kind == "b" else "hex", checked("abs", a))
             return _signed(negative, call("lower", shown) if kind == "x" else shown, spec, scope)
     return None

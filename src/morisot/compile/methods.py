@@ -87,11 +87,7 @@ METHODS: dict[tuple[Type, str], tuple[Row, ...]] = {
         Row((STR,), BYTES, Plain("utf8")),
         Row((STR, Constant(str, _is_utf8)), BYTES, lambda a, _: call("utf8", a)),
     ),
-    **{
-        (type_, name): (Row((type_,), INT, form),)
-        for type_ in (DATE, DATETIME)
-        for name, form in _WEEKDAYS.items()
-    },
+    **{(type_, name): (Row((type_,), INT, form),) for type_ in (DATE, DATETIME) for name, form in _WEEKDAYS.items()},
     (DATE, "isoformat"): (Row((DATE,), STR, Plain("string")),),
     (DATETIME, "isoformat"): (Row((DATETIME,), STR, dates.isoformat("T")),),
     (DATETIME, "date"): (Row((DATETIME,), DATE, Plain("date")),),

@@ -27,7 +27,7 @@ from morisot.compile.values import (
     truth,
 )
 from morisot.compile.verdict import Value
-from morisot.types.element import BOOL, FLOAT, INT, NONE, STR, List, Optional, Tuple, Type
+from morisot.types.element import BOOL, FLOAT, INT, NONE, List, Optional, Tuple, Type
 
 Rule = Callable[[Any, Scope], "Value | Known"]
 _RULES: dict[type[ast.AST], Rule] = {}
