@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import ast
+import dataclasses
 import types
 import weakref
 from collections.abc import Callable
 
+from morisot.compile.kernel import compile_kernel
+from morisot.compile.reader import read
 from morisot.compile.statements import compile_function
 from morisot.compile.values import convert, join_types
-from morisot.compile.verdict import ColumnForm, Refusal, StageForm, Verdict
+from morisot.compile.verdict import ColumnForm, KernelForm, Refusal, StageForm, Verdict
 from morisot.plan.closure import Closure, global_names
 from morisot.types.element import ANY, Type
 from morisot.types.infer import of_return
 
-Rung = Callable[[Closure, tuple[Type, ...]], "ColumnForm | Refusal"]
+Rung = Callable[[Closure, tuple[Type, ...]], "ColumnForm | KernelForm | Refusal"]
 
+_kernels: weakref.WeakKeyDictionary[Closure, dict[tuple[Type, ...], KernelForm | Refusal]] = weakref.WeakKeyDictionary()
 _decided: weakref.WeakKeyDictionary[Closure, dict[tuple[Type, ...], Verdict]] = weakref.WeakKeyDictionary()
 
 
@@ -30,10 +35,22 @@ def _decide(closure: Closure, parameters: tuple[Type, ...]) -> Verdict:
     refusals = []
     for rung in RUNGS:
         form = rung(closure, parameters)
+        if isinstance(form, KernelForm):
+            return dataclasses.replace(form, refusal=refusals[0])
         if not isinstance(form, Refusal):
             return form
         refusals.append(form)
-    return StageForm(declared(closure) or ANY, refusals[0], captured(closure))
+    return StageForm(declared(closure) or ANY, _most_useful(closure, *refusals), captured(closure))
+
+
+def _most_useful(closure: Closure, of_column: Refusal, of_kernel: Refusal) -> Refusal:
+    """Why it is no column; for a function with loops, which never is one, also why it is no kernel."""
+    source = read(closure.function) if isinstance(closure.function, types.FunctionType) else None
+    if source is None or isinstance(source, Refusal) or of_column == of_kernel:
+        return of_column
+    if not any(isinstance(node, ast.For | ast.While) for node in ast.walk(source.node)):
+        return of_column
+    return Refusal(f"{of_column}; and {of_kernel}", of_kernel.line or of_column.line, of_kernel.advice)
 
 
 def column(closure: Closure, parameters: tuple[Type, ...]) -> ColumnForm | Refusal:
@@ -50,7 +67,21 @@ def column(closure: Closure, parameters: tuple[Type, ...]) -> ColumnForm | Refus
     return ColumnForm(convert(form.result, wanted), form.shared)
 
 
-RUNGS: tuple[Rung, ...] = (column,)
+def kernel(closure: Closure, parameters: tuple[Type, ...]) -> KernelForm | Refusal:
+    """The closure as machine code over the numbers of its arguments; compiled once."""
+    forms = _kernels.setdefault(closure, {})
+    if parameters not in forms:
+        found = compile_kernel(closure.function, parameters, declared(closure))
+        if not isinstance(found, Refusal):
+            found = KernelForm(*found, NO_REFUSAL, captured(closure))
+        forms[parameters] = found
+    return forms[parameters]
+
+
+NO_REFUSAL = Refusal("")
+"""Stands for the reason of a faster form where none was tried."""
+
+RUNGS: tuple[Rung, ...] = (column, kernel)
 """From the fastest form down; a stage does what none of them can."""
 
 

@@ -141,21 +141,25 @@ class Scope:
             return found
         if node.id in self.set_here:
             return self.set_here[node.id]
+        return known(self.outside(node))
+
+    def outside(self, node: ast.Name) -> Any:
+        """The object behind a name that is no local: captured, global or builtin."""
         code = self.function.__code__
         if node.id in code.co_freevars:
             return self._captured(node)
         if node.id in code.co_varnames or node.id in code.co_cellvars:
             refuse(node, f"{node.id} is used before it is set")
         if node.id in self.function.__globals__:
-            return known(self.function.__globals__[node.id])
+            return self.function.__globals__[node.id]
         if hasattr(builtins, node.id):
-            return known(getattr(builtins, node.id))
+            return getattr(builtins, node.id)
         return refuse(node, f"the name {node.id} is not defined")
 
-    def _captured(self, node: ast.Name) -> Value | Known:
+    def _captured(self, node: ast.Name) -> Any:
         cells = self.function.__closure__ or ()
         try:
-            return known(cells[self.function.__code__.co_freevars.index(node.id)].cell_contents)
+            return cells[self.function.__code__.co_freevars.index(node.id)].cell_contents
         except ValueError:
             refuse(node, f"the captured variable {node.id} has no value yet")
 

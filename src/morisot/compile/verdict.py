@@ -7,6 +7,7 @@ from typing import ClassVar, Literal
 
 from morisot.compile.expr import Expr
 from morisot.types.element import Type
+from morisot.worker.kernels import Kernel
 
 Form = Literal["column", "kernel", "stage"]
 
@@ -58,6 +59,18 @@ class ColumnForm:
 
 
 @dataclass(frozen=True)
+class KernelForm:
+    """Loops and the C library's functions over numbers as machine code; rows it cannot do run in Python."""
+
+    form: ClassVar[Form] = "kernel"
+    type: Type
+    kernel: Kernel
+    refusal: Refusal
+    """Why it is no column."""
+    captured: tuple[str, ...] = field(default=())
+
+
+@dataclass(frozen=True)
 class StageForm:
     """Python over Arrow batches, fused with its neighbours."""
 
@@ -67,4 +80,4 @@ class StageForm:
     captured: tuple[str, ...] = field(default=())
 
 
-Verdict = ColumnForm | StageForm
+Verdict = ColumnForm | KernelForm | StageForm

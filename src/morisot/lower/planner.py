@@ -8,7 +8,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from morisot.compile.ladder import decide
 from morisot.compile.verdict import ColumnForm
-from morisot.lower import folds, stages
+from morisot.lower import folds, kernels, stages
 from morisot.lower.frame import Frame
 from morisot.lower.registry import python_rule_for, rule_for
 from morisot.plan.closure import Closure
@@ -58,6 +58,8 @@ class Lowering:
         if self.in_stage(node):
             frame, steps = self.pending(node)
             return self._share(node, stages.run(frame, steps, node.type))
+        if self.in_kernel(node):
+            return self._share(node, kernels.run(self, *self._kernel_run(node)))
         python_rule = python_rule_for(node)
         if python_rule is not None and folds.needs_python(node, self.demoted):
             (source,) = node.inputs
@@ -76,7 +78,7 @@ class Lowering:
 
     def _is_dear(self, node: Node) -> bool:
         """Whether making the node again would read files, shuffle or run Python again; expressions are cheap."""
-        while isinstance(node, Rowwise) and not self.in_stage(node):
+        while isinstance(node, Rowwise) and not self.in_stage(node) and not self.in_kernel(node):
             node = node.input
             if node in self._kept:
                 return False
@@ -109,6 +111,8 @@ class Lowering:
         """Whether the node runs in Python: by itself, or because it stands between two that do."""
         if stages.needs_python(node, self.demoted):
             return True
+        if stages.kernel_of(node, self.demoted):
+            return False
         return self._python_upstream(node) and self._python_downstream(node)
 
     def _python_upstream(self, node: Node) -> bool:
@@ -119,6 +123,8 @@ class Lowering:
                 return False
             if stages.needs_python(node, self.demoted):
                 return True
+            if stages.kernel_of(node, self.demoted):
+                return False
         return False
 
     def _python_downstream(self, node: Node) -> bool:
@@ -127,8 +133,49 @@ class Lowering:
                 return False
             if stages.needs_python(following, self.demoted):
                 return True
+            if stages.kernel_of(following, self.demoted):
+                return False
             node = following
         return False
+
+    # -- kernels ----------------------------------------------------------------------------------------------------
+
+    def in_kernel(self, node: Node) -> bool:
+        """Whether the node runs as machine code: by itself, or because it could and stands between two that do."""
+        if stages.kernel_of(node, self.demoted):
+            return True
+        return self._kernel_upstream(node) and self._kernel_downstream(node)
+
+    def _kernel_upstream(self, node: Node) -> bool:
+        while isinstance(node, Rowwise) and self._may_join_kernels(node):
+            node = node.input
+            if self._consumers[node] > 1:
+                return False
+            if stages.kernel_of(node, self.demoted):
+                return True
+        return False
+
+    def _kernel_downstream(self, node: Node) -> bool:
+        while self._consumers[node] == 1 and (following := self._last_consumer.get(node)) is not None:
+            if stages.kernel_of(following, self.demoted):
+                return True
+            if not self._may_join_kernels(following):
+                return False
+            node = following
+        return False
+
+    def _may_join_kernels(self, node: Node) -> bool:
+        return node not in self.demoted and kernels.could_be(node) is not None
+
+    def _kernel_run(self, node: Node) -> tuple[Node, list[Node]]:
+        """The node that a pass of machine code reads, and the operators it does."""
+        run: list[Node] = []
+        while self.in_kernel(node) and node not in self._frames:
+            run.append(node)
+            (node,) = node.inputs
+            if self._consumers[node] > 1:
+                break
+        return node, run[::-1]
 
     def pending(self, node: Node) -> tuple[Frame, tuple[Step, ...]]:
         """The frame a stage reads and the steps that lead from it to the node; no steps if it needs no Python.

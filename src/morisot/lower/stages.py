@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from pyspark import cloudpickle
 
 from morisot.compile.ladder import decide
-from morisot.compile.verdict import ColumnForm
+from morisot.compile.verdict import ColumnForm, KernelForm
 from morisot.lower import schema
 from morisot.lower.frame import Frame
 from morisot.lower.ship import check_travels
@@ -18,6 +18,7 @@ from morisot.plan.node import Node
 from morisot.plan.source import StreamParIter
 from morisot.types.element import INT, Keyed, List, Type, arguments
 from morisot.worker.batches import Dumps
+from morisot.worker.kernels import Kernel
 from morisot.worker.stage import Generator, Kind, Memo, Stage, Step
 
 if TYPE_CHECKING:
@@ -47,6 +48,8 @@ def needs_python(node: Node, demoted: frozenset[Node] = frozenset()) -> bool:
     match node:
         case StreamParIter() | rowwise.Inspect() | rowwise.MapAsync():
             return True
+        case rowwise.Map() | rowwise.Filter() if kernel_of(node) is not None:
+            return False
         case keyed.Unkey():
             return False
         case rowwise.Flatten(input=source):
@@ -61,6 +64,14 @@ def needs_python(node: Node, demoted: frozenset[Node] = frozenset()) -> bool:
             return closure is not None and not isinstance(decide(closure, arguments(source.type)), ColumnForm)
         case _:
             return False
+
+
+def kernel_of(node: Node, demoted: frozenset[Node] = frozenset()) -> Kernel | None:
+    """The kernel of an operator that is one by itself: it has no native form, and its function is all numbers."""
+    if not isinstance(node, rowwise.Map | rowwise.Filter) or node in demoted:
+        return None
+    verdict = decide(node.closures[0][1], arguments(node.input.type))
+    return verdict.kernel if isinstance(verdict, KernelForm) else None
 
 
 def main_closure(node: Node) -> Closure | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from morisot.compile.ladder import decide
-from morisot.compile.verdict import ColumnForm, Form, Refusal
+from morisot.compile.verdict import ColumnForm, Form, KernelForm, Refusal
 from morisot.errors import Location
 from morisot.lower import folds
 from morisot.lower.planner import Lowering
@@ -44,6 +44,7 @@ _WHY_PYTHON: dict[type[Node], str] = {
 
 
 _BETWEEN = "it stands between two functions that run in Python, and leaving Python in between would cost more"
+_BETWEEN_KERNELS = "it stands between two functions that run as machine code, and can be machine code too"
 
 
 def form_of(node: Node, name: str, closure: Closure, lowering: Lowering) -> FormRecord:
@@ -60,6 +61,8 @@ def form_of(node: Node, name: str, closure: Closure, lowering: Lowering) -> Form
             return record("stage", f"this fold runs in Python, partition by partition: {fold}", fold.advice)
         return record("column", "")
     verdict = decide(closure, node.signature(name))
+    if lowering.in_kernel(node):
+        return record("kernel", str(verdict.refusal) if isinstance(verdict, KernelForm) else _BETWEEN_KERNELS)
     if not isinstance(verdict, ColumnForm):
         return record("stage", str(verdict.refusal), verdict.refusal.advice)
     if node in lowering.demoted:

@@ -1,0 +1,51 @@
+"""Neighbouring operators whose functions are kernels, fused into one pass of machine code over Arrow batches."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from morisot.compile.ladder import kernel
+from morisot.compile.verdict import KernelForm
+from morisot.lower import schema, stages
+from morisot.lower.frame import Frame
+from morisot.plan.node import Node
+from morisot.plan.rowwise import Filter, Map
+from morisot.plan.source import StreamRange
+from morisot.types.element import INT, arguments
+from morisot.worker.kernel_stage import KernelStage, Numbers
+from morisot.worker.kernels import Kernel
+
+if TYPE_CHECKING:
+    from morisot.lower.planner import Lowering
+
+
+def could_be(node: Node) -> Kernel | None:
+    """The kernel of an operator that might as well be a column: between two kernels it saves a way out and back."""
+    if not isinstance(node, Map | Filter):
+        return None
+    found = stages.kernel_of(node)
+    if found is None:
+        form = kernel(node.closures[0][1], arguments(node.input.type))
+        found = form.kernel if isinstance(form, KernelForm) and _same_type(node, form) else None
+    return found
+
+
+def _same_type(node: Node, form: KernelForm) -> bool:
+    return isinstance(node, Filter) or arguments(node.type)[-1] == form.type
+
+
+def run(lowering: Lowering, source: Node, nodes: list[Node]) -> Frame:
+    """The frame after the operators; the numbers of a range are generated inside the pass, not sent to it."""
+    numbers = Numbers(source.range, lowering.parallelism) if isinstance(source, StreamRange) else None
+    frame = stages.instances(lowering) if numbers else lowering.frame(source)
+    found = [could_be(node) for node in nodes]
+    stage = KernelStage(
+        tuple(stages.step(node, lowering.parallelism) for node in nodes),
+        tuple(each for each in found if each is not None),
+        INT if numbers else frame.type,
+        nodes[-1].type,
+        stages.dumps,
+        numbers,
+    )
+    output = nodes[-1].type
+    return Frame(frame.df.mapInArrow(stages.in_worker(stage), schema.ddl(output)), output)

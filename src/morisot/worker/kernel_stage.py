@@ -1,0 +1,227 @@
+"""A pass of machine code over Arrow batches: neighbouring operators as one loop, odd rows in Python."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from morisot.types.element import INT, Leaf, Type, leaves
+from morisot.worker.batches import Dumps, arrow_type, decode, schema_of
+from morisot.worker.kernels import Kernel, Unavailable, compiled, loop_source, number_type
+from morisot.worker.stage import Pipeline, Step, encode_batch, reporting
+
+_ROWS_GENERATED = 1 << 16
+PATIENCE = 0.5
+"""Seconds of Python before a kernel is compiled, which takes about as long: small inputs never pay for numba."""
+
+_spent: Counter[str] = Counter()
+"""The seconds this process has spent in Python on each loop."""
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """A range of ints generated where it is used, in slices by partition."""
+
+    range: range
+    partitions: int
+
+    def batches(self, partition: int) -> Iterator[pa.RecordBatch]:
+        import numpy as np
+
+        count = len(self.range)
+        first, last = (count * each // self.partitions for each in (partition, partition + 1))
+        for start in range(first, last, _ROWS_GENERATED):
+            places = np.arange(start, min(start + _ROWS_GENERATED, last), dtype=np.int64)
+            values = places * np.int64(self.range.step) + np.int64(self.range.start)
+            yield pa.RecordBatch.from_arrays([pa.array(values)], schema=schema_of(INT))
+
+
+@dataclass(frozen=True)
+class _Cell:
+    """A leaf of the element on its way through the steps."""
+
+    text: str
+    type: Type
+    column: int | None = None
+    """The input column it still is."""
+
+
+@dataclass(frozen=True)
+class Loop:
+    """The steps as one loop: its text, the columns it reads, and where each leaf of the output comes from."""
+
+    text: str
+    columns: tuple[int, ...]
+    outputs: tuple[int | Type, ...]
+    """An input column, or the type of a new array."""
+
+
+def fuse(steps: Sequence[Step], kernels: Sequence[Kernel], input_: Type, output: Type) -> Loop:
+    """One loop for all steps."""
+    places = leaves(input_)
+    cells = {leaf.path: _Cell(f"a<{place}>[i]", leaf.type, place) for place, leaf in enumerate(places)}
+    lines: list[str] = []
+    for number, (step, kernel) in enumerate(zip(steps, kernels, strict=True)):
+        given = [cells[(parameter, *path) if step.keyed else path].text for parameter, path in kernel.inputs]
+        results = leaves(kernel.type)
+        names = [f"r{number}_{place}" for place in range(len(results))]
+        lines += [
+            f"{', '.join([f'done{number}', *names])} = kernel{number}({', '.join(given)})",
+            f"if not done{number}:",
+            "    status[i] = 2",
+            "    continue",
+        ]
+        if step.kind == "filter":
+            lines.append(f"if not {names[0]}: continue" if not kernel.type.children else "")
+            continue
+        kept = {path: cell for path, cell in cells.items() if step.keyed and path[0] == 0}
+        root = (1,) if step.keyed else ()
+        cells = kept | {
+            (*root, *leaf.path): _Cell(name, number_type(leaf.type)) for leaf, name in zip(results, names, strict=True)
+        }
+    return _finished([line for line in lines if line], cells, leaves(output))
+
+
+def _finished(lines: list[str], cells: dict[tuple[int, ...], _Cell], output: Sequence[Leaf]) -> Loop:
+    outputs: list[int | Type] = []
+    arrays = 0
+    for leaf in output:
+        cell = cells[leaf.path]
+        if cell.column is None:
+            lines.append(f"o{arrays}[i] = {cell.text}")
+            arrays += 1
+        outputs.append(cell.type if cell.column is None else cell.column)
+    text = "\n".join(lines)
+    used = sorted({int(part.split(">")[0]) for part in text.split("a<")[1:]})
+    for place, column in enumerate(used):
+        text = text.replace(f"a<{column}>", f"a{place}")
+    return Loop(loop_source(text.split("\n"), len(used), arrays), tuple(used), tuple(outputs))
+
+
+@dataclass(frozen=True)
+class KernelStage:
+    """The function given to mapInArrow: batches in, batches out; or no batches but numbers generated here."""
+
+    steps: tuple[Step, ...]
+    kernels: tuple[Kernel, ...]
+    input: Type
+    output: Type
+    dumps: Dumps
+    numbers: Numbers | None = None
+    patience: float = PATIENCE
+
+    def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
+        loop = fuse(self.steps, self.kernels, self.input, self.output)
+        pipeline = Pipeline(self.steps)
+        for batch in self._generated(batches):
+            for part, seconds in self._parts(batch, loop):
+                code = None if seconds else self._code(loop)
+                if code is None:
+                    began = time.perf_counter()
+                    yield self._in_python(part, pipeline)
+                    _spent[loop.text] += time.perf_counter() - began
+                else:
+                    yield self._in_machine_code(part, code, loop, pipeline)
+
+    def _generated(self, batches: Iterator[Any]) -> Iterator[Any]:
+        if self.numbers is None:
+            yield from batches
+            return
+        for batch in batches:
+            for partition in batch.column(0).to_pylist():
+                yield from self.numbers.batches(partition)
+
+    def _parts(self, batch: Any, loop: Loop) -> Iterator[tuple[Any, bool]]:
+        """The batch in parts, each with whether it is for Python: more and more of it while patience lasts."""
+        start, rows = 0, 64
+        while start < batch.num_rows and _spent[loop.text] < self.patience:
+            yield batch.slice(start, rows), True
+            start += rows
+            rows *= 4
+        if start < batch.num_rows:
+            yield batch.slice(start), False
+
+    def _code(self, loop: Loop) -> Any:
+        """The machine code, or None where this process cannot run it exactly."""
+        types = leaves(self.input)
+        try:
+            return compiled(
+                tuple(kernel.source for kernel in self.kernels),
+                loop.text,
+                tuple(types[column].type for column in loop.columns),
+                tuple(output for output in loop.outputs if isinstance(output, Type)),
+            )
+        except Unavailable:
+            return None
+
+    def _in_python(self, batch: Any, pipeline: Pipeline) -> pa.RecordBatch:
+        elements = decode(self._columns(batch), self.input)
+        last = self.steps[-1]
+        results = reporting(pipeline.run, elements, self.dumps)
+        return encode_batch(results, self.output, self.dumps, last.operator, last.location)
+
+    def _columns(self, batch: Any) -> list[Any]:
+        return list(batch.columns[: len(leaves(self.input))])
+
+    def _in_machine_code(self, batch: Any, code: Any, loop: Loop, pipeline: Pipeline) -> pa.RecordBatch:
+        import numpy as np
+
+        columns = self._columns(batch)
+        status = np.zeros(batch.num_rows, np.int8)
+        inputs = [self._numbers(columns[place], status) for place in loop.columns]
+        outputs = {
+            place: np.empty(batch.num_rows, arrow_type(output).to_pandas_dtype())
+            for place, output in enumerate(loop.outputs)
+            if isinstance(output, Type)
+        }
+        code(batch.num_rows, status, *inputs, *outputs.values())
+        results = [
+            pa.array(outputs[place]) if isinstance(output, Type) else columns[output]
+            for place, output in enumerate(loop.outputs)
+        ]
+        done = pa.RecordBatch.from_arrays(results, schema=schema_of(self.output))
+        if status.all() and status.max(initial=1) == 1:
+            return done
+        (kept,), (odd,) = np.nonzero(status == 1), np.nonzero(status == 2)
+        if not len(odd):
+            return done.take(pa.array(kept))
+        places, repaired = self._repaired(columns, odd, pipeline)
+        order = np.argsort(np.concatenate([kept, places]), kind="stable")
+        both = pa.Table.from_batches([done.take(pa.array(kept)), repaired], schema=done.schema).take(pa.array(order))
+        return both.combine_chunks().to_batches()[0] if both.num_rows else done.slice(0, 0)
+
+    def _numbers(self, column: Any, status: Any) -> Any:
+        """The numbers of a column; a row where there is none is one for Python."""
+        import numpy as np
+
+        if column.null_count:
+            status[np.asarray(column.is_null())] = 2
+            column = column.fill_null(False if pa.types.is_boolean(column.type) else 0)
+        return np.ascontiguousarray(column.to_numpy(zero_copy_only=False))
+
+    def _repaired(self, columns: Sequence[Any], odd: Any, pipeline: Pipeline) -> tuple[Any, pa.RecordBatch]:
+        """The rows that the machine code could not do, done in Python: which are left, and their results."""
+        import numpy as np
+
+        rows = pa.array(odd)
+        elements = decode([column.take(rows) for column in columns], self.input)
+        results: list[Any] = []
+        places: list[int] = []
+
+        def run(values: list[Any]) -> list[Any]:
+            for place, value in zip(odd.tolist(), values, strict=True):
+                found = pipeline.run([value])
+                results.extend(found)
+                places.extend([place] * len(found))
+            return results
+
+        reporting(run, elements, self.dumps)
+        last = self.steps[-1]
+        encoded = encode_batch(results, self.output, self.dumps, last.operator, last.location)
+        return np.array(places, np.int64), encoded
+

@@ -1,0 +1,232 @@
+"""Kernels: generated text compiled by numba once per process, over arrays of numbers.
+
+Nothing else imports numba, and this module only when a kernel is first run: it takes half a second.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import itertools
+import math
+import os
+import random
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from morisot.types.element import BOOL, FLOAT, INT, Optional, Type, leaves
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A closure as the text of functions for numba; the last, `kernel`, takes the leaves in `inputs`."""
+
+    source: str
+    inputs: tuple[tuple[int, tuple[int, ...]], ...]
+    """Which parameter, and which leaf of it."""
+    type: Type
+    """What it returns after a first True; after a first False the row has to be done in Python."""
+
+
+_LIBM = re.compile(r"\bc_(\w+)\(")
+_PRIVATE = frozenset({"rint", "floor", "ceil"})
+"""Functions of the C library whose results IEEE defines."""
+
+
+def number_type(type_: Type) -> Type:
+    """The type of the numbers in a column of ints, floats or bools, with or without nulls."""
+    return type_.inner if isinstance(type_, Optional) else type_
+
+
+class Unavailable(Exception):  # noqa: N818 - whoever catches it runs the rows in Python
+    """This process cannot run the kernel exactly."""
+
+
+@functools.lru_cache(maxsize=256)
+def compiled(kernel_sources: tuple[str, ...], loop: str, inputs: tuple[Type, ...], outputs: tuple[Type, ...]) -> Any:
+    """The machine code of a loop over kernels: (rows, status, *input arrays, *output arrays) -> None."""
+    numba, names = _prelude()
+    try:
+        for place, source in enumerate(kernel_sources):
+            names |= {f"kernel{place}": _functions(numba, names, source)["kernel"]}
+        scope = dict(names)
+        exec(compile(loop, "<morisot kernels>", "exec"), scope)
+        types = numba.types
+        kinds = {INT: types.int64, FLOAT: types.float64, BOOL: types.boolean}
+        arrays = [types.Array(kinds[number_type(type_)], 1, "C", readonly=True) for type_ in inputs]
+        arrays += [types.Array(kinds[number_type(type_)], 1, "C") for type_ in outputs]
+        signature = types.void(types.int64, types.Array(types.int8, 1, "C"), *arrays)
+        return numba.njit(signature, error_model="numpy")(scope["loop"])
+    except numba.core.errors.NumbaError as error:
+        raise Unavailable(str(error)) from error
+
+
+def _functions(numba: Any, names: dict[str, Any], source: str) -> dict[str, Any]:
+    """The functions of one kernel; each calls those before it."""
+    scope = dict(names)
+    for name in _LIBM.findall(source):
+        if f"c_{name}" not in scope:
+            scope[f"c_{name}"] = library_function(name)
+    for text in re.split(r"(?m)^(?=def )", source):
+        if text.strip():
+            exec(compile(text, "<morisot kernel>", "exec"), scope)
+            name = text[4 : text.index("(")]
+            scope[name] = numba.njit(error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)(scope[name])
+    return scope
+
+
+@functools.cache
+def library_function(name: str) -> Any:
+    """A function of the C library that this process' own Python uses, by address.
+
+    By address because LLVM knows the functions by name and rewrites `pow(x, 2.0)` to `x * x`, whose last bit differs.
+    """
+    try:
+        found = ctypes.CDLL(None)[name]
+    except (AttributeError, OSError) as error:
+        raise Unavailable(f"the C library has no {name}") from error
+    two = name in ("pow", "fmod", "atan2")
+    found.restype = ctypes.c_double
+    found.argtypes = [ctypes.c_double] * (2 if two else 1)
+    if name not in _PRIVATE and not agrees(getattr(math, name), found, 2 if two else 1):
+        raise Unavailable(f"the C library's {name} is not Python's")
+    return found
+
+
+@functools.cache
+def _samples() -> tuple[float, ...]:
+    """Numbers of all sizes, to compare functions on."""
+    chance = random.Random(1)
+    near = [chance.uniform(-2.0, 2.0) for _ in range(60)]
+    far = [chance.uniform(-1.0, 1.0) * 10.0 ** chance.randint(-12, 12) for _ in range(60)]
+    return (0.0, -0.0, 1.0, -1.0, 0.5, 2.0, 3.0, 10.0, 709.0, 1e-300, *near, *far)
+
+
+def agrees(python: Callable[..., float], library: Callable[..., float], arguments: int) -> bool:
+    """Whether both functions give the same bits wherever Python's does not raise."""
+    for values in zip(*(_samples()[place * 7 :] for place in range(arguments)), strict=False):
+        try:
+            expected = python(*values)
+        except (ValueError, OverflowError):
+            continue
+        if expected.hex() != library(*values).hex():
+            return False
+    return True
+
+
+@functools.cache
+def _runtime() -> tuple[Any, dict[str, Any]]:
+    # SVML, where it is installed, would be used for some functions and differs from the C library in the last bit
+    os.environ.setdefault("NUMBA_DISABLE_INTEL_SVML", "1")
+    import numba
+
+    if getattr(numba.config, "USING_SVML", False):
+        raise Unavailable("numba uses Intel's SVML, whose last bits differ; set NUMBA_DISABLE_INTEL_SVML=1")
+    names: dict[str, Any] = {"INF": math.inf, "NAN": math.nan, "sqrt": math.sqrt, "copysign": math.copysign}
+    for name in ("add", "subtract", "multiply"):
+        names[name] = _checked(numba, name)
+    names |= {"c_fmod": library_function("fmod"), "c_floor": library_function("floor")}
+    scope = {**names, "math": math}
+    for function in (int_power, float_modulo, float_floor_divide):
+        body = type(function)(function.__code__, scope, function.__name__)
+        names[function.__name__] = numba.njit(error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)(body)
+    return numba, names
+
+
+def _prelude() -> tuple[Any, dict[str, Any]]:
+    """numba, and what generated text may call."""
+    numba, names = _runtime()
+    return numba, dict(names)
+
+
+def _checked(numba: Any, name: str) -> Any:
+    """`(a op b, whether that overflowed)` on 64 bit, as one instruction of the processor."""
+    from numba.extending import intrinsic
+
+    method = {"add": "sadd_with_overflow", "subtract": "ssub_with_overflow", "multiply": "smul_with_overflow"}[name]
+    types = numba.types
+    signature = types.Tuple((types.int64, types.boolean))(types.int64, types.int64)
+
+    def typed(_: Any, left: Any, right: Any) -> Any:
+        if not isinstance(left, types.Integer | types.IntegerLiteral):
+            return None
+
+        def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            both = getattr(builder, method)(*arguments)
+            parts = [builder.extract_value(both, 0), builder.extract_value(both, 1)]
+            return context.make_tuple(builder, signature.return_type, parts)
+
+        return signature, build
+
+    return intrinsic(typed)
+
+
+# What follows is compiled by numba: plain Python on numbers, where these names stand for those of the prelude.
+
+
+def multiply(left: int, right: int) -> tuple[int, bool]:
+    """The product, and whether it is beyond 64 bit."""
+    return left * right, not -(2**63) <= left * right < 2**63
+
+
+def c_fmod(left: float, right: float) -> float:
+    """What the C library gives."""
+    return math.fmod(left, right)
+
+
+def c_floor(value: float) -> float:
+    """What the C library gives."""
+    return float(math.floor(value))
+
+
+def int_power(base: int, exponent: int) -> tuple[bool, int]:
+    """`base ** exponent`, if it is an int of 64 bit."""
+    if exponent < 0:
+        return False, 0
+    result = 1
+    while exponent > 0:
+        if exponent & 1:
+            result, overflow = multiply(result, base)
+            if overflow:
+                return False, 0
+        exponent >>= 1
+        if exponent > 0:
+            base, overflow = multiply(base, base)
+            if overflow:
+                return False, 0
+    return True, result
+
+
+def float_modulo(left: float, right: float) -> float:
+    """`left % right`, as CPython's float_rem does it."""
+    rest = c_fmod(left, right)
+    if rest != 0.0:
+        if (right < 0.0) != (rest < 0.0):
+            rest += right
+    else:
+        rest = math.copysign(0.0, right)
+    return rest
+
+
+def float_floor_divide(left: float, right: float) -> float:
+    """`left // right`, as CPython's float_floor_div does it."""
+    rest = c_fmod(left, right)
+    quotient = (left - rest) / right
+    if rest != 0.0 and (right < 0.0) != (rest < 0.0):
+        quotient -= 1.0
+    if quotient != 0.0:
+        whole = c_floor(quotient)
+        if quotient - whole > 0.5:
+            whole += 1.0
+    else:
+        whole = math.copysign(0.0, left / right)
+    return whole
+
+
+def loop_source(lines: Sequence[str], inputs: int, outputs: int) -> str:
+    """The text of the loop over rows around the lines for one row; status 0: dropped, 1: kept, 2: for Python."""
+    names = itertools.chain((f"a{place}" for place in range(inputs)), (f"o{place}" for place in range(outputs)))
+    head = [f"def loop(rows, status, {', '.join(names)}):", "    for i in range(rows):", "        if status[i] != 0: continue"]
+    return "\n".join([*head, *(f"        {line}" for line in lines), "        status[i] = 1"]) + "\n"
