@@ -234,6 +234,11 @@ def unary(out: Writer, node: ast.AST, op: ast.unaryop, term: Term) -> Term:
 def compare(out: Writer, node: ast.AST, op: ast.cmpop, left: Term, right: Term) -> Term:
     """`left op right`, a bool."""
     if isinstance(op, ast.Is | ast.IsNot) and NONE in (left.type, right.type):
+        for side in (left, right):
+            if side.is_number:  # it may be None in the data: reading it sends those rows to Python
+                out.snapshot(side)
+            elif not isinstance(side.type, Product) and side.type != NONE:
+                refuse(node, f"whether a value of type {side.type} is None has no kernel form", STAGE)
         same = left.type == right.type
         return Term(BOOL, str(same == isinstance(op, ast.Is)), constant=same == isinstance(op, ast.Is))
     if isinstance(op, ast.In | ast.NotIn) and isinstance(right.type, Tuple):
