@@ -12,6 +12,7 @@ from morisot.plan.node import Node
 from morisot.plan.rowwise import Filter, Map
 from morisot.plan.source import StreamRange
 from morisot.types.element import INT, arguments
+from morisot.worker import kernel_stage
 from morisot.worker.kernel_stage import KernelStage, Numbers
 from morisot.worker.kernels import Kernel
 
@@ -46,6 +47,7 @@ def run(lowering: Lowering, source: Node, nodes: list[Node]) -> Frame:
         nodes[-1].type,
         stages.dumps,
         numbers,
+        kernel_stage.PATIENCE,
     )
     output = nodes[-1].type
     return Frame(frame.df.mapInArrow(stages.in_worker(stage), schema.ddl(output)), output)

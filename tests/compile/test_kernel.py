@@ -1,0 +1,462 @@
+"""Kernels: which functions become machine code, and that they give CPython's value or give the row back."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import math
+import random
+import struct
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from morisot.compile import kernel_calls
+from morisot.compile.kernel import compile_kernel
+from morisot.compile.ladder import decide
+from morisot.compile.verdict import KernelForm, Refusal, StageForm
+from morisot.errors import Location
+from morisot.plan.closure import Closure
+from morisot.types.element import ANY, BOOL, FLOAT, INT, STR, Keyed, Optional, Record, Tuple, Type, leaves
+from morisot.types.infer import of_annotation, of_record_class
+from morisot.worker.kernels import Kernel, compiled, library_function, loop_source
+
+INTS = [0, 1, -1, 2, -2, 3, 7, -7, 10, 62, 63, 64, 2**31, -(2**31), 2**53, 2**53 + 1, -(2**53) - 1, 2**62, -(2**62)]
+INTS += [3037000499, 3037000500, -3037000500, 2**63 - 1, -(2**63) + 1, -(2**63)]
+FLOATS = [0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 1.5, 2.5, -2.5, 0.1, 3.0, -7.0, 1e-320, 5e-324, 2.2250738585072014e-308]
+FLOATS += [1e308, -1e308, 1.7976931348623157e308, 2.0**53, 2.0**63, -(2.0**63), 9.3e18, 1e16 + 2, 709.8, 745.2]
+FLOATS += [math.inf, -math.inf, math.nan, 0.49999999999999994, 4503599627370497.5, math.pi, 1e22]
+VALUES = {INT: INTS, FLOAT: FLOATS, BOOL: [False, True]}
+TIMES = 3
+
+
+class Point(NamedTuple):
+    x: float
+    y: float
+    name: str = ""
+
+
+@dataclasses.dataclass(frozen=True)
+class Pair:
+    a: int
+    b: float
+
+
+def twice(x: float, times: float = 2.0) -> float:
+    return x * times
+
+
+def gcd(a: int, b: int) -> int:
+    while b:
+        a, b = b, a % b
+    return a
+
+
+def endless(n: int) -> int:
+    return endless(n - 1) if n > 0 else 0
+
+
+GLOBALS = {
+    name: globals()[name] for name in ("math", "Point", "Pair", "twice", "gcd", "endless", "TIMES")
+} | {"sin": math.sin}  # fmt: skip
+
+# The parameters' types, a function, the type of its result.
+KERNEL: list[tuple[tuple[Type, ...], str, str]] = [
+    ((INT, INT), "lambda a, b: (a + b, a - b, a * b)", "tuple[int, int, int]"),
+    ((INT, INT), "lambda a, b: (a // b, a % b)", "tuple[int, int]"),
+    ((INT, INT), "lambda a, b: divmod(a, b)", "tuple[int, int]"),
+    ((INT, INT), "lambda a, b: a / b", "float"),
+    ((INT,), "lambda a: (a // 3, a % 3, a // -3, a % -3, a // -1, a % -1, a / 7)", None),
+    ((INT,), "lambda a: (a ** 2, a ** 0, a ** 1)", "tuple[int, int, int]"),
+    ((INT,), "lambda a: a ** 5", "int"),
+    ((INT,), "lambda a: a ** -1", "float"),
+    ((INT, INT), "lambda a, b: (a & b, a | b, a ^ b, ~a, +a)", None),
+    ((INT, INT), "lambda a, b: a << (b % 70 - 3)", "int"),
+    ((INT, INT), "lambda a, b: a >> (b % 70 - 3)", "int"),
+    ((INT,), "lambda a: (-a, abs(a))", "tuple[int, int]"),
+    ((INT, INT), "lambda a, b: (a < b, a == b, a >= b, a != b, 0 < a <= b < 10)", None),
+    ((INT, INT), "lambda a, b: (min(a, b, 3), max(a, b), a and b, a or b, not a)", None),
+    ((INT,), "lambda a: (float(a), int(a), bool(a), round(a), math.floor(a), math.sqrt(abs(a)))", None),
+    ((INT,), "lambda a: a in (1, 2, 7)", "bool"),
+    ((FLOAT, FLOAT), "lambda a, b: (a + b, a - b, a * b, a * b + a, a - a * b)", None),
+    ((FLOAT, FLOAT), "lambda a, b: a / b", "float"),
+    ((FLOAT, FLOAT), "lambda a, b: a // b", "float"),
+    ((FLOAT, FLOAT), "lambda a, b: a % b", "float"),
+    ((FLOAT, FLOAT), "lambda a, b: (a < b, a <= b, a == b, a != b, a > b, a >= b, -1 < a < b)", None),
+    ((FLOAT, FLOAT), "lambda a, b: (min(a, b), max(a, b), a and b, a or b, -a, abs(a), math.copysign(a, b))", None),
+    ((FLOAT,), "lambda a: (bool(a), not a, math.isnan(a), math.isinf(a), math.isfinite(a), math.fabs(a))", None),
+    ((FLOAT,), "lambda a: int(a)", "int"),
+    ((FLOAT,), "lambda a: round(a)", "int"),
+    ((FLOAT,), "lambda a: (math.floor(a), math.ceil(a), math.trunc(a))", "tuple[int, int, int]"),
+    ((FLOAT,), "lambda a: (a ** 2, a ** 3)", None),
+    ((FLOAT,), "lambda a: (a ** -1, a ** 2.0)", None),
+    ((FLOAT,), "lambda a: (2 ** a, 10.0 ** a)", None),
+    ((FLOAT,), "lambda a: (math.degrees(a), math.radians(a), math.pi * a, -0.0 if a else a)", None),
+    ((INT, FLOAT), "lambda n, x: (n + x, x - n, n * x, n + 0.5)", None),
+    ((INT, FLOAT), "lambda n, x: (n < x, n == x, x >= n, n == 3.0, x < 2)", None),
+    ((BOOL, BOOL), "lambda p, q: (p + q, p and q, p or q, p & q, p ^ q, not p, p < q, -p, abs(p), int(p))", None),
+    ((BOOL, INT, FLOAT), "lambda p, n, x: (p + n, p * x, p == n, x if p else 0.0, n if p else -1)", None),
+    ((FLOAT,), "lambda x: sin(x)", "float"),
+    ((FLOAT, FLOAT), "lambda y, x: math.atan2(y, x)", "float"),
+    ((FLOAT,), "lambda x: math.log(x, 10)", "float"),
+    ((INT,), "lambda n: math.log(n)", "float"),
+    ((INT,), "lambda n: TIMES * twice(n) + twice(n, times=1.5) + twice(1.0)", "float"),
+    ((INT, INT), "lambda a, b: gcd(a, b)", "int"),
+    ((Tuple((INT, FLOAT)),), "lambda t: (t[0] + 1, (t[1], t[-1] * 2))", "tuple[int, tuple[float, float]]"),
+    ((of_record_class(Point),), "lambda p: math.sin(p.x) + p[1]", "float"),
+    ((of_record_class(Pair),), "lambda p: Pair(p.a, b=math.cos(p.b))", "Pair"),
+    ((STR, FLOAT), "lambda key, x: math.sin(x)", "float"),
+    ((FLOAT,), "def f(x):\n    x = int(x)\n    return x * 2", "int"),
+    ((INT,), "def f(n):\n    a, b = 0, 1\n    for _ in range(n % 100):\n        a, b = b, a + b\n    return a", "int"),
+    ((INT,), "def f(n):\n    t = 0\n    for i in range(n % 9, -n % 13 - 6, -2):\n        i += 5\n        t += i\n    return t", "int"),
+    ((INT, INT), "def f(n, s):\n    t = 0\n    for i in range(0, n % 50, s):\n        t += i\n    return t", "int"),
+    ((INT,), "def f(n):\n    t = 1\n    for i in range(1, n % 23):\n        if i % 3 == 0:\n            continue\n        if i > 15:\n            break\n        t *= i\n    return t", "int"),
+    ((INT,), "def f(n):\n    while True:\n        n //= 2\n        if -2 < n < 2:\n            k = n\n            break\n    return k", "int"),
+    ((FLOAT,), "def f(x):\n    if x < 0:\n        raise ValueError(f'negative {x}')\n    elif x > 1e9:\n        return x\n    y = x\n    for _ in range(20):\n        y = (y + x / (y or 1.0)) / 2\n    return y", "float"),
+    ((FLOAT,), "def f(x):\n    assert x != 1.0\n    p = (x, x + 1)\n    q = p\n    p = (p[1], p[0])\n    return p[0] - q[0], p", None),
+    ((INT,), "def f(n):\n    t = 0\n    for i in range(n % 5):\n        for j in range(i):\n            if j == 2:\n                break\n            t += i * j\n        else_ = t\n    return t", "int"),
+    ((INT,), "def f(p):\n    p_0 = p\n    p = (1, 2)\n    return p_0 + p[0]", "int"),
+    ((INT,), "def f(t1):\n    c = 5 if t1 > 0 else t1\n    t2 = (c, t1) if c else (0, 0)\n    t1, c = c, t1\n    return t1, c, t2", None),
+]  # fmt: skip
+
+REFUSED: list[tuple[tuple[Type, ...], str, str]] = [
+    ((INT,), "lambda n: str(n)", "str has no kernel form"),
+    ((STR,), "lambda s: s * 2", "a kernel works on numbers"),
+    ((ANY,), "lambda x: x is None", "is None has no kernel form"),
+    ((INT, INT), "lambda a, b: a ** b", "is a float where the exponent is negative"),
+    ((FLOAT,), "lambda x: x ** 0.5", "is complex where its base is negative"),
+    ((Optional(INT),), "lambda n: math.sin(n or 0)", "what it gives for None"),
+    ((INT, FLOAT), "lambda n, x: max(n, x)", "is int or float"),
+    ((INT, FLOAT), "lambda n, x: n if n else x", "int in one branch and float in the other"),
+    ((INT,), "lambda n: math.hypot(n, n)", "math.hypot has no kernel form"),
+    ((INT,), "lambda n: math.gamma(n)", "math.gamma has no kernel form"),
+    ((INT,), "lambda n: 1 // 0", "always fails"),
+    ((INT,), "lambda n: n + 2 ** 70", "beyond 64 bits"),
+    ((INT,), "lambda n: [n]", "a list has no kernel form"),
+    ((INT,), "lambda n: endless(n)", "calls itself"),
+    ((INT,), "lambda n: (m := n) + m", ":= has no kernel form"),
+    ((STR, INT), "lambda s, n: (s, n)", "a part of type str"),
+    ((INT,), "def f(n):\n    t = 0\n    for i in range(n):\n        t += i * 0.5\n    return t", "t is int before the loop and float"),
+    ((INT,), "def f(n):\n    if n > 0:\n        y = 1\n    else:\n        y = 1.0\n    return y", "y is int on one way to here and float"),
+    ((INT,), "def f(n):\n    for i in range(n):\n        pass\n    return i", "i is not set on every way"),
+    ((INT,), "def f(n):\n    if n > 0:\n        return n", "returns None on some way"),
+    ((INT,), "def f(n):\n    if n > 0:\n        return n\n    return 0.0", "int on one way and float on another"),
+    ((INT,), "def f(n):\n    for x in [1, 2]:\n        n += x\n    return n", "a loop over anything but range"),
+    ((INT,), "def f(n):\n    try:\n        return n\n    except ValueError:\n        return 0", "try has no kernel form"),
+    ((INT,), "def f(n) -> float:\n    for i in range(3):\n        n += i\n    return n", "declared to return float"),
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    return (tmp_path_factory.mktemp("kernels") / f"page{number}.py" for number in itertools.count())
+
+
+Maker = Callable[[str], Callable[..., Any]]
+
+
+@pytest.fixture(scope="module")
+def function_of(pages: Iterator[Path]) -> Maker:
+    """The function a text makes, in a file of its own, as a user's."""
+
+    def make(text: str) -> Callable[..., Any]:
+        page, namespace = next(pages), dict(GLOBALS)
+        page.write_text(text if text.startswith("def ") else f"f = {text}\n")
+        exec(compile(page.read_text(), str(page), "exec", dont_inherit=True), namespace)
+        return namespace["f"]  # type: ignore[no-any-return]
+
+    return make
+
+
+def kernel_of(function: Callable[..., Any], parameters: tuple[Type, ...], declared: Type | None = None) -> Kernel:
+    found = compile_kernel(function, parameters, declared)
+    assert not isinstance(found, Refusal), found
+    return found[1]
+
+
+def flat(value: Any) -> Iterator[Any]:
+    if dataclasses.is_dataclass(value):
+        value = dataclasses.astuple(value)  # type: ignore[arg-type]
+    if isinstance(value, tuple):
+        for part in value:
+            yield from flat(part)
+    else:
+        yield value
+
+
+def run(kernel: Kernel, parameters: tuple[Type, ...], rows: Sequence[tuple[Any, ...]]) -> list[tuple[Any, ...] | None]:
+    """What the kernel makes of rows of leaves; None where it gives the row back."""
+    places = [(number, leaf.path) for number, type_ in enumerate(parameters) for leaf in leaves(type_)]
+    kinds = [leaf.type for type_ in parameters for leaf in leaves(type_)]
+    used = [places.index(place) for place in kernel.inputs]
+    outputs = [leaf.type for leaf in leaves(kernel.type)]
+    dtype = {INT: np.int64, FLOAT: np.float64, BOOL: np.bool_}
+    names = [f"r{place}" for place in range(len(outputs))]
+    given_ = ", ".join(f"a{place}[i]" for place in range(len(used)))
+    lines = [f"{', '.join(['done', *names])} = kernel0({given_})", "if not done:", "    status[i] = 2", "    continue"]
+    lines += [f"o{place}[i] = {name}" for place, name in enumerate(names)]
+    text = loop_source(lines, len(used), len(outputs))
+    code = compiled((kernel.source,), text, tuple(kinds[place] for place in used), tuple(outputs))
+    inputs = [np.array([row[place] for row in rows], dtype[kinds[place]]) for place in used]
+    results = [np.zeros(len(rows), dtype[type_]) for type_ in outputs]
+    status = np.zeros(len(rows), np.int8)
+    code(len(rows), status, *inputs, *results)
+    columns = [result.tolist() for result in results]
+    return [tuple(column[i] for column in columns) if status[i] == 1 else None for i in range(len(rows))]
+
+
+def bits(values: Sequence[Any]) -> list[Any]:
+    """Values to compare by type and bits; every NaN is one."""
+    return [
+        (type(v), "nan" if isinstance(v, float) and v != v else struct.pack("d", v) if isinstance(v, float) else v)
+        for v in values
+    ]
+
+
+def rows_of(parameters: tuple[Type, ...]) -> list[tuple[Any, ...]]:
+    kinds = [VALUES.get(leaf.type, ["text"]) for type_ in parameters for leaf in leaves(type_)]
+    return list(itertools.product(*kinds))
+
+
+def build(type_: Type, parts: Iterator[Any]) -> Any:
+    if not type_.children:
+        return next(parts)
+    items = [build(child, parts) for _, child in type_.children]
+    return type_.cls(*items) if isinstance(type_, Record) else tuple(items)
+
+
+def check(function: Callable[..., Any], parameters: tuple[Type, ...], rows: list[tuple[Any, ...]]) -> float:
+    """Compare with CPython; the share of the rows that CPython could do and the kernel did not."""
+    missed = could = 0
+    for row, found in zip(rows, run(kernel_of(function, parameters), parameters, rows), strict=True):
+        parts = iter(row)
+        arguments = [build(type_, parts) for type_ in parameters]
+        try:
+            expected = list(flat(function(*arguments)))
+        except Exception:
+            assert found is None, f"{row}: {found} where CPython raises"
+            continue
+        if any(type(value) is int and not -(2**63) <= value < 2**63 for value in expected):
+            assert found is None, f"{row}: {found} where CPython leaves 64 bits"
+            continue
+        could += 1
+        missed += found is None
+        if found is not None:
+            assert bits(found) == bits(expected), f"{row}: {found} where CPython gives {expected}"
+    return missed / max(could, 1)
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+@pytest.mark.parametrize(("parameters", "text", "result"), KERNEL, ids=[text for _, text, _ in KERNEL])
+def test_a_kernel_gives_what_cpython_gives(
+    function_of: Maker, parameters: tuple[Type, ...], text: str, result: str | None
+) -> None:
+    function = function_of(text)
+    found = compile_kernel(function, parameters, None)
+    assert not isinstance(found, Refusal), found
+    assert result is None or str(found[0]) == result
+    assert check(function, parameters, rows_of(parameters)) < 0.8
+
+
+@pytest.mark.parametrize(("parameters", "text", "reason"), REFUSED, ids=[text for _, text, _ in REFUSED])
+def test_refused(function_of: Maker, parameters: tuple[Type, ...], text: str, reason: str) -> None:
+    found = compile_kernel(function := function_of(text), parameters, of_annotation(function.__annotations__["return"]) if function.__annotations__ else None)
+    assert isinstance(found, Refusal), found
+    assert reason in found.reason
+
+
+@pytest.mark.parametrize("name", [name for name in kernel_calls.LIBM if hasattr(math, name)])
+def test_the_c_library_is_pythons_bit_for_bit(name: str) -> None:
+    """Each function that is admitted, on numbers of all sizes and on those where it is special."""
+    function = getattr(math, name)
+    two = name in ("pow", "fmod", "atan2")
+    chance = random.Random(name)
+    numbers = [*FLOATS, *(chance.uniform(-3, 3) for _ in range(4000))]
+    numbers += [chance.uniform(-1, 1) * 10.0 ** chance.randint(-320, 308) for _ in range(4000)]
+    numbers += [struct.unpack("d", chance.randbytes(8))[0] for _ in range(4000)]
+    chance.shuffle(numbers)
+    rows: list[tuple[Any, ...]] = [(x,) for x in numbers]
+    if two:
+        rows = [*zip(numbers, numbers[1:], strict=False), *itertools.product(FLOATS, FLOATS)]
+    parameters = (FLOAT,) * (2 if two else 1)
+    assert library_function(name) is not None
+    assert check(function, parameters, rows) < (0.01 if not two else 0.2)
+
+
+def test_where_the_type_is_declared_a_row_may_differ_in_python(function_of: Maker) -> None:
+    root = function_of("lambda x: x ** 0.5")
+    kernel = kernel_of(root, (FLOAT,), FLOAT)
+    assert run(kernel, (FLOAT,), [(2.0,), (-2.0,)]) == [(2.0**0.5,), None]
+    power = function_of("lambda a, b: a ** b")
+    rows = [(2, 10), (3, 39), (3, 40), (-2, 63), (0, 0), (2, -1), (1, 2**62), (-1, 2**62 + 1)]
+    found = run(kernel_of(power, (INT, INT), INT), (INT, INT), rows)
+    assert found == [(1024,), (3**39,), None, (-(2**63),), (1,), None, (1,), (-1,)]
+
+
+def test_the_ladder_takes_columns_before_kernels_and_kernels_before_stages() -> None:
+    def form(function: Callable[..., Any], *parameters: Type) -> str:
+        return decide(Closure(function, Location(__file__, 1), "map"), parameters).form
+
+    assert form(lambda n: n + 1, INT) == "column"
+    assert form(lambda n: math.sin(n), INT) == "kernel"
+    assert form(lambda n: hash(str(n)), INT) == "stage"
+    assert form(math.sin, FLOAT) == "kernel"
+
+
+def test_a_function_with_loops_says_why_it_is_no_kernel() -> None:
+    def total(n: int) -> Any:
+        t = 0
+        for i in range(n):
+            t += i * 0.5
+        return t
+
+    verdict = decide(Closure(total, Location(__file__, 1), "map"), (INT,))
+    assert isinstance(verdict, StageForm)
+    assert "a for loop has no column form; and t is int before the loop" in verdict.refusal.reason
+    assert "0.0" in verdict.refusal.advice
+
+
+def test_a_kernel_keeps_why_it_is_no_column() -> None:
+    verdict = decide(Closure(lambda x: math.sin(x), Location(__file__, 1), "map"), (FLOAT,))
+    assert isinstance(verdict, KernelForm)
+    assert "math.sin" in verdict.refusal.reason
+    assert verdict.type == FLOAT
+
+
+def test_only_the_leaves_that_are_read_are_inputs() -> None:
+    point = of_record_class(Point)
+    assert kernel_of(lambda key, p: math.sin(p.y), (STR, point)).inputs == ((1, (1,)),)
+    optional = Tuple((Optional(INT), FLOAT))
+    assert kernel_of(lambda t: math.sin(t[1]), (optional,)).inputs == ((0, (1,)),)
+    tested = kernel_of(lambda t: 0.0 if t[0] is None else math.sin(t[1]), (optional,), FLOAT)
+    assert tested.inputs == ((0, (0,)), (0, (1,)))
+    assert isinstance(compile_kernel(lambda pair: math.sin(pair[1]), (Keyed(STR, FLOAT),), None), tuple)
+
+
+def test_importing_morisot_does_not_import_numba() -> None:
+    code = "import sys, morisot; sys.exit('numba' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+# -- random programs ----------------------------------------------------------------------------------------------------
+
+NAMES = {INT: ("a", "b", "i"), FLOAT: ("x", "y")}
+
+
+def int_expressions(depth: int) -> st.SearchStrategy[str]:
+    leaf = st.one_of(st.sampled_from(NAMES[INT]), st.sampled_from(["0", "1", "2", "-3", "7", "9223372036854775807"]))
+    if depth == 0:
+        return leaf
+    inner = int_expressions(depth - 1)
+    return st.one_of(
+        leaf,
+        st.builds("({} {} {})".format, inner, st.sampled_from(["+", "-", "*", "//", "%", "&", "|", "^"]), inner),
+        st.builds("({} if {} else {})".format, inner, conditions(depth - 1), inner),
+        st.builds("{}({}, {})".format, st.sampled_from(["min", "max"]), inner, inner),
+        st.builds("abs({})".format, inner),
+        st.builds("(-{})".format, inner),
+        st.builds("({} ** {})".format, inner, st.sampled_from(["2", "3"])),
+        st.builds("{}({})".format, st.sampled_from(["int", "round", "math.floor"]), float_expressions(depth - 1)),
+    )
+
+
+def float_expressions(depth: int) -> st.SearchStrategy[str]:
+    leaf = st.one_of(st.sampled_from(NAMES[FLOAT]), st.sampled_from(["0.0", "1.5", "-2.25", "1e300"]))
+    if depth == 0:
+        return leaf
+    inner = float_expressions(depth - 1)
+    return st.one_of(
+        leaf,
+        st.builds("({} {} {})".format, inner, st.sampled_from(["+", "-", "*", "/", "//", "%"]), inner),
+        st.builds("({} {} {})".format, int_expressions(depth - 1), st.sampled_from(["+", "*"]), inner),
+        st.builds("({} / {})".format, int_expressions(depth - 1), int_expressions(depth - 1)),
+        st.builds("({} if {} else {})".format, inner, conditions(depth - 1), inner),
+        st.builds("math.{}({})".format, st.sampled_from(["sin", "exp", "sqrt", "log", "atan"]), inner),
+        st.builds("({} ** 2)".format, inner),
+    )
+
+
+def conditions(depth: int) -> st.SearchStrategy[str]:
+    sign = st.sampled_from(["<", "<=", "==", "!=", ">", ">="])
+    inner = [int_expressions(max(depth - 1, 0)), float_expressions(max(depth - 1, 0))]
+    simple = st.one_of(*(st.builds("{} {} {}".format, a, sign, b) for a in inner for b in inner))
+    if depth == 0:
+        return simple
+    deeper = conditions(depth - 1)
+    return st.one_of(
+        simple,
+        st.builds("({} {} {})".format, deeper, st.sampled_from(["and", "or"]), deeper),
+        st.builds("(not {})".format, deeper),
+        st.builds("{} < {} <= {}".format, inner[0], inner[0], inner[0]),
+    )
+
+
+def statements(depth: int, indent: int, loop: bool = False) -> st.SearchStrategy[list[str]]:
+    pad = " " * indent
+    simple = [
+        st.builds(lambda n, e: [f"{pad}{n} = {e}"], st.sampled_from(["a", "b"]), int_expressions(1)),
+        st.builds(lambda n, e: [f"{pad}{n} = {e}"], st.sampled_from(["x", "y"]), float_expressions(1)),
+        st.builds(lambda e: [f"{pad}a, b = b, {e}"], int_expressions(1)),
+        st.builds(lambda n, e: [f"{pad}{n} += {e}"], st.sampled_from(["a", "x"]), int_expressions(0)),
+        st.builds(lambda c, e: [f"{pad}if {c}:", f"{pad}    return {e}"], conditions(0), int_expressions(1)),
+    ]
+    if loop:
+        simple += [
+            st.builds(lambda c, w: [f"{pad}if {c}:", f"{pad}    {w}"], conditions(0), st.sampled_from(["break", "continue"]))
+        ]
+    if depth == 0:
+        return st.one_of(*simple)
+    bodies = block(depth - 1, indent + 4, loop)
+    looped = block(depth - 1, indent + 4, True)
+    return st.one_of(
+        *simple,
+        st.builds(
+            lambda c, then, other: [f"{pad}if {c}:", *then, f"{pad}else:", *other], conditions(1), bodies, bodies
+        ),
+        st.builds(
+            lambda start, stop, step, body: [f"{pad}for i in range({start}, {stop} % 7, {step}):", *body],
+            st.sampled_from(["0", "-2", "b % 3"]),
+            int_expressions(1),
+            st.sampled_from(["1", "2", "-1"]),
+            looped,
+        ),
+        st.builds(
+            lambda n, body: [f"{pad}for {n} in range(5):", f"{pad}    if {n} > 3: break", *body],
+            st.sampled_from(["i"]),
+            looped,
+        ),
+    )
+
+
+def block(depth: int, indent: int, loop: bool) -> st.SearchStrategy[list[str]]:
+    return st.lists(statements(depth, indent, loop), min_size=1, max_size=3).map(lambda parts: sum(parts, []))
+
+
+PROGRAMS = st.builds(
+    lambda body, result: "\n".join(["def f(a, b, x, y):", "    i = 0", *body, f"    return {result}"]) + "\n",
+    block(2, 4, False),
+    int_expressions(2),
+)
+SOME = random.Random(5)
+ROWS = [
+    (SOME.choice(INTS), SOME.choice(INTS), SOME.choice(FLOATS), SOME.choice(FLOATS)) for _ in range(150)
+] + [(SOME.randint(-9, 9), SOME.randint(-9, 9), SOME.uniform(-3, 3), SOME.uniform(-3, 3)) for _ in range(150)]  # fmt: skip
+
+
+@settings(max_examples=max(settings.default.max_examples // 3, 5) if settings.default else 10)  # type: ignore[union-attr]
+@given(PROGRAMS)
+def test_random_programs_give_what_cpython_gives(function_of: Maker, text: str) -> None:
+    function = function_of(text)
+    parameters = (INT, INT, FLOAT, FLOAT)
+    found = compile_kernel(function, parameters, None)
+    if isinstance(found, Refusal):
+        assert any(word in found.reason for word in ("always fails", "beyond 64 bits", "before the loop")), found
+        return
+    check(function, parameters, ROWS)
