@@ -1,10 +1,13 @@
 """Kernels: which functions become machine code, and that they give CPython's value or give the row back."""
 
+# ruff: noqa: E501 - a row of a table is a line
+
 from __future__ import annotations
 
 import dataclasses
 import itertools
 import math
+import pickle
 import random
 import struct
 import subprocess
@@ -14,19 +17,38 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from morisot.compile import kernel_calls
+from morisot.compile import kernel_calls, ladder
 from morisot.compile.kernel import compile_kernel
 from morisot.compile.ladder import decide
 from morisot.compile.verdict import KernelForm, Refusal, StageForm
 from morisot.errors import Location
 from morisot.plan.closure import Closure
-from morisot.types.element import ANY, BOOL, FLOAT, INT, STR, Keyed, Optional, Record, Tuple, Type, leaves
+from morisot.types.element import (
+    ANY,
+    BOOL,
+    FLOAT,
+    INT,
+    STR,
+    Keyed,
+    Optional,
+    Record,
+    Tuple,
+    Type,
+    arguments,
+    leaves,
+    with_value,
+)
 from morisot.types.infer import of_annotation, of_record_class
+from morisot.worker import kernel_stage, kernels
+from morisot.worker.batches import decode, encode, schema_of
+from morisot.worker.failure import WorkerFailure
 from morisot.worker.kernels import Kernel, compiled, library_function, loop_source
+from morisot.worker.stage import Step
 
 INTS = [0, 1, -1, 2, -2, 3, 7, -7, 10, 62, 63, 64, 2**31, -(2**31), 2**53, 2**53 + 1, -(2**53) - 1, 2**62, -(2**62)]
 INTS += [3037000499, 3037000500, -3037000500, 2**63 - 1, -(2**63) + 1, -(2**63)]
@@ -267,7 +289,11 @@ def test_a_kernel_gives_what_cpython_gives(
 
 @pytest.mark.parametrize(("parameters", "text", "reason"), REFUSED, ids=[text for _, text, _ in REFUSED])
 def test_refused(function_of: Maker, parameters: tuple[Type, ...], text: str, reason: str) -> None:
-    found = compile_kernel(function := function_of(text), parameters, of_annotation(function.__annotations__["return"]) if function.__annotations__ else None)
+    found = compile_kernel(
+        function := function_of(text),
+        parameters,
+        of_annotation(function.__annotations__["return"]) if function.__annotations__ else None,
+    )
     assert isinstance(found, Refusal), found
     assert reason in found.reason
 
@@ -284,7 +310,7 @@ def test_the_c_library_is_pythons_bit_for_bit(name: str) -> None:
     chance.shuffle(numbers)
     rows: list[tuple[Any, ...]] = [(x,) for x in numbers]
     if two:
-        rows = [*zip(numbers, numbers[1:], strict=False), *itertools.product(FLOATS, FLOATS)]
+        rows = [*itertools.pairwise(numbers), *itertools.product(FLOATS, FLOATS)]
     parameters = (FLOAT,) * (2 if two else 1)
     assert library_function(name) is not None
     assert check(function, parameters, rows) < (0.01 if not two else 0.2)
@@ -343,6 +369,103 @@ def test_only_the_leaves_that_are_read_are_inputs() -> None:
 def test_importing_morisot_does_not_import_numba() -> None:
     code = "import sys, morisot; sys.exit('numba' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def stage(
+    functions: Sequence[tuple[Any, Callable[..., Any]]], type_: Type, seen: list[Any], **options: Any
+) -> kernel_stage.KernelStage:
+    """A pass whose Python functions note what they are called with."""
+    steps, kernels, current = [], [], type_
+    for kind, function in functions:
+        parameters = arguments(current)
+        verdict = ladder.kernel(Closure(function, Location(__file__, 1), kind), parameters)
+        assert isinstance(verdict, KernelForm), verdict
+
+        def noting(*values: Any, function: Callable[..., Any] = function) -> Any:
+            seen.append(values)
+            return function(*values)
+
+        steps.append(Step(kind, kind, Location(__file__, 1), isinstance(current, Keyed), noting))
+        kernels.append(verdict.kernel)
+        current = current if kind == "filter" else with_value(current, verdict.type)
+    return kernel_stage.KernelStage(
+        tuple(steps), tuple(kernels), type_, current, pickle.dumps, **{"patience": 0.0, **options}
+    )
+
+
+def through(task: kernel_stage.KernelStage, elements: list[Any]) -> list[Any]:
+    batch = pa.RecordBatch.from_arrays(encode(elements, task.input, pickle.dumps), schema=schema_of(task.input))
+    return [element for result in task(iter([batch])) for element in decode(result.columns, task.output)]
+
+
+def test_a_pass_runs_only_odd_rows_in_python_and_keeps_the_order() -> None:
+    seen: list[Any] = []
+    chain = [
+        ("map", lambda n: n * n),
+        ("filter", lambda n: n % 3 != 0),
+        ("map", lambda n: (math.sin(n % 100), n % 7 == 1)),
+    ]
+    numbers = [5, 2**40, 3, 7, 2**62, 8]
+    expected = [(math.sin(n * n % 100), n * n % 7 == 1) for n in numbers if n * n % 3]
+    assert through(stage(chain, INT, seen), numbers) == expected
+    assert [values for values in seen if values[0] in numbers] == [(2**40,), (2**62,)]
+
+
+def test_a_keyed_pass_keeps_keys_of_any_type() -> None:
+    seen: list[Any] = []
+    chain = [("map", lambda key, x: math.exp(x)), ("filter", lambda key, x: x > 2)]
+    elements = [("a", 1.0), ("b", 0.0), ("ä", 2.0), ("c", 1000.0)]
+    with pytest.raises(WorkerFailure, match="math range error"):
+        through(stage(chain, Keyed(STR, FLOAT), seen), elements)
+    assert through(stage(chain, Keyed(STR, FLOAT), seen), elements[:3]) == [("a", math.e), ("ä", math.exp(2.0))]
+
+
+def test_a_pass_over_nulls() -> None:
+    def total(t: Any) -> float:
+        return -1.0 if t[0] is None else math.sin(t[0]) + (t[1] or 0)
+
+    seen: list[Any] = []
+    verdict = decide(Closure(total, Location(__file__, 1), "map"), (Tuple((Optional(FLOAT), Optional(INT))),))
+    assert verdict.form == "stage"  # what it gives for None is not known
+    kernel = kernel_of(total, (Tuple((Optional(FLOAT), Optional(INT))),), FLOAT)
+    step = Step("map", "map", None, function=lambda t: seen.append(t) or total(t))
+    task = kernel_stage.KernelStage(
+        (step,), (kernel,), Tuple((Optional(FLOAT), Optional(INT))), FLOAT, pickle.dumps, patience=0.0
+    )
+    elements = [(1.0, 1), (None, 2), (2.0, None), (3.0, 0)]
+    assert isinstance(compile_kernel(total, (Tuple((Optional(FLOAT), Optional(INT))),), None), Refusal)
+    assert through(task, elements) == [total(t) for t in elements]
+    assert seen == elements[1:3]
+
+
+def test_a_patient_pass_starts_in_python() -> None:
+    seen: list[Any] = []
+    numbers = list(range(500))
+    assert through(stage([("map", lambda n: math.cos(n) + 1)], INT, seen, patience=60.0), numbers) == [
+        math.cos(n) + 1 for n in numbers
+    ]
+    assert len(seen) == 500
+
+
+def test_where_the_c_library_is_not_pythons_all_rows_are_for_python(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kernels, "agrees", lambda *_: False)
+    monkeypatch.setattr(kernels, "library_function", kernels.library_function.__wrapped__)
+    seen: list[Any] = []
+    assert through(stage([("map", lambda n: math.tanh(n) + 3)], INT, seen), [1, 2]) == [
+        math.tanh(1) + 3,
+        math.tanh(2) + 3,
+    ]
+    assert len(seen) == 2
+
+
+@pytest.mark.parametrize(
+    "numbers", [range(0), range(7), range(10, -11, -4), range(2**63 - 5, 2**63), range(-(2**63), 3 - 2**63)]
+)
+@pytest.mark.parametrize("partitions", [1, 3, 8])
+def test_numbers_are_the_range_in_slices(numbers: range, partitions: int) -> None:
+    slices = kernel_stage.Numbers(numbers, partitions)
+    found = [batch.column(0).to_pylist() for partition in range(partitions) for batch in slices.batches(partition)]
+    assert list(itertools.chain(*found)) == list(numbers)
 
 
 # -- random programs ----------------------------------------------------------------------------------------------------
@@ -409,7 +532,9 @@ def statements(depth: int, indent: int, loop: bool = False) -> st.SearchStrategy
     ]
     if loop:
         simple += [
-            st.builds(lambda c, w: [f"{pad}if {c}:", f"{pad}    {w}"], conditions(0), st.sampled_from(["break", "continue"]))
+            st.builds(
+                lambda c, w: [f"{pad}if {c}:", f"{pad}    {w}"], conditions(0), st.sampled_from(["break", "continue"])
+            )
         ]
     if depth == 0:
         return st.one_of(*simple)
@@ -436,7 +561,9 @@ def statements(depth: int, indent: int, loop: bool = False) -> st.SearchStrategy
 
 
 def block(depth: int, indent: int, loop: bool) -> st.SearchStrategy[list[str]]:
-    return st.lists(statements(depth, indent, loop), min_size=1, max_size=3).map(lambda parts: sum(parts, []))
+    return st.lists(statements(depth, indent, loop), min_size=1, max_size=3).map(
+        lambda parts: list(itertools.chain(*parts))
+    )
 
 
 PROGRAMS = st.builds(

@@ -155,7 +155,9 @@ def test_a_chain_is_one_pass_and_right(runner: Runner) -> None:
 
 def test_keyed(runner: Runner) -> None:
     program = lambda s: (  # noqa: E731
-        s.group_by(lambda t: t[0]).map(lambda key, t: math.sqrt(t[1]) + math.sin(t[1])).filter(lambda key, x: math.exp(x) > 3)
+        s.group_by(lambda t: t[0])
+        .map(lambda key, t: math.sqrt(t[1]) + math.sin(t[1]))
+        .filter(lambda key, x: math.exp(x) > 3)
     )
     elements = [("a", 1.0), ("b", 4.0), ("a", 0.0), ("b", 9.0)]
     values = [(key, math.sqrt(x) + math.sin(x)) for key, x in elements]

@@ -72,7 +72,7 @@ def _as_declared(result: Type, declared: Type | None) -> Type:
         a.path == b.path and b.type in (a.type, Optional(a.type)) for a, b in zip(places, wanted, strict=True)
     )
     classes = {type_.cls for type_ in (result, declared) if isinstance(type_, Record)}
-    if not same or type(result) is not type(declared) and declared.children or len(classes) > 1:
+    if not same or (declared.children and type(result) is not type(declared)) or len(classes) > 1:
         refuse(
             None,
             f"the function is declared to return {declared} and returns {result}",
@@ -135,17 +135,20 @@ class _Body:
         self.program.active.append(self.function)
         node = source.node
         self.state = dict(self._bind(node, arguments, keywords))
+        result = self._returned(node)
+        self.program.active.pop()
+        self.program.functions.append(self.out.finish(name, _texts((*arguments, *keywords.values())), result))
+        return result
+
+    def _returned(self, node: FunctionNode) -> Type:
+        """Writes the body; the type that every way through it returns."""
         if isinstance(node, ast.Lambda):
             self._return(node.body)
         else:
             self._statements(node.body)
-        if self.state is not None:
-            refuse(node, "the function returns None on some way", "return a number on every way")
-        if self.result is None:
-            refuse(node, "the function never returns a value", STAGE)
-        self.program.active.pop()
-        self.program.functions.append(self.out.finish(name, _texts((*arguments, *keywords.values())), self.result))
-        return self.result
+            if self.state is not None:
+                refuse(node, "the function returns None on some way", "return a number on every way")
+        return self.result or refuse(node, "the function never returns a value", STAGE)
 
     def _bind(self, node: FunctionNode, arguments: Sequence[Term], keywords: Mapping[str, Term]) -> dict[str, Term]:
         spec, function = node.args, self.function
@@ -395,7 +398,9 @@ class _Body:
         found = self._here().get(node.id)
         if isinstance(found, Unclear):
             then, otherwise = found.types
-            refuse(node, f"{node.id} is {then} on one way to here and {otherwise} on another", f"give {node.id} one type")
+            refuse(
+                node, f"{node.id} is {then} on one way to here and {otherwise} on another", f"give {node.id} one type"
+            )
         if found is not None:
             return found
         if node.id in self.function.__code__.co_varnames or node.id in self.function.__code__.co_cellvars:

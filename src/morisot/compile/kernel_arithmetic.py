@@ -78,7 +78,7 @@ def binary(out: Writer, node: ast.AST, op: ast.operator, left: Term, right: Term
     left, right = number(node, left), number(node, right)
     if left.type == right.type == INT:
         return _of_ints(out, node, op, out.atom(left), out.atom(right))
-    return _of_floats(out, node, op, out.short(floating(left)), out.short(floating(right)), right)
+    return _of_floats(out, node, op, out.short(floating(left)), out.short(floating(right)))
 
 
 def _fold(node: ast.AST, op: ast.operator, left: Any, right: Any) -> Term | None:
@@ -149,10 +149,10 @@ def _power_of_ints(out: Writer, node: ast.AST, left: Term, right: Term) -> Term:
     if right.constant is None or right.constant > 64:
         if right.constant is None:
             out.program.may_differ = f"{ast.unparse(node)} is a float where the exponent is negative"
-        done, result = out.new(), out.new()
-        out.line(f"{done}, {result} = int_power({left.text}, {right.text})")
+        done, power = out.new(), out.new()
+        out.line(f"{done}, {power} = int_power({left.text}, {right.text})")
         out.bad_if(f"not {done}")
-        return Term(INT, result)
+        return Term(INT, power)
     if right.constant == 0:
         return Term(INT, "1", constant=1)
     result = left
@@ -163,7 +163,7 @@ def _power_of_ints(out: Writer, node: ast.AST, left: Term, right: Term) -> Term:
     return result
 
 
-def _of_floats(out: Writer, node: ast.AST, op: ast.operator, left: Term, right: Term, written: Term) -> Term:
+def _of_floats(out: Writer, node: ast.AST, op: ast.operator, left: Term, right: Term) -> Term:
     match op:
         case ast.Add() | ast.Sub() | ast.Mult():
             return Term(FLOAT, f"({left.text} {_PLAIN[type(op)]} {right.text})")
@@ -175,7 +175,7 @@ def _of_floats(out: Writer, node: ast.AST, op: ast.operator, left: Term, right: 
             name = "float_floor_divide" if isinstance(op, ast.FloorDiv) else "float_modulo"
             return out.bound(FLOAT, f"{name}({left.text}, {right.text})")
         case ast.Pow():
-            whole = written.constant is not None and float(written.constant).is_integer()
+            whole = right.constant is not None and float(right.constant).is_integer()
             positive = left.constant is not None and left.constant > 0
             if not whole and not positive:
                 out.program.may_differ = f"{ast.unparse(node)} is complex where its base is negative"

@@ -72,12 +72,13 @@ def _fabs(_: Writer, node: ast.AST, arguments: Sequence[Term]) -> Term:
 def _extreme(sign: ast.cmpop) -> Rule:
     def rule(out: Writer, node: ast.AST, arguments: Sequence[Term]) -> Term:
         best = arguments[0]
-        for other in arguments[1:]:
+        for argument in arguments[1:]:
+            other = out.atom(argument)
             if best.type != other.type or not best.is_number:
                 refuse(
                     node, f"{ast.unparse(node)} is {best.type} or {other.type}", "give all arguments one type of number"
                 )
-            best, other = out.atom(best), out.atom(other)
+            best = out.atom(best)
             better = compare(out, node, sign, other, best)
             best = out.bound(best.type, f"{other.text} if {better.text} else {best.text}")
         return best

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import math
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -17,8 +18,8 @@ BAD = "return BAD"
 """Gives the row back to Python; becomes a real return once the function's result type is known."""
 
 _ATOM = re.compile(r"\w+|\d+\.\d+|-?\d+")
-_LETTERS = {INT: "i", FLOAT: "f", BOOL: "b"}
-_ZEROS = {INT: "0", FLOAT: "0.0", BOOL: "False"}
+_LETTERS: dict[Type, str] = {INT: "i", FLOAT: "f", BOOL: "b"}
+_ZEROS: dict[Type, str] = {INT: "0", FLOAT: "0.0", BOOL: "False"}
 _LONGEST = 160
 _LARGEST = 3_000
 """So many expressions are translated; a larger function would take numba longer than it saves."""
@@ -72,7 +73,7 @@ def literal(value: Any) -> Term | Known:
 
 
 def _float_text(value: float) -> str:
-    if value != value:
+    if math.isnan(value):
         return "NAN"
     if value in (float("inf"), float("-inf")):
         return "INF" if value > 0 else "(-INF)"

@@ -32,7 +32,7 @@ def decide(closure: Closure, parameters: tuple[Type, ...]) -> Verdict:
 
 
 def _decide(closure: Closure, parameters: tuple[Type, ...]) -> Verdict:
-    refusals = []
+    refusals: list[Refusal] = []
     for rung in RUNGS:
         form = rung(closure, parameters)
         if isinstance(form, KernelForm):
@@ -72,9 +72,10 @@ def kernel(closure: Closure, parameters: tuple[Type, ...]) -> KernelForm | Refus
     forms = _kernels.setdefault(closure, {})
     if parameters not in forms:
         found = compile_kernel(closure.function, parameters, declared(closure))
-        if not isinstance(found, Refusal):
-            found = KernelForm(*found, NO_REFUSAL, captured(closure))
-        forms[parameters] = found
+        if isinstance(found, Refusal):
+            forms[parameters] = found
+        else:
+            forms[parameters] = KernelForm(*found, NO_REFUSAL, captured(closure))
     return forms[parameters]
 
 

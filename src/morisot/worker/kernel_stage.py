@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -12,14 +12,14 @@ import pyarrow as pa
 
 from morisot.types.element import INT, Leaf, Type, leaves
 from morisot.worker.batches import Dumps, arrow_type, decode, schema_of
-from morisot.worker.kernels import Kernel, Unavailable, compiled, loop_source, number_type
+from morisot.worker.kernels import Kernel, compiled, loop_source, number_type
 from morisot.worker.stage import Pipeline, Step, encode_batch, reporting
 
 _ROWS_GENERATED = 1 << 16
 PATIENCE = 0.5
 """Seconds of Python before a kernel is compiled, which takes about as long: small inputs never pay for numba."""
 
-_spent: Counter[str] = Counter()
+_spent: defaultdict[str, float] = defaultdict(float)
 """The seconds this process has spent in Python on each loop."""
 
 
@@ -119,14 +119,15 @@ class KernelStage:
         loop = fuse(self.steps, self.kernels, self.input, self.output)
         pipeline = Pipeline(self.steps)
         for batch in self._generated(batches):
-            for part, seconds in self._parts(batch, loop):
-                code = None if seconds else self._code(loop)
-                if code is None:
-                    began = time.perf_counter()
-                    yield self._in_python(part, pipeline)
-                    _spent[loop.text] += time.perf_counter() - began
-                else:
+            for part, by_python in self._parts(batch, loop):
+                code = None if by_python else self._code(loop)
+                if code is not None:
                     yield self._in_machine_code(part, code, loop, pipeline)
+                    continue
+                began = time.perf_counter()
+                result = self._in_python(part, pipeline)
+                _spent[loop.text] += time.perf_counter() - began
+                yield result
 
     def _generated(self, batches: Iterator[Any]) -> Iterator[Any]:
         if self.numbers is None:
@@ -149,15 +150,12 @@ class KernelStage:
     def _code(self, loop: Loop) -> Any:
         """The machine code, or None where this process cannot run it exactly."""
         types = leaves(self.input)
-        try:
-            return compiled(
-                tuple(kernel.source for kernel in self.kernels),
-                loop.text,
-                tuple(types[column].type for column in loop.columns),
-                tuple(output for output in loop.outputs if isinstance(output, Type)),
-            )
-        except Unavailable:
-            return None
+        return compiled(
+            tuple(kernel.source for kernel in self.kernels),
+            loop.text,
+            tuple(types[column].type for column in loop.columns),
+            tuple(output for output in loop.outputs if isinstance(output, Type)),
+        )
 
     def _in_python(self, batch: Any, pipeline: Pipeline) -> pa.RecordBatch:
         elements = decode(self._columns(batch), self.input)
@@ -189,10 +187,10 @@ class KernelStage:
             return done
         (kept,), (odd,) = np.nonzero(status == 1), np.nonzero(status == 2)
         if not len(odd):
-            return done.take(pa.array(kept))
+            return done.take(kept)
         places, repaired = self._repaired(columns, odd, pipeline)
         order = np.argsort(np.concatenate([kept, places]), kind="stable")
-        both = pa.Table.from_batches([done.take(pa.array(kept)), repaired], schema=done.schema).take(pa.array(order))
+        both = pa.Table.from_batches([done.take(kept), repaired], schema=done.schema).take(order)
         return both.combine_chunks().to_batches()[0] if both.num_rows else done.slice(0, 0)
 
     def _numbers(self, column: Any, status: Any) -> Any:
@@ -224,4 +222,3 @@ class KernelStage:
         last = self.steps[-1]
         encoded = encode_batch(results, self.output, self.dumps, last.operator, last.location)
         return np.array(places, np.int64), encoded
-

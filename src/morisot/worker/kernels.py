@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import importlib
 import itertools
 import math
 import os
@@ -14,9 +15,10 @@ import random
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from types import FunctionType
 from typing import Any
 
-from morisot.types.element import BOOL, FLOAT, INT, Optional, Type, leaves
+from morisot.types.element import BOOL, FLOAT, INT, Optional, Type
 
 
 @dataclass(frozen=True)
@@ -35,6 +37,10 @@ _PRIVATE = frozenset({"rint", "floor", "ceil"})
 """Functions of the C library whose results IEEE defines."""
 
 
+_NO_WRAPPERS = {"error_model": "numpy", "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+"""Functions that only other kernels call compile faster without the ways in from outside."""
+
+
 def number_type(type_: Type) -> Type:
     """The type of the numbers in a column of ints, floats or bools, with or without nulls."""
     return type_.inner if isinstance(type_, Optional) else type_
@@ -46,7 +52,17 @@ class Unavailable(Exception):  # noqa: N818 - whoever catches it runs the rows i
 
 @functools.lru_cache(maxsize=256)
 def compiled(kernel_sources: tuple[str, ...], loop: str, inputs: tuple[Type, ...], outputs: tuple[Type, ...]) -> Any:
-    """The machine code of a loop over kernels: (rows, status, *input arrays, *output arrays) -> None."""
+    """The machine code of a loop over kernels, called with (rows, status, *input arrays, *output arrays).
+
+    None where this process cannot run it exactly: then the rows are for Python.
+    """
+    try:
+        return _compiled(kernel_sources, loop, inputs, outputs)
+    except Unavailable:
+        return None
+
+
+def _compiled(kernel_sources: tuple[str, ...], loop: str, inputs: tuple[Type, ...], outputs: tuple[Type, ...]) -> Any:
     numba, names = _prelude()
     try:
         for place, source in enumerate(kernel_sources):
@@ -54,7 +70,7 @@ def compiled(kernel_sources: tuple[str, ...], loop: str, inputs: tuple[Type, ...
         scope = dict(names)
         exec(compile(loop, "<morisot kernels>", "exec"), scope)
         types = numba.types
-        kinds = {INT: types.int64, FLOAT: types.float64, BOOL: types.boolean}
+        kinds: dict[Type, Any] = {INT: types.int64, FLOAT: types.float64, BOOL: types.boolean}
         arrays = [types.Array(kinds[number_type(type_)], 1, "C", readonly=True) for type_ in inputs]
         arrays += [types.Array(kinds[number_type(type_)], 1, "C") for type_ in outputs]
         signature = types.void(types.int64, types.Array(types.int8, 1, "C"), *arrays)
@@ -73,7 +89,7 @@ def _functions(numba: Any, names: dict[str, Any], source: str) -> dict[str, Any]
         if text.strip():
             exec(compile(text, "<morisot kernel>", "exec"), scope)
             name = text[4 : text.index("(")]
-            scope[name] = numba.njit(error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)(scope[name])
+            scope[name] = numba.njit(**_NO_WRAPPERS)(scope[name])
     return scope
 
 
@@ -120,8 +136,7 @@ def agrees(python: Callable[..., float], library: Callable[..., float], argument
 def _runtime() -> tuple[Any, dict[str, Any]]:
     # SVML, where it is installed, would be used for some functions and differs from the C library in the last bit
     os.environ.setdefault("NUMBA_DISABLE_INTEL_SVML", "1")
-    import numba
-
+    numba: Any = importlib.import_module("numba")
     if getattr(numba.config, "USING_SVML", False):
         raise Unavailable("numba uses Intel's SVML, whose last bits differ; set NUMBA_DISABLE_INTEL_SVML=1")
     names: dict[str, Any] = {"INF": math.inf, "NAN": math.nan, "sqrt": math.sqrt, "copysign": math.copysign}
@@ -129,9 +144,10 @@ def _runtime() -> tuple[Any, dict[str, Any]]:
         names[name] = _checked(numba, name)
     names |= {"c_fmod": library_function("fmod"), "c_floor": library_function("floor")}
     scope = {**names, "math": math}
-    for function in (int_power, float_modulo, float_floor_divide):
-        body = type(function)(function.__code__, scope, function.__name__)
-        names[function.__name__] = numba.njit(error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)(body)
+    functions: tuple[Any, ...] = (int_power, float_modulo, float_floor_divide)
+    for function in functions:
+        body = FunctionType(function.__code__, scope, function.__name__)
+        names[function.__name__] = numba.njit(**_NO_WRAPPERS)(body)
     return numba, names
 
 
@@ -143,14 +159,13 @@ def _prelude() -> tuple[Any, dict[str, Any]]:
 
 def _checked(numba: Any, name: str) -> Any:
     """`(a op b, whether that overflowed)` on 64 bit, as one instruction of the processor."""
-    from numba.extending import intrinsic
-
+    intrinsic = importlib.import_module("numba.extending").intrinsic
     method = {"add": "sadd_with_overflow", "subtract": "ssub_with_overflow", "multiply": "smul_with_overflow"}[name]
     types = numba.types
     signature = types.Tuple((types.int64, types.boolean))(types.int64, types.int64)
 
     def typed(_: Any, left: Any, right: Any) -> Any:
-        if not isinstance(left, types.Integer | types.IntegerLiteral):
+        if not all(isinstance(side, types.Integer) for side in (left, right)):
             return None
 
         def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -228,5 +243,9 @@ def float_floor_divide(left: float, right: float) -> float:
 def loop_source(lines: Sequence[str], inputs: int, outputs: int) -> str:
     """The text of the loop over rows around the lines for one row; status 0: dropped, 1: kept, 2: for Python."""
     names = itertools.chain((f"a{place}" for place in range(inputs)), (f"o{place}" for place in range(outputs)))
-    head = [f"def loop(rows, status, {', '.join(names)}):", "    for i in range(rows):", "        if status[i] != 0: continue"]
+    head = [
+        f"def loop(rows, status, {', '.join(names)}):",
+        "    for i in range(rows):",
+        "        if status[i] != 0: continue",
+    ]
     return "\n".join([*head, *(f"        {line}" for line in lines), "        status[i] = 1"]) + "\n"
