@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from morisot.compile.ladder import decide
+from morisot.compile.translate import STAGE
 from morisot.compile.verdict import ColumnForm, Form, KernelForm, Refusal
 from morisot.errors import Location
 from morisot.lower import folds
@@ -62,7 +63,10 @@ def form_of(node: Node, name: str, closure: Closure, lowering: Lowering) -> Form
         return record("column", "")
     verdict = decide(closure, node.signature(name))
     if lowering.in_kernel(node):
-        return record("kernel", str(verdict.refusal) if isinstance(verdict, KernelForm) else _BETWEEN_KERNELS)
+        if isinstance(verdict, KernelForm):
+            advice = "" if verdict.refusal.advice == STAGE else verdict.refusal.advice
+            return record("kernel", str(verdict.refusal), advice)
+        return record("kernel", _BETWEEN_KERNELS)
     if not isinstance(verdict, ColumnForm):
         return record("stage", str(verdict.refusal), verdict.refusal.advice)
     if node in lowering.demoted:
