@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import copy
+import operator
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 from morisot.errors import ElementError
@@ -62,7 +64,7 @@ def total(node: Sum | Avg, group: Sequence[Any]) -> Any:
     result: Any = 0
     for element in group:
         value = call(node, node.value, element)
-        result = failing_as(node, element, lambda total=result, value=value: total + value)
+        result = failing_as(node, element, partial(operator.add, result, value))
     return result
 
 
