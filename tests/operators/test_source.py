@@ -257,3 +257,8 @@ def test_stream_rate_must_be_positive(spark_ctx: mo.StreamContext) -> None:
 def test_columns_are_not_taken_by_place_when_some_names_fit(ctx: mo.StreamContext, tmp_path: Path) -> None:
     with pytest.raises(mo.SourceError, match="has the field a, which the table has not; its columns are b, c"):
         ctx.stream_csv(write(tmp_path, "t.csv", "b,c\n1,2\n"), Pair).collect()
+
+
+def test_columns_are_taken_by_place_when_no_name_says_otherwise(ctx: mo.StreamContext, tmp_path: Path) -> None:
+    assert ctx.stream_csv(write(tmp_path, "t.csv", "a,other\n1,2\n"), Pair).collect() == [Pair(1, 2)]
+    assert ctx.stream_csv(write(tmp_path, "u.csv", "x,y\n1,2\n"), Pair).collect() == [Pair(1, 2)]

@@ -66,6 +66,8 @@ def lower_stream_parquet(node: StreamParquet, lowering: Lowering) -> Frame:
     def load(reader: Any, path: str) -> DataFrame:
         if node.unbounded:  # a streaming read wants the schema beforehand
             reader = reader.schema(tables.parquet_schema(lowering.spark, node.path, record))
+        elif (plain := tables.plain_parquet_schema(node)) is not None:  # Spark would run a job to find it
+            reader = reader.schema(plain)
         df: DataFrame = reader.parquet(path)
         return df
 

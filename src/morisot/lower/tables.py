@@ -24,6 +24,17 @@ BAD_ROW = "morisot-source: "
 _CORRUPT = "row/corrupt"
 _FILE = "row/file"
 _MOST_FOOTERS_READ = 64
+_READ_ALIKE: dict[str, spark.DataType] = {
+    "bool": spark.BooleanType(),
+    "int32": spark.IntegerType(),
+    "int64": spark.LongType(),
+    "float": spark.FloatType(),
+    "double": spark.DoubleType(),
+    "string": spark.StringType(),
+    "date32[day]": spark.DateType(),
+    "timestamp[us]": spark.TimestampNTZType(),
+}
+"""Arrow's types, by their names, that stand for the same Parquet columns as Spark's."""
 
 
 def as_records(df: DataFrame, node: Node) -> Frame:
@@ -46,6 +57,17 @@ def leaf_expressions(expression: str, type_: Type) -> list[str]:
     names = [name for name, _ in type_.children]
     parts = zip(names, (child for _, child in type_.children), strict=True)
     return [leaf for name, child in parts for leaf in leaf_expressions(f"{expression}.{quoted(name)}", child)]
+
+
+def plain_parquet_schema(node: StreamParquet) -> spark.StructType | None:
+    """The columns of one local Parquet file, where they are of types that Arrow and Spark read alike."""
+    files = local_files(node.path) if is_local(node.path) else []
+    if len(files) != 1:
+        return None
+    columns = [(field.name, _READ_ALIKE.get(str(field.type))) for field in pq.read_schema(files[0])]
+    if any(type_ is None for _, type_ in columns):
+        return None
+    return spark.StructType([spark.StructField(name, type_, True) for name, type_ in columns if type_ is not None])
 
 
 def complete_columns(node: Node) -> frozenset[str]:

@@ -38,8 +38,8 @@ def normal(name: str) -> str:
 def columns_of_fields(node: Node, columns: Sequence[str], *, by_place: bool = False) -> list[int]:
     """Where each field of the node's record stands among a table's columns.
 
-    By name, in any order and spelling ("UNIQUE KEY" is unique_key); where the names have nothing to do with each
-    other and `by_place` allows it, in the order of the fields.
+    By name, in any order and spelling ("UNIQUE KEY" is unique_key). Where names differ and `by_place` allows it, in the
+    order of the fields, unless a name that both have stands elsewhere: then the columns are others.
     """
     record = node.type
     assert isinstance(record, Record)
@@ -47,7 +47,8 @@ def columns_of_fields(node: Node, columns: Sequence[str], *, by_place: bool = Fa
     wanted = [normal(name) for name in record.names]
     if all(name in names for name in wanted):
         return [names.index(name) for name in wanted]
-    if by_place and len(names) == len(wanted) and not set(names) & set(wanted):
+    moved = any(name in names and names.index(name) != place for place, name in enumerate(wanted))
+    if by_place and len(names) == len(wanted) and not moved:
         return list(range(len(wanted)))
     missing = [name for name in record.names if normal(name) not in names]
     raise SourceError(
