@@ -156,8 +156,8 @@ def grouped(node: Node, frame: Frame, *aggregated: str) -> Frame:
     columns = [F.expr(each).alias(name) for each, name in zip(aggregated, results, strict=True)]
     if isinstance(frame.type, Keyed):
         groups, keys = by_key(node, frame)
-        rows = groups.agg(*keys, *columns)
-        return Frame(rows, node.type).select(node.type, [*frame.columns_under(0), *map(quoted, results)])
+        rows = Frame(groups.agg(*keys, *columns), node.type)
+        return rows.select(node.type, [*frame.columns_under(0), *map(quoted, results)]) if keys else rows
     total = frame.df.agg(F.expr("count(1)").alias("rows"), *columns)
     return Frame(total.where("rows > 0"), node.type).select(node.type, list(map(quoted, results)))
 

@@ -39,12 +39,6 @@ class Frame:
 
     def select(self, type_: Type, expressions: Sequence[str]) -> Frame:
         """The frame of another type whose leaves are the given SQL expressions."""
-        if (
-            list(expressions)
-            == [quoted(name) for name in self.df.columns]
-            == [quoted(leaf.column) for leaf in leaves(type_)]
-        ):
-            return Frame(self.df, type_)  # nothing to do, and a select costs Spark some milliseconds to analyse
         named = [
             expression if expression == quoted(leaf.column) else f"{expression} AS {quoted(leaf.column)}"
             for expression, leaf in zip(expressions, leaves(type_), strict=True)

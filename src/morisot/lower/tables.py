@@ -40,12 +40,13 @@ _READ_ALIKE: dict[str, spark.DataType] = {
 def as_records(df: DataFrame, node: Node) -> Frame:
     """A table's rows as the records of the node's type."""
     assert isinstance(node.type, Record)
-    places = columns_of_fields(node, df.columns, by_place=isinstance(node, StreamDataframe | StreamArrow))
+    columns = df.columns  # asked once: each time costs a round trip a column
+    places = columns_of_fields(node, columns, by_place=isinstance(node, StreamDataframe | StreamArrow))
     complete = complete_columns(node)
     flat = [
         leaf
         for place, (_, field) in zip(places, node.type.children, strict=True)
-        for leaf in leaf_expressions(field_sql(field, df.columns[place], node, complete), field)
+        for leaf in leaf_expressions(field_sql(field, columns[place], node, complete), field)
     ]
     return Frame(df, node.type).select(node.type, flat)
 
