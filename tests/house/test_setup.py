@@ -71,5 +71,7 @@ def test_a_second_run_sets_nothing_up(tmp_path: Path) -> None:
     for name in ("pyproject.toml", "constraints.txt", "setup/set-up.sh", ".venv/.set-up"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).touch()
-    done = subprocess.run(["make", "-n", "demo"], cwd=tmp_path, capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        ["make", "--no-print-directory", "-n", "demo"], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
     assert done.stdout.splitlines() == [".venv/bin/python examples/word_count.py"]
