@@ -22,7 +22,6 @@ Load = Callable[[Any, str], DataFrame]
 Reading = Callable[[Load], DataFrame]
 BAD_ROW = "morisot-source: "
 _CORRUPT = "row/corrupt"
-_FILE = "row/file"
 _MOST_FOOTERS_READ = 64
 _READ_ALIKE: dict[str, spark.DataType] = {
     "bool": spark.BooleanType(),
@@ -140,7 +139,9 @@ def _csv_load(node: StreamCsv) -> Load:
     def load(reader: Any, path: str) -> DataFrame:
         reader = reader.option("header", node.header).option("sep", node.delimiter).option("quote", node.quote)
         reader = reader.option("escape", node.quote).option("multiLine", node.multiline).option("enforceSchema", True)
-        return with_file(careful(reader).schema(f"{table}, {quoted(_CORRUPT)} STRING").csv(path))
+        reader, corrupt = careful(node, reader)
+        df: DataFrame = reader.schema(table + corrupt).csv(path)
+        return df
 
     return load
 
@@ -149,18 +150,19 @@ def _json_load(node: StreamJson) -> Load:
     table = ", ".join(f"{quoted(name)} {sql_type(type_)}" for name, type_ in node.type.children)
 
     def load(reader: Any, path: str) -> DataFrame:
-        return with_file(careful(reader).schema(f"{table}, {quoted(_CORRUPT)} STRING").json(path))
+        reader, corrupt = careful(node, reader)
+        df: DataFrame = reader.schema(table + corrupt).json(path)
+        return df
 
     return load
 
 
-def careful(reader: Any) -> Any:
-    """A reader that keeps the text of rows it cannot read."""
-    return reader.option("mode", "PERMISSIVE").option("columnNameOfCorruptRecord", _CORRUPT)
-
-
-def with_file(df: DataFrame) -> DataFrame:
-    return df.selectExpr("*", f"_metadata.file_path AS {quoted(_FILE)}")
+def careful(node: StreamCsv | StreamJson, reader: Any) -> tuple[Any, str]:
+    """A reader that stops at a row it cannot read, or one that keeps its text in one more column to leave it out."""
+    if node.on_error == "raise":
+        return reader.option("mode", "FAILFAST"), ""
+    keeping = reader.option("mode", "PERMISSIVE").option("columnNameOfCorruptRecord", _CORRUPT)
+    return keeping, f", {quoted(_CORRUPT)} STRING"
 
 
 def checked(node: StreamCsv | StreamJson, df: DataFrame) -> Frame:
@@ -171,9 +173,7 @@ def checked(node: StreamCsv | StreamJson, df: DataFrame) -> Frame:
     ]
     if node.on_error == "skip":
         return Frame(df, node.type).where(fits(node)).select(node.type, values)
-    unreadable = f"raise_error(concat({misfit_text(node)}, {quoted(_CORRUPT)}, ' in ', {quoted(_FILE)}))"
-    readable = f"CASE WHEN {quoted(_CORRUPT)} IS NULL THEN true ELSE {unreadable} END"
-    return Frame(df, node.type).where(readable).select(node.type, values)
+    return Frame(df, node.type).select(node.type, values)
 
 
 def value_sql(node: StreamCsv | StreamJson, name: str, type_: Type) -> str:
@@ -183,12 +183,8 @@ def value_sql(node: StreamCsv | StreamJson, name: str, type_: Type) -> str:
         return f"coalesce({column}, '')"
     if isinstance(type_, Optional) or node.on_error == "skip":
         return column
-    message = sql_text(f"no value for {name} in ")
-    return f"coalesce({column}, raise_error(concat({misfit_text(node)}, {message}, {quoted(_FILE)})))"
-
-
-def misfit_text(node: StreamCsv | StreamJson) -> str:
-    return sql_text(f"{BAD_ROW}{node.operator} ({node.location}): a row does not fit {node.type}: ")
+    message = f"{BAD_ROW}{node.operator} ({node.location}): a row does not fit {node.type}: no value for {name}"
+    return f"coalesce({column}, raise_error({sql_text(f'{message} in {node.path}')}))"
 
 
 def misfit_count(node: StreamCsv | StreamJson, reading: Reading) -> int:

@@ -17,6 +17,7 @@ logging.getLogger("SQLQueryContextLogger").disabled = True
 
 SPARK_ERRORS = (PySparkException, Py4JError)
 _BAD_ROW = re.compile(re.escape(BAD_ROW) + r"(.*)")
+_MALFORMED = re.compile(r"Malformed records are detected in record parsing: (.*)")
 _DATA_ERROR = re.compile(
     r"SQLSTATE: (22\w{3}|P0001)|\[(ARITHMETIC_OVERFLOW|DIVIDE_BY_ZERO|CAST_INVALID_INPUT|CAST_OVERFLOW|"
     r"USER_RAISED_EXCEPTION|INVALID_ARRAY_INDEX|BINARY_ARITHMETIC_OVERFLOW|REMAINDER_BY_ZERO)"
@@ -32,6 +33,9 @@ def users_error(error: BaseException) -> MorisotError | None:
     row = _BAD_ROW.search(text)
     if row:
         return SourceError(row[1].split(" SQLSTATE")[0].strip())
+    malformed = _MALFORMED.search(text)
+    if malformed:
+        return SourceError(f"a row does not fit its record: {malformed[1]}")
     return None
 
 
