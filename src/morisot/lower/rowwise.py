@@ -19,16 +19,15 @@ _EXPLODED = quoted("item")
 
 
 @lowers(Map)
-def lower_map(node: Map, lowering: Lowering, frame: Frame) -> Frame:
+def lower_map(node: Map | MapMemo, lowering: Lowering, frame: Frame) -> Frame:
     frame, values = evaluate(node, node.function, lowering, frame)
     return frame.select(node.type, [*kept_key(frame), *values])
 
 
 @lowers(MapMemo)
 def lower_map_memo(node: MapMemo, lowering: Lowering, frame: Frame) -> Frame:
-    """Remembering results is pointless for an expression."""
-    frame, values = evaluate(node, node.function, lowering, frame)
-    return frame.select(node.type, [*kept_key(frame), *values])
+    """Remembering results is pointless for an expression: it is a map."""
+    return lower_map(node, lowering, frame)
 
 
 @lowers(Filter)

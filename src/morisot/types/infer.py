@@ -22,7 +22,6 @@ from morisot.types.element import (
     NONE,
     STR,
     Dict,
-    Keyed,
     List,
     Optional,
     Record,
@@ -221,9 +220,3 @@ def item_of(annotation: Any) -> Type:
     if arguments and isinstance(origin, type) and issubclass(origin, Iterable):
         return of_annotation(arguments[0])
     return ANY
-
-
-def key_and_value(type_: Type) -> tuple[Type, Type]:
-    """The two parts of a keyed stream's type."""
-    assert isinstance(type_, Keyed), f"{type_} is not the type of a keyed stream"
-    return type_.key, type_.value
