@@ -11,7 +11,7 @@ from types import ModuleType
 
 from morisot.lower import rules
 from morisot.lower.registry import supported
-from morisot.plan import aggregate, keyed, rowwise, sink, source
+from morisot.plan import aggregate, keyed, rowwise, sink, source, state, time
 from morisot.plan.node import Node, snake_case
 from morisot.reference import interpreter
 from morisot.reference.registry import has_meaning
@@ -21,8 +21,8 @@ assert interpreter.FAMILIES, "importing the families registers their meanings"
 
 README = Path(__file__).resolve().parents[1] / "README.md"
 BEGIN, END = "<!-- operators:begin -->", "<!-- operators:end -->"
-FAMILIES = (source, rowwise, keyed, aggregate, sink)
-ROOTS = frozenset({source.PathSource, rowwise.Rowwise, aggregate.Aggregate, sink.Sink, sink.WriteSink})
+FAMILIES = (source, rowwise, keyed, aggregate, state, time, sink)
+ROOTS = frozenset({source.PathSource, rowwise.Rowwise, aggregate.Aggregate, state.Rich, sink.Sink, sink.WriteSink})
 
 METHODS: dict[type[Node], tuple[str, ...]] = {
     source.StreamRange: (),  # what stream_iter and stream_par_iter make of a range
@@ -36,6 +36,9 @@ METHODS: dict[type[Node], tuple[str, ...]] = {
     aggregate.MaxElement: ("group_by_max_element",),
     aggregate.ReduceAssoc: ("reduce_assoc", "group_by_reduce"),
     aggregate.FoldAssoc: ("fold_assoc", "group_by_fold"),
+    aggregate.First: ("unique_by",),
+    aggregate.WithAggregate: ("fold_scan", "reduce_scan"),
+    aggregate.SortedBy: ("sorted_by", "sorted_limit_by"),
 }
 """The methods that make a node, where they are not just its name."""
 

@@ -254,3 +254,120 @@ def test_the_first_of_equal_keys_stands_for_all(bounded_runner: Runner) -> None:
     result = bounded_runner.run(lambda s: s.group_by_count(lambda x: x), ["red", Colour.RED, 1.0, 1, True])
     assert sorted(result, key=str) == [("red", 2), (1.0, 3)]
     assert {type(key) for key, _ in result} == {str, float}
+
+
+def test_fold_is_sequential(bounded_runner: Runner) -> None:
+    assert bounded_runner.run(lambda s: s.fold(1, lambda a, n: a * 31 + n), [1, 2, 3]) == [((31 + 1) * 31 + 2) * 31 + 3]
+
+
+def test_fold_of_a_list_starts_anew_for_each_key(bounded_runner: Runner) -> None:
+    def gather(seen, n):
+        seen.append(n)
+        return seen
+
+    result = bounded_runner.run(lambda s: s.group_by(lambda n: n % 2).fold([], gather), [1, 2, 3, 4, 5])
+    assert sorted(result) == [(0, [2, 4]), (1, [1, 3, 5])]
+
+
+def test_fold_as_a_native_aggregate_counts_its_start_once(bounded_runner: Runner) -> None:
+    assert bounded_runner.run(lambda s: s.fold(100, lambda a, n: a + n), [1, 2, 3]) == [106]
+    assert bounded_runner.run(lambda s: s.group_by(lambda n: n % 2).fold(5, lambda a, n: max(a, n)), [1, 9]) == [(1, 9)]
+
+
+def test_fold_of_an_empty_stream_gives_nothing(bounded_runner: Runner) -> None:
+    assert bounded_runner.run(lambda s: s.filter(lambda n: n > 9).fold(0, lambda a, n: a + n), [1]) == []
+    assert bounded_runner.run(lambda s: s.filter(lambda n: n > 9).fold(0, lambda a, n: a * 2 + n), [1]) == []
+
+
+def test_float_sums_are_sequential(bounded_runner: Runner) -> None:
+    values = [1e16, 1.0, -1e16, 1.0] * 25
+    total = 0.0
+    for value in values:
+        total += value
+    assert bounded_runner.run(lambda s: s.fold(0.0, lambda a, x: a + x), values) == [total]
+
+
+def test_reduce_is_sequential(bounded_runner: Runner) -> None:
+    assert bounded_runner.run(lambda s: s.reduce(lambda a, b: a - b), [10, 1, 2]) == [7]
+    result = bounded_runner.run(lambda s: s.group_by(lambda n: n % 2).reduce(lambda a, b: a - b), [9, 4, 1, 2])
+    assert sorted(result) == [(0, 2), (1, 8)]
+
+
+def test_reduce_gives_nothing_for_an_empty_stream(bounded_runner: Runner) -> None:
+    assert bounded_runner.run(lambda s: s.filter(lambda n: n > 9).reduce(lambda a, b: a - b), [1]) == []
+
+
+@pytest.mark.parametrize("key", [float("nan"), 0.0, -0.0, None, (1, None), "x"])
+def test_keys_of_sequential_folds_are_equal_where_python_says_so(bounded_runner: Runner, key) -> None:
+    other = -key if key == 0 else key
+    result = bounded_runner.run(
+        lambda s: s.group_by(lambda pair: pair[0]).fold("", lambda a, pair: a + pair[1]), [(key, "a"), (other, "b")]
+    )
+    assert [text for _, text in result] == ["ab"]
+
+
+def test_a_failing_fold_names_the_element(bounded_runner: Runner) -> None:
+    with pytest.raises(mo.ElementError) as caught:
+        bounded_runner.run(lambda s: s.fold([], lambda a, n: [*a, 1 // n]), [1, 0])
+    assert "fold at" in str(caught.value)
+    assert caught.value.element == "0"
+
+
+def test_fold_scan(bounded_runner: Runner) -> None:
+    assert bounded_runner.run(lambda s: s.fold_scan(0, lambda a, n: a + n), [1, 2, 3]) == [(1, 6), (2, 6), (3, 6)]
+
+
+def test_fold_scan_of_each_key(bounded_runner: Runner) -> None:
+    result = bounded_runner.run(lambda s: s.group_by(lambda n: n % 2).fold_scan("", lambda a, n: a + str(n)), [1, 2, 3])
+    assert sorted(result) == [(0, (2, "2")), (1, (1, "13")), (1, (3, "13"))]
+
+
+def test_fold_scan_of_untyped_keys(bounded_runner: Runner) -> None:
+    result = bounded_runner.run(
+        lambda s: s.group_by(lambda n: Place(math.floor(n) % 2)).fold_scan(0, lambda a, n: a + n), [1, 2, 3]
+    )
+    assert sorted((place.x, pair) for place, pair in result) == [(0, (2, 2)), (1, (1, 4)), (1, (3, 4))]
+
+
+def test_reduce_scan(bounded_runner: Runner) -> None:
+    assert bounded_runner.run(lambda s: s.reduce_scan(lambda a, b: max(a, b)), [1, 5, 2]) == [(1, 5), (5, 5), (2, 5)]
+    assert bounded_runner.run(lambda s: s.filter(lambda n: n > 9).reduce_scan(lambda a, b: a), [1]) == []
+
+
+def test_sorted_by_is_stable(bounded_runner: Runner) -> None:
+    words = ["bb", "a", "cc", "ddd", "e"]
+    assert bounded_runner.run(lambda s: s.sorted_by(lambda w: len(w)), words) == sorted(words, key=len)
+    assert bounded_runner.run(lambda s: s.sorted_by(lambda w: (-len(w), w)), words) == ["ddd", "bb", "cc", "a", "e"]
+
+
+def test_sorted_by_a_key_only_python_compares(bounded_runner: Runner) -> None:
+    assert bounded_runner.run(lambda s: s.sorted_by(lambda n: [n % 3, n]), [5, 3, 4, 1]) == [3, 1, 4, 5]
+
+
+def test_sorted_by_with_a_nan_is_what_python_makes_of_it(bounded_runner: Runner) -> None:
+    values = [3.0, float("nan"), 1.0, 2.0]
+    assert str(bounded_runner.run(lambda s: s.sorted_by(lambda x: x), values)) == str(sorted(values))
+
+
+def test_keys_that_cannot_be_compared_fail_as_in_python(bounded_runner: Runner) -> None:
+    with pytest.raises(mo.ElementError, match="not supported between"):
+        bounded_runner.run(lambda s: s.sorted_by(lambda x: x), [1, None, 2])
+
+
+def test_sorted_limit_by(bounded_runner: Runner) -> None:
+    assert bounded_runner.run(lambda s: s.sorted_limit_by(lambda n: n, 2, offset=3), [5, 4, 3, 2, 1]) == [4, 5]
+    assert bounded_runner.run(lambda s: s.sorted_limit_by(lambda n: [-n], 2), [5, 4, 3, 2, 1]) == [5, 4]
+    assert bounded_runner.run(lambda s: s.sorted_limit_by(lambda n: n, 0), [2, 1]) == []
+
+
+def test_sorted_by_of_a_keyed_stream_is_global(bounded_runner: Runner) -> None:
+    result = bounded_runner.run(
+        lambda s: s.group_by_count(lambda n: n % 3).sorted_by(lambda k, n: (-n, k)), [1, 4, 2, 0]
+    )
+    assert result == [(1, 2), (0, 1), (2, 1)]
+
+
+@pytest.mark.parametrize("n", [-1, 1.5, "2", True])
+def test_numbers_of_elements_that_cannot_be_are_refused(n) -> None:
+    with pytest.raises(mo.PlanError, match="sorted_limit_by needs a whole number of elements"):
+        mo.StreamContext(engine="reference").stream_iter([1]).sorted_limit_by(lambda x: x, n)

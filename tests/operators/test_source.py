@@ -262,3 +262,32 @@ def test_columns_are_not_taken_by_place_when_some_names_fit(ctx: mo.StreamContex
 def test_columns_are_taken_by_place_when_no_name_says_otherwise(ctx: mo.StreamContext, tmp_path: Path) -> None:
     assert ctx.stream_csv(write(tmp_path, "t.csv", "a,other\n1,2\n"), Pair).collect() == [Pair(1, 2)]
     assert ctx.stream_csv(write(tmp_path, "u.csv", "x,y\n1,2\n"), Pair).collect() == [Pair(1, 2)]
+
+
+class Everything(NamedTuple):
+    a: int | None
+    b: datetime.datetime | None
+    c: list[datetime.datetime]
+    d: dict[str, float]
+    e: tuple[int, str] | None
+
+
+@pytest.mark.parametrize(
+    "element",
+    [
+        None,
+        1.5,
+        "x",
+        b"q",
+        True,
+        datetime.date(2024, 1, 1),
+        datetime.datetime(2024, 1, 1, 12),
+        (1, "a"),
+        [1, 2],
+        {"a": 1.0},
+        Everything(None, datetime.datetime(1960, 1, 1), [datetime.datetime(2024, 1, 1)], {"a": 1.0}, (1, "b")),
+        {1, 2},
+    ],
+)
+def test_elements_come_back_as_they_went_in(ctx: mo.StreamContext, element) -> None:
+    assert ctx.stream_iter([element, element]).collect() == [element, element]

@@ -8,7 +8,10 @@ from morisot.api.methods.aggregate import KeyedAggregateMethods
 from morisot.api.methods.keyed import KeyedKeyedMethods
 from morisot.api.methods.rowwise import KeyedRowwiseMethods
 from morisot.api.methods.see import SeeMethods
+from morisot.api.methods.selection import KeyedSelectionMethods
 from morisot.api.methods.sink import SinkMethods
+from morisot.api.methods.state import KeyedStateMethods
+from morisot.api.methods.time import KeyedTimeMethods
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -17,7 +20,10 @@ V = TypeVar("V")
 class KeyedStream(
     KeyedRowwiseMethods[K, V],
     KeyedAggregateMethods[K, V],
+    KeyedSelectionMethods[K, V],
     KeyedKeyedMethods[K, V],
+    KeyedStateMethods[K, V],
+    KeyedTimeMethods[K, V],
     SinkMethods[tuple[K, V]],
     SeeMethods[tuple[K, V]],
     Generic[K, V],

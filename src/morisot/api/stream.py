@@ -7,8 +7,20 @@ from morisot.api.methods.aggregate import AggregateMethods
 from morisot.api.methods.keyed import KeyedMethods
 from morisot.api.methods.rowwise import RowwiseMethods
 from morisot.api.methods.see import SeeMethods
+from morisot.api.methods.selection import SelectionMethods
 from morisot.api.methods.sink import SinkMethods
+from morisot.api.methods.state import StateMethods
+from morisot.api.methods.time import TimeMethods
 
 
-class Stream(RowwiseMethods[T], AggregateMethods[T], KeyedMethods[T], SinkMethods[T], SeeMethods[T]):
+class Stream(
+    RowwiseMethods[T],
+    AggregateMethods[T],
+    SelectionMethods[T],
+    KeyedMethods[T],
+    StateMethods[T],
+    TimeMethods[T],
+    SinkMethods[T],
+    SeeMethods[T],
+):
     """A stream of elements of type T. Streams are made by a StreamContext; operators give new streams."""

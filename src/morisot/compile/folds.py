@@ -57,39 +57,47 @@ class NativeFold:
     form: ColumnForm
 
 
-def recognise_fold(
-    init: Any, local: Closure, combine: Closure, accumulator: Type, element: Type
-) -> NativeFold | Refusal:
-    """`fold_assoc` as native aggregates, or why it is none."""
-    local_form = decide(local, (accumulator, element))
-    combine_form = decide(combine, (accumulator, accumulator))
-    for form in (local_form, combine_form):
-        if not isinstance(form, ColumnForm):
-            return form.refusal
-        if form.type != accumulator:
-            return Refusal(f"it makes a {form.type} of a {accumulator}")
-    assert isinstance(local_form, ColumnForm)
-    assert isinstance(combine_form, ColumnForm)
-    if combine_form.shared or any(_reads(expr, ACCUMULATOR) for _, expr in local_form.shared):
+def recognise_fold(init: Any, function: Closure, accumulator: Type, element: Type) -> NativeFold | Refusal:
+    """`fold` as native aggregates, or why it is none."""
+    form = decide(function, (accumulator, element))
+    if not isinstance(form, ColumnForm):
+        return form.refusal
+    if form.type != accumulator:
+        return Refusal(f"it makes a {form.type} of a {accumulator}")
+    if any(_reads(expr, ACCUMULATOR) for _, expr in form.shared):
         return Refusal("what it computes on the way depends on the accumulator")
     parts = []
     starts = leaf_values(init, accumulator)
-    for leaf, step, merge, start in zip(
-        leaves(accumulator), local_form.result.leaves(), combine_form.result.leaves(), starts, strict=True
-    ):
+    for leaf, step, start in zip(leaves(accumulator), form.result.leaves(), starts, strict=True):
         part = _part(step, leaf.path, leaf.type)
         if part is None:
             return _REFUSAL
-        if _part(merge, leaf.path, leaf.type) != Part(part.kind, Input(ELEMENT, leaf.path), None, leaf.type):
-            return Refusal("the merge of two partial results is not the operation of the fold")
-        if part.kind in _NEUTRAL and start != _NEUTRAL[part.kind]:
-            return Refusal(f"it starts from {start!r}, which every partition would count again")
         parts.append(Part(part.kind, part.operand, part.condition, part.type, start))
-    return NativeFold(tuple(parts), local_form)
+    return NativeFold(tuple(parts), form)
+
+
+def recognise_fold_assoc(
+    init: Any, local: Closure, combine: Closure, accumulator: Type, element: Type
+) -> NativeFold | Refusal:
+    """`fold_assoc` as native aggregates, or why it is none."""
+    fold = recognise_fold(init, local, accumulator, element)
+    if isinstance(fold, Refusal):
+        return fold
+    merge_form = decide(combine, (accumulator, accumulator))
+    if not isinstance(merge_form, ColumnForm):
+        return merge_form.refusal
+    if merge_form.shared or merge_form.type != accumulator:
+        return _OTHER_MERGE
+    for leaf, part, merge in zip(leaves(accumulator), fold.parts, merge_form.result.leaves(), strict=True):
+        if _part(merge, leaf.path, leaf.type) != Part(part.kind, Input(ELEMENT, leaf.path), None, leaf.type):
+            return _OTHER_MERGE
+        if part.kind in _NEUTRAL and part.init != _NEUTRAL[part.kind]:
+            return Refusal(f"it starts from {part.init!r}, which every partition would count again")
+    return fold
 
 
 def recognise_reduce(function: Closure, element: Type) -> NativeFold | Refusal:
-    """`reduce_assoc` as native aggregates, or why it is none."""
+    """`reduce` and `reduce_assoc` as native aggregates, or why they are none."""
     form = decide(function, (element, element))
     if not isinstance(form, ColumnForm):
         return form.refusal
@@ -104,6 +112,7 @@ def recognise_reduce(function: Closure, element: Type) -> NativeFold | Refusal:
     return NativeFold(tuple(parts), form)
 
 
+_OTHER_MERGE = Refusal("the merge of two partial results is not the operation of the fold")
 _REFUSAL = Refusal(
     "it is not a sum, minimum, maximum, any or all of each part by itself",
     advice="fold each part with +, max, min, or, and; a float sum depends on the order and stays in Python",

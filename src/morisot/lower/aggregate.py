@@ -10,30 +10,30 @@ from pyspark.sql import functions as F  # noqa: N812 - the name every Spark prog
 from morisot.compile.folds import Part
 from morisot.compile.verdict import ColumnForm, Value
 from morisot.lower.columns import NameOf, literal, quoted, render
-from morisot.lower.folds import native_fold
+from morisot.lower.folds import FoldNode, native_fold
 from morisot.lower.frame import Frame
+from morisot.lower.ordered import CANONICAL, ORDER, grouped_by_key, numbered, with_canonical
 from morisot.lower.planner import Lowering
 from morisot.lower.registry import lowers
-from morisot.lower.stages import dumps, in_worker
 from morisot.plan.aggregate import (
     Aggregate,
     Avg,
     Count,
+    First,
+    Fold,
     FoldAssoc,
-    Limit,
     MaxElement,
     MinElement,
+    Reduce,
     ReduceAssoc,
     Sum,
-    Unique,
+    WithAggregate,
 )
 from morisot.plan.closure import Closure
 from morisot.plan.node import Node
 from morisot.types.element import BOOL, FLOAT, INT, Keyed, Tuple, Type, arguments, contains_any, leaves
-from morisot.worker.fold import WithCanonical
 
-_CANONICAL, _PLACE = quoted("canonical"), quoted("place")
-_VALUE, _ORDER, _CHOSEN = quoted("by"), quoted("order"), quoted("chosen")
+_VALUE, _CHOSEN = quoted("by"), quoted("chosen")
 NO_RESULT = Value(Tuple(()))
 _EXACT = 2**53
 """The largest integer up to which every integer is a double."""
@@ -41,7 +41,7 @@ _EXACT = 2**53
 
 @lowers(Count)
 def lower_count(node: Count, lowering: Lowering, frame: Frame) -> Frame:
-    return grouped(node, frame, "count(1)")
+    return grouped(node, lowering, frame, "count(1)")
 
 
 @lowers(Sum, "bounded")
@@ -49,17 +49,18 @@ def lower_sum(node: Sum, lowering: Lowering, frame: Frame) -> Frame:
     frame, value, type_ = value_column(node, node.value, lowering, frame)
     if type_ != FLOAT:
         lowering.optimistic.add(node)  # an overflow of 64 bits on the way is Python's to repair
-    return grouped(node, frame, f"sum({value})")
+    return grouped(node, lowering, frame, f"sum({value})")
 
 
 @lowers(Avg, "bounded")
 def lower_avg(node: Avg, lowering: Lowering, frame: Frame) -> Frame:
     frame, value, type_ = value_column(node, node.value, lowering, frame)
     if type_ == FLOAT:
-        return grouped(node, frame, f"sum({value}) / count(1)")
+        return grouped(node, lowering, frame, f"sum({value}) / count(1)")
     lowering.optimistic.add(node)
     return grouped(
         node,
+        lowering,
         frame,
         f"CASE WHEN sum({value}) BETWEEN {-_EXACT}L AND {_EXACT}L THEN CAST(sum({value}) AS DOUBLE) / count(1) "
         "ELSE raise_error('morisot: the sum is too large for an exact mean') END",
@@ -78,42 +79,61 @@ def lower_fold_assoc(node: FoldAssoc, lowering: Lowering, frame: Frame) -> Frame
 
 @lowers(MinElement, "bounded")
 def lower_min_element(node: MinElement, lowering: Lowering, frame: Frame) -> Frame:
-    return chosen(node, lowering, frame, "min_by", _ORDER)
+    return chosen(node, lowering, frame, "min_by", ORDER)
 
 
 @lowers(MaxElement, "bounded")
 def lower_max_element(node: MaxElement, lowering: Lowering, frame: Frame) -> Frame:
-    return chosen(node, lowering, frame, "max_by", f"-{_ORDER}")
+    return chosen(node, lowering, frame, "max_by", f"-{ORDER}")
 
 
-@lowers(Limit, "bounded")
-def lower_limit(node: Limit, lowering: Lowering, frame: Frame) -> Frame:
-    """A plain LIMIT inside a plan takes any rows; the row's place in the stream makes it these rows."""
-    numbered = frame.df.selectExpr("*", f"monotonically_increasing_id() AS {_ORDER}")
-    taken = numbered.orderBy(_ORDER).offset(node.offset).limit(node.n)
-    return Frame(taken, node.type).select(node.type, frame.columns)
+@lowers(Fold, "bounded")
+def lower_fold(node: Fold, lowering: Lowering, frame: Frame) -> Frame:
+    return native_parts(node, lowering, frame)
 
 
-@lowers(Unique, "bounded")
-def lower_unique(node: Unique, lowering: Lowering, frame: Frame) -> Frame:
-    if not contains_any(node.type):
-        return Frame(frame.df.distinct(), node.type)
-    rows = with_canonical(node, frame, node.type)
-    firsts = [first_seen(column, frame.df) for column in frame.columns]
-    distinct = rows.groupBy(F.expr(_CANONICAL)).agg(*map(F.expr, firsts))
-    return Frame(distinct, node.type).select(node.type, frame.columns)
+@lowers(Reduce, "bounded")
+def lower_reduce(node: Reduce, lowering: Lowering, frame: Frame) -> Frame:
+    return native_parts(node, lowering, frame)
 
 
-def native_parts(node: ReduceAssoc | FoldAssoc, lowering: Lowering, frame: Frame) -> Frame:
+@lowers(First, "bounded")
+def lower_first(node: First, lowering: Lowering, frame: Frame) -> Frame:
+    return picked(node, lowering, Frame(numbered(frame.df), frame.type, frame.timed), f"min_by({{0}}, {ORDER})")
+
+
+@lowers(WithAggregate, "bounded")
+def lower_with_aggregate(node: WithAggregate, lowering: Lowering, frame: Frame, aggregate: Frame) -> Frame:
+    """Each element beside the result of its key: a join; the few results usually travel to the elements."""
+    names = [f"aggregate/{place}" for place in range(len(aggregate.columns))]
+    if not isinstance(frame.type, Keyed):
+        results = aggregate.df.toDF(*names)
+        both = frame.df.crossJoin(F.broadcast(results))
+        return Frame(both, node.type, frame.timed).select(node.type, [*frame.columns, *map(quoted, names)])
+    needs_order = lowering.needs_order(node)
+    rows, _ = grouped_by_key(node, numbered(frame.df) if needs_order else frame.df, frame.type)
+    results, _ = grouped_by_key(node, aggregate.df, frame.type)
+    results = results.toDF(*names, *("aggregate/canonical" for _ in results.columns[len(names) :]))
+    keys = frame.columns_under(0)
+    same = " AND ".join(f"{column} <=> {quoted(name)}" for column, name in zip(keys, names, strict=False))
+    if "canonical" in rows.columns:
+        same = f"{CANONICAL} = {quoted('aggregate/canonical')}"
+    both = rows.join(results, F.expr(same))
+    both = both.orderBy(ORDER) if needs_order else both
+    values = [quoted(name) for name in names[len(keys) :]]
+    return Frame(both, node.type, frame.timed).select(node.type, [*frame.columns, *values])
+
+
+def native_parts(node: FoldNode, lowering: Lowering, frame: Frame) -> Frame:
     """A fold as one native aggregate per leaf of its accumulator."""
     fold = native_fold(node)
     assert fold is not None, f"{node.operator} has no native form and should have been a fold in Python"
     lowering.optimistic.add(node)  # an overflow of 64 bits on the way is Python's to repair
     element = (1,) if isinstance(frame.type, Keyed) else ()
     name_of = frame.names((), element)  # the accumulator, the first parameter, is in no expression
-    if isinstance(node, FoldAssoc):
+    if isinstance(node, FoldAssoc | Fold):
         frame, _ = frame.evaluate(dataclasses.replace(fold.form, result=NO_RESULT), name_of)
-    return grouped(node, frame, *(part_sql(part, name_of) for part in fold.parts))
+    return grouped(node, lowering, frame, *(part_sql(part, name_of) for part in fold.parts))
 
 
 _JOINED = {
@@ -150,34 +170,49 @@ def value_column(node: Aggregate, closure: Closure, lowering: Lowering, frame: F
     return frame, value, INT if form.type == BOOL else form.type
 
 
-def grouped(node: Node, frame: Frame, *aggregated: str) -> Frame:
+def grouped(node: Node, lowering: Lowering, frame: Frame, *aggregated: str) -> Frame:
     """One row per key with the aggregates, one for each leaf, or one row in all; none for an empty stream."""
     results = [leaf.column for leaf in leaves(node.type)[-len(aggregated) :]]
     columns = [F.expr(each).alias(name) for each, name in zip(aggregated, results, strict=True)]
-    if isinstance(frame.type, Keyed):
-        groups, keys = by_key(node, frame)
-        rows = Frame(groups.agg(*keys, *columns), node.type)
-        return rows.select(node.type, [*frame.columns_under(0), *map(quoted, results)]) if keys else rows
-    total = frame.df.agg(F.expr("count(1)").alias("rows"), *columns)
-    return Frame(total.where("rows > 0"), node.type).select(node.type, list(map(quoted, results)))
+    if not isinstance(frame.type, Keyed):
+        total = frame.df.agg(F.expr("count(1)").alias("rows"), *columns)
+        return Frame(total.where("rows > 0"), node.type).select(node.type, list(map(quoted, results)))
+    needs_order = lowering.needs_order(node)
+    rows = Frame(numbered(frame.df), frame.type) if needs_order else frame
+    groups, keys = by_key(node, rows)
+    if needs_order:  # keys come in the order of their first elements
+        df = groups.agg(*keys, *columns, F.expr(f"min({ORDER}) AS {ORDER}")).orderBy(ORDER)
+    elif keys:
+        df = groups.agg(*keys, *columns)
+    else:
+        return Frame(groups.agg(*columns), node.type)
+    return Frame(df, node.type).select(node.type, [*frame.columns_under(0), *map(quoted, results)])
 
 
 def chosen(node: MinElement | MaxElement, lowering: Lowering, frame: Frame, by: str, tie: str) -> Frame:
     """The element that is first by a value and then by its place in the stream."""
     columns = frame.columns
-    element = frame.columns_under(1) if isinstance(frame.type, Keyed) else columns
     frame, value, value_type = value_column(node, node.value, lowering, frame)
     if value_type == FLOAT:  # min() and max() of Python depend on where a NaN stands
         lowering.optimistic.add(node)
         value = f"CASE WHEN isnan({value}) THEN raise_error('morisot: NaN has no place in an order') ELSE {value} END"
-    numbered = frame.df.selectExpr(*columns, f"{value} AS {_VALUE}", f"monotonically_increasing_id() AS {_ORDER}")
+    rows = numbered(frame.df.selectExpr(*columns, f"{value} AS {_VALUE}"))
+    return picked(node, lowering, Frame(rows, frame.type), f"{by}({{0}}, struct({_VALUE}, {tie}))")
+
+
+def picked(node: Aggregate, lowering: Lowering, rows: Frame, best: str) -> Frame:
+    """The element (of each key) that an aggregate of whole rows picks; the rows are numbered."""
+    element = [*(rows.columns_under(1) if isinstance(rows.type, Keyed) else rows.columns), *rows.hidden]
     fields = ", ".join(f"{column} AS c{place}" for place, column in enumerate(element))
-    best = F.expr(f"{by}(struct({fields}), struct({_VALUE}, {tie})) AS {_CHOSEN}")
-    picked = [f"{_CHOSEN}.c{place}" for place in range(len(element))]
-    if isinstance(frame.type, Keyed):
-        groups, keys = by_key(node, Frame(numbered, frame.type))
-        return Frame(groups.agg(*keys, best), node.type).select(node.type, [*frame.columns_under(0), *picked])
-    return Frame(numbered.agg(best).where(f"{_CHOSEN} IS NOT NULL"), node.type).select(node.type, picked)
+    choice = F.expr(f"{best.format(f'struct({fields})')} AS {_CHOSEN}")
+    values = [f"{_CHOSEN}.c{place} AS {column}" for place, column in enumerate(element)]
+    if not isinstance(rows.type, Keyed):
+        df = rows.df.agg(choice).where(f"{_CHOSEN} IS NOT NULL")
+        return Frame(df.selectExpr(*values), node.type, rows.timed)
+    groups, keys = by_key(node, rows)
+    df = groups.agg(*keys, choice, F.expr(f"min({ORDER}) AS {ORDER}"))
+    df = df.orderBy(ORDER) if lowering.needs_order(node) else df
+    return Frame(df.selectExpr(*rows.columns_under(0), *values), node.type, rows.timed)
 
 
 def by_key(node: Node, frame: Frame) -> tuple[GroupedData, list[Column]]:
@@ -186,19 +221,13 @@ def by_key(node: Node, frame: Frame) -> tuple[GroupedData, list[Column]]:
     key = frame.columns_under(0)
     if not contains_any(frame.type.key):
         return frame.df.groupBy(*map(F.expr, key)), []
-    groups = with_canonical(node, frame, frame.type.key).groupBy(F.expr(_CANONICAL))
-    return groups, [F.expr(first_seen(column, frame.df)) for column in key]
+    rows = with_canonical(node, frame.df, frame.type.key)
+    if "order" not in rows.columns and not rows.isStreaming:
+        rows = numbered(rows)
+    return rows.groupBy(F.expr(CANONICAL)), [F.expr(first_seen(column, rows)) for column in key]
 
 
 def first_seen(column: str, df: DataFrame) -> str:
     """Of values that Python calls equal, the one that came first stands for all; a stream's rows have no number."""
-    first = f"first({column})" if df.isStreaming else f"min_by({column}, {_PLACE})"
+    first = f"first({column})" if df.isStreaming else f"min_by({column}, {ORDER})"
     return f"{first} AS {column}"
-
-
-def with_canonical(node: Node, frame: Frame, part: Type) -> DataFrame:
-    """The frame's rows with a column that is equal exactly where Python's values of `part`, its first leaves, are."""
-    task = WithCanonical(part, node.operator, node.location, dumps)
-    columns = ", ".join(f"{quoted(field.name)} {field.dataType.simpleString()}" for field in frame.df.schema.fields)
-    rows = frame.df.mapInArrow(in_worker(task), f"{columns}, {_CANONICAL} BINARY")
-    return rows if rows.isStreaming else rows.selectExpr("*", f"monotonically_increasing_id() AS {_PLACE}")

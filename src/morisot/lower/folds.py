@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from morisot.compile.folds import NativeFold, recognise_fold, recognise_reduce
+from morisot.compile.folds import NativeFold, recognise_fold, recognise_fold_assoc, recognise_reduce
 from morisot.compile.ladder import decide
 from morisot.compile.verdict import ColumnForm, Refusal
-from morisot.lower import schema
+from morisot.lower import ordered, schema, stages
 from morisot.lower.columns import quoted
 from morisot.lower.frame import Frame
 from morisot.lower.registry import folds
@@ -16,15 +17,20 @@ from morisot.lower.ship import check_travels
 from morisot.lower.stages import dumps, in_worker, partition_id
 from morisot.plan import aggregate
 from morisot.plan.node import Node
+from morisot.plan.time import AddTimestamps
 from morisot.types.element import ANY, BOOL, DATE, DATETIME, FLOAT, INT, STR, Keyed, Type, arguments, leaves
 from morisot.worker import fold
+from morisot.worker.machine import Machine
 from morisot.worker.stage import Step
+from morisot.worker.state import Folder, Reducer
 
 if TYPE_CHECKING:
     from morisot.lower.planner import Lowering
 
 SUMMABLE = (INT, FLOAT, BOOL)
 ORDERED = (INT, FLOAT, BOOL, STR, DATE, DATETIME)
+
+_PLACES = [quoted(name) for name in fold.PLACE_COLUMNS]
 
 _FOLDINGS: dict[type[Node], Callable[[Any], fold.Folding]] = {
     aggregate.ReduceAssoc: lambda node: fold.Reducing(node.function.function),
@@ -37,30 +43,48 @@ _FOLDINGS: dict[type[Node], Callable[[Any], fold.Folding]] = {
 
 
 def needs_python(node: Node, demoted: frozenset[Node]) -> bool:
-    """Whether an aggregate has no native form (any more)."""
+    """Whether an operator with a rule for Python has no native form (any more)."""
     match node:
         case aggregate.Sum(value=value) | aggregate.Avg(value=value):
             native: tuple[Type, ...] = SUMMABLE
         case aggregate.MinElement(value=value) | aggregate.MaxElement(value=value):
             native = ORDERED
-        case aggregate.ReduceAssoc() | aggregate.FoldAssoc():
+        case aggregate.ReduceAssoc() | aggregate.FoldAssoc() | aggregate.Fold() | aggregate.Reduce():
             return node in demoted or native_fold(node) is None
+        case aggregate.SortedBy() as sort:
+            return node in demoted or not sorts_natively(sort)
+        case AddTimestamps(timestamp=timestamp):
+            return node in demoted or not isinstance(decide(timestamp, node.signature("timestamp")), ColumnForm)
         case _:
             return True
     verdict = decide(value, arguments(node.input.type)[-1:])
     return node in demoted or not isinstance(verdict, ColumnForm) or verdict.type not in native
 
 
-def native_fold(node: aggregate.ReduceAssoc | aggregate.FoldAssoc) -> NativeFold | None:
+def sorts_natively(node: aggregate.SortedBy) -> bool:
+    """Whether Spark compares the keys as Python does."""
+    verdict = decide(node.key, node.signature("key"))
+    return isinstance(verdict, ColumnForm) and all(leaf.type in ORDERED for leaf in leaves(verdict.type))
+
+
+FoldNode = aggregate.ReduceAssoc | aggregate.FoldAssoc | aggregate.Fold | aggregate.Reduce
+
+
+def native_fold(node: FoldNode) -> NativeFold | None:
     """The fold as Spark's own aggregates, if it is made of those."""
     recognised = recognised_fold(node)
     return recognised if isinstance(recognised, NativeFold) else None
 
 
-def recognised_fold(node: aggregate.ReduceAssoc | aggregate.FoldAssoc) -> NativeFold | Refusal:
-    if isinstance(node, aggregate.ReduceAssoc):
-        return recognise_reduce(node.function, node.element)
-    return recognise_fold(node.init, node.local, node.combine, arguments(node.type)[-1], node.element)
+def recognised_fold(node: FoldNode) -> NativeFold | Refusal:
+    accumulator = arguments(node.type)[-1]
+    match node:
+        case aggregate.FoldAssoc():
+            return recognise_fold_assoc(node.init, node.local, node.combine, accumulator, node.element)
+        case aggregate.Fold():
+            return recognise_fold(node.init, node.function, accumulator, node.element)
+        case _:
+            return recognise_reduce(node.function, node.element)
 
 
 @folds(*_FOLDINGS)
@@ -78,4 +102,22 @@ def lower_fold(node: aggregate.Aggregate, lowering: Lowering, frame: Frame, step
     rows = frame.df.mapInArrow(in_worker(partial), schema.ddl(partial_type))
     rows = rows.repartition(1) if key is None else rows.repartition(lowering.parallelism, same)
     rows = rows.sortWithinPartitions(same, partition, sequence)
-    return Frame(rows.mapInArrow(in_worker(merge), schema.ddl(output)), output)
+    if not lowering.needs_order(node):
+        return Frame(rows.mapInArrow(in_worker(merge), schema.ddl(output)), output)
+    placed = rows.mapInArrow(in_worker(dataclasses.replace(merge, ordered=True)), schema.ddl(output, *_PLACES))
+    return Frame(placed.orderBy(*_PLACES).drop(*fold.PLACE_COLUMNS), output)
+
+
+@folds(aggregate.Fold, aggregate.Reduce)
+def lower_fold_in_order(
+    node: aggregate.Fold | aggregate.Reduce, lowering: Lowering, frame: Frame, steps: tuple[Step, ...]
+) -> Frame:
+    """A fold that is no native aggregate: one element after the other."""
+    frame = stages.run(frame, steps, node.input.type) if steps else frame
+    origin = ordered.origin(node)
+    machine: Machine = (
+        Folder(node.init, node.function.function, origin)
+        if isinstance(node, aggregate.Fold)
+        else Reducer(node.function.function, origin)
+    )
+    return ordered.in_order(node, lowering, frame.untimed(), machine)

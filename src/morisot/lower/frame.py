@@ -14,16 +14,25 @@ from morisot.types.element import Keyed, Leaf, Type, leaves
 
 NameOf = Callable[[Input], str]
 
+TIME = quoted("time")
+"""The hidden column of the elements' timestamps: milliseconds, or microseconds where they are datetimes."""
+
 
 @dataclass(frozen=True)
 class Frame:
-    """Elements as Spark has them: one column per leaf of `type`, in the order of `leaves`.
+    """Elements as Spark has them: one column per leaf of `type`, in the order of `leaves`; then TIME if `timed`.
 
     The order of partitions, and of rows in them, is the stream's order wherever the plan keeps one.
     """
 
     df: DataFrame
     type: Type
+    timed: bool = False
+
+    @property
+    def hidden(self) -> list[str]:
+        """The quoted names of the columns that travel with an element but are no part of it."""
+        return [TIME] if self.timed else []
 
     @property
     def columns(self) -> list[str]:
@@ -43,10 +52,14 @@ class Frame:
             expression if expression == quoted(leaf.column) else f"{expression} AS {quoted(leaf.column)}"
             for expression, leaf in zip(expressions, leaves(type_), strict=True)
         ]
-        return Frame(self.df.selectExpr(*named), type_)
+        return Frame(self.df.selectExpr(*named, *self.hidden), type_, self.timed)
 
     def where(self, condition: str) -> Frame:
-        return Frame(self.df.where(condition), self.type)
+        return Frame(self.df.where(condition), self.type, self.timed)
+
+    def untimed(self) -> Frame:
+        """The frame without its elements' timestamps."""
+        return Frame(self.df.drop("time"), self.type) if self.timed else self
 
     def names(self, *parts: tuple[int, ...]) -> NameOf:
         """The column behind each input of a closure whose parameters are the given parts of the element.
@@ -61,5 +74,6 @@ class Frame:
         """The closure's result as SQL, one expression a leaf, over this frame or one with its shared values added."""
         frame = self
         for name, expr in form.shared:
-            frame = Frame(frame.df.selectExpr("*", f"{render(expr, name_of)} AS {quoted(name)}"), self.type)
+            widened = frame.df.selectExpr("*", f"{render(expr, name_of)} AS {quoted(name)}")
+            frame = Frame(widened, self.type, self.timed)
         return frame, [render(leaf, name_of) for leaf in form.result.leaves()]

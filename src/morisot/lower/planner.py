@@ -12,7 +12,7 @@ from morisot.lower import folds, kernels, stages
 from morisot.lower.frame import Frame
 from morisot.lower.registry import python_rule_for, rule_for
 from morisot.plan.closure import Closure
-from morisot.plan.graph import consumer_counts, order_observed, walk
+from morisot.plan.graph import consumer_counts, order_needed, order_observed, walk
 from morisot.plan.node import Node
 from morisot.plan.rowwise import Rowwise
 from morisot.plan.source import StreamArrow, StreamIter, StreamParIter, StreamRange
@@ -46,6 +46,7 @@ class Lowering:
         self._consumers = consumer_counts(roots)
         self._last_consumer = {value: node for node in self.nodes for value in node.inputs}
         self._ordered = order_observed(roots)
+        self._order_needed = order_needed(roots)
         self._frames: dict[Node, Frame] = {}
 
     def frame(self, node: Node) -> Frame:
@@ -93,6 +94,10 @@ class Lowering:
     def is_ordered(self, node: Node) -> bool:
         """Whether somebody sees the order of the node's elements."""
         return node in self._ordered
+
+    def needs_order(self, node: Node) -> bool:
+        """Whether the result of some operator depends on the order of the node's elements."""
+        return node in self._order_needed
 
     # -- forms ------------------------------------------------------------------------------------------------------
 

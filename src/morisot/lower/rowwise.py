@@ -47,8 +47,9 @@ def lower_filter_map(node: FilterMap, lowering: Lowering, frame: Frame) -> Frame
     if rest or form.result.expr is None:  # a product that is never None drops nothing
         return frame.select(node.type, [*kept_key(frame), value, *rest])
     key = kept_key(frame)
-    computed = frame.df.selectExpr(*key, f"{value} AS {_EXPLODED}").where(f"{_EXPLODED} IS NOT NULL")
-    return Frame(computed, node.type).select(node.type, [*key, *spread(_EXPLODED, arguments(node.type)[-1])])
+    computed = frame.df.selectExpr(*key, f"{value} AS {_EXPLODED}", *frame.hidden).where(f"{_EXPLODED} IS NOT NULL")
+    results = Frame(computed, node.type, frame.timed)
+    return results.select(node.type, [*key, *spread(_EXPLODED, arguments(node.type)[-1])])
 
 
 @lowers(FlatMap)
@@ -69,9 +70,10 @@ def exploded(node: Rowwise, frame: Frame, items: str) -> Frame:
     item = arguments(node.type)[-1]
     if not item.children:
         (leaf,) = leaves(node.type)[-1:]
-        return Frame(frame.df.selectExpr(*key, f"explode({items}) AS {quoted(leaf.column)}"), node.type)
-    rows = frame.df.selectExpr(*key, f"explode({items}) AS {_EXPLODED}")
-    return Frame(rows, node.type).select(node.type, [*key, *spread(_EXPLODED, item)])
+        rows = frame.df.selectExpr(*key, f"explode({items}) AS {quoted(leaf.column)}", *frame.hidden)
+        return Frame(rows, node.type, frame.timed)
+    rows = frame.df.selectExpr(*key, f"explode({items}) AS {_EXPLODED}", *frame.hidden)
+    return Frame(rows, node.type, frame.timed).select(node.type, [*key, *spread(_EXPLODED, item)])
 
 
 def spread(column: str, type_: Type) -> list[str]:

@@ -71,6 +71,7 @@ class UnknownSparkType(Exception):  # noqa: N818 - caught where the column's nam
     """A Spark type that no element type stands for."""
 
 
-def ddl(type_: Type) -> str:
-    """The columns an element travels as, in Spark's own words, for mapInArrow."""
-    return ", ".join(f"{quoted(leaf.column)} {sql_type(leaf.type)}" for leaf in leaves(type_))
+def ddl(type_: Type, *hidden: str) -> str:
+    """The columns an element travels as, in Spark's own words, for mapInArrow; then hidden ones, which hold numbers."""
+    columns = [f"{quoted(leaf.column)} {sql_type(leaf.type)}" for leaf in leaves(type_)]
+    return ", ".join([*columns, *(f"{name} BIGINT" for name in hidden)])

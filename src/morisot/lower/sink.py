@@ -25,22 +25,22 @@ from morisot.worker.batches import field_name
 
 @lowers(CollectVec, "bounded")
 def lower_collect_vec(node: CollectVec, lowering: Lowering, frame: Frame) -> Frame:
-    return frame
+    return frame.untimed()
 
 
 @lowers(CollectCount, "bounded")
 def lower_collect_count(node: CollectCount, lowering: Lowering, frame: Frame) -> Frame:
-    return frame
+    return frame.untimed()
 
 
 @lowers(CollectChannel)
 def lower_collect_channel(node: CollectChannel, lowering: Lowering, frame: Frame) -> Frame:
-    return frame
+    return frame.untimed()
 
 
 @lowers(ForEach)
 def lower_for_each(node: ForEach, lowering: Lowering, frame: Frame) -> Frame:
-    return frame
+    return frame.untimed()
 
 
 @lowers(WriteText)

@@ -11,7 +11,7 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame
 
 from morisot.errors import SourceError
-from morisot.lower import tables
+from morisot.lower import schema, tables
 from morisot.lower.frame import Frame
 from morisot.lower.planner import Lowering
 from morisot.lower.registry import lowers
@@ -37,7 +37,8 @@ _MOST_FILES_READ_ONE_BY_ONE = 64
 @lowers(StreamIter, "bounded")
 def lower_stream_iter(node: StreamIter, lowering: Lowering) -> Frame:
     table = pa.Table.from_arrays(encode(node.values, node.type, dumps), schema=schema_of(node.type))
-    return Frame(lowering.spark.createDataFrame(table), node.type)
+    # without a schema, Spark would take a datetime for an instant in the session's time zone
+    return Frame(lowering.spark.createDataFrame(table, schema=schema.ddl(node.type)), node.type)
 
 
 @lowers(StreamRange, "bounded")

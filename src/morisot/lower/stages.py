@@ -16,6 +16,7 @@ from morisot.plan import keyed, rowwise
 from morisot.plan.closure import Closure
 from morisot.plan.node import Node
 from morisot.plan.source import StreamParIter
+from morisot.plan.time import AddTimestamps
 from morisot.types.element import INT, Keyed, List, Type, arguments
 from morisot.worker.batches import Dumps
 from morisot.worker.kernels import Kernel
@@ -36,6 +37,7 @@ _KINDS: dict[type[Node], Kind] = {
     rowwise.MapMemo: "map",
     rowwise.MapAsync: "map_async",
     keyed.KeyBy: "key_by",
+    AddTimestamps: "with_result",
     StreamParIter: "flat_map",
 }
 _UNKEY_KINDS: dict[str, Kind] = {"both": "unkey", "value": "drop_key", "key": "keys"}
@@ -68,7 +70,7 @@ def needs_python(node: Node, demoted: frozenset[Node] = frozenset()) -> bool:
 
 def kernel_of(node: Node, demoted: frozenset[Node] = frozenset()) -> Kernel | None:
     """The kernel of an operator that is one by itself: it has no native form, and its function is all numbers."""
-    if not isinstance(node, rowwise.Map | rowwise.Filter) or node in demoted:
+    if not isinstance(node, rowwise.Map | rowwise.Filter) or node in demoted or node.time is not None:
         return None
     verdict = decide(node.closures[0][1], arguments(node.input.type))
     return verdict.kernel if isinstance(verdict, KernelForm) else None
@@ -113,8 +115,8 @@ def instances(lowering: Lowering) -> Frame:
 
 def run(frame: Frame, steps: Sequence[Step], output: Type) -> Frame:
     """The frame after the steps."""
-    stage = Stage(tuple(steps), frame.type, output, dumps)
-    return Frame(frame.df.mapInArrow(in_worker(stage), schema.ddl(output)), output)
+    stage = Stage(tuple(steps), frame.type, output, dumps, frame.timed)
+    return Frame(frame.df.mapInArrow(in_worker(stage), schema.ddl(output, *frame.hidden)), output, frame.timed)
 
 
 def in_worker(task: Callable[[Any], Any]) -> Callable[[Any], Any]:

@@ -17,6 +17,7 @@ class Aggregate(Node):
     input: Node
 
     keeps_order: ClassVar[bool] = False
+    keeps_time: ClassVar[bool] = False
 
     @property
     def element(self) -> Type:
@@ -63,6 +64,14 @@ class MaxElement(Aggregate):
 
 
 @dataclass(frozen=True, eq=False)
+class First(Aggregate):
+    """The element that came first."""
+
+    observes_order: ClassVar[bool] = True
+    keeps_time: ClassVar[bool] = True
+
+
+@dataclass(frozen=True, eq=False)
 class ReduceAssoc(Aggregate):
     """Combine elements two by two with an associative `function`, in parallel."""
 
@@ -88,6 +97,52 @@ class FoldAssoc(Aggregate):
 
 
 @dataclass(frozen=True, eq=False)
+class Fold(Aggregate):
+    """What `function(accumulator, element)` gives after the last element, from `init` on, in the stream's order."""
+
+    init: Any
+    function: Closure
+    observes_order: ClassVar[bool] = True
+
+    def signature(self, closure: str) -> tuple[Type, ...]:
+        return (arguments(self.type)[-1], self.element)
+
+
+@dataclass(frozen=True, eq=False)
+class Reduce(Aggregate):
+    """What `function(accumulator, element)` gives after the last element, from the first on, in the stream's order."""
+
+    function: Closure
+    observes_order: ClassVar[bool] = True
+
+    def signature(self, closure: str) -> tuple[Type, ...]:
+        return (self.element, self.element)
+
+
+@dataclass(frozen=True, eq=False)
+class WithAggregate(Node):
+    """Each element of `input` with the one result of `aggregate`; keyed, with that of its key."""
+
+    input: Node
+    aggregate: Node
+
+
+@dataclass(frozen=True, eq=False)
+class SortedBy(Node):
+    """The elements in the order of `key(element)`, equals in the order they came; `n` of them after `offset`."""
+
+    input: Node
+    key: Closure
+    n: int | None = None
+    offset: int = 0
+    observes_order: ClassVar[bool] = True
+    keeps_order: ClassVar[bool] = False
+
+    def signature(self, closure: str) -> tuple[Type, ...]:
+        return arguments(self.input.type)
+
+
+@dataclass(frozen=True, eq=False)
 class Limit(Node):
     """`n` elements of the whole stream, after `offset` of them."""
 
@@ -99,7 +154,8 @@ class Limit(Node):
 
 @dataclass(frozen=True, eq=False)
 class Unique(Node):
-    """Each distinct element once."""
+    """Each distinct element once: of those that are equal, the first."""
 
     input: Node
+    observes_order: ClassVar[bool] = True
     keeps_order: ClassVar[bool] = False

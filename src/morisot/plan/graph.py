@@ -35,8 +35,17 @@ def consumer_counts(roots: Iterable[Node]) -> Counter[Node]:
 
 def order_observed(roots: Iterable[Node]) -> frozenset[Node]:
     """The nodes whose order of elements some operator, sink or caller can see."""
-    observed = set(roots)
-    for node in reversed(list(walk(*observed))):
+    nodes = tuple(roots)
+    return _observed(nodes, set(nodes))
+
+
+def order_needed(roots: Iterable[Node]) -> frozenset[Node]:
+    """The nodes whose order of elements the result of some operator depends on."""
+    return _observed(tuple(roots), set())
+
+
+def _observed(roots: tuple[Node, ...], observed: set[Node]) -> frozenset[Node]:
+    for node in reversed(list(walk(*roots))):
         if node.observes_order or (node in observed and node.keeps_order):
             observed.update(node.inputs)
     return frozenset(observed)

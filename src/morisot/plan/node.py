@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import re
 from dataclasses import dataclass, field
 from typing import ClassVar
@@ -31,6 +32,8 @@ class Node:
     """Whether the result depends on the order of the input's elements."""
     keeps_order: ClassVar[bool] = True
     """Whether the output's order follows from the input's."""
+    keeps_time: ClassVar[bool] = True
+    """Whether each element of the output has the timestamp of the one it came from."""
 
     def __post_init__(self) -> None:
         if not self.operator:
@@ -55,10 +58,16 @@ class Node:
             if f.name not in own and f.repr and not isinstance(value, Node | Closure) and value != f.default
         }
 
-    @property
+    @functools.cached_property
     def bounded(self) -> bool:
         """Whether the stream ends by itself; sources that follow something override it."""
         return all(node.bounded for node in self.inputs)
+
+    @functools.cached_property
+    def time(self) -> Type | None:
+        """What the elements' timestamps are, int (milliseconds) or datetime; None where elements have none."""
+        times = {node.time for node in self.inputs}
+        return times.pop() if self.keeps_time and len(times) == 1 else None
 
     @property
     def keyed(self) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -44,7 +45,7 @@ class PathSource(Node):
     path: str
     unbounded: bool = field(default=False, kw_only=True)
 
-    @property
+    @functools.cached_property
     def bounded(self) -> bool:
         return not self.unbounded
 
@@ -84,7 +85,7 @@ class StreamDataframe(Node):
     frame: Any = field(repr=False)
     unbounded: bool = field(default=False, kw_only=True)
 
-    @property
+    @functools.cached_property
     def bounded(self) -> bool:
         return not self.unbounded
 
@@ -102,6 +103,6 @@ class StreamRate(Node):
 
     per_second: int
 
-    @property
+    @functools.cached_property
     def bounded(self) -> bool:
         return False

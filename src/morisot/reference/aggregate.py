@@ -3,28 +3,30 @@
 from __future__ import annotations
 
 import copy
+import functools
 import operator
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
-from morisot.errors import ElementError
 from morisot.plan.aggregate import (
     Aggregate,
     Avg,
     Count,
+    First,
+    Fold,
     FoldAssoc,
     Limit,
     MaxElement,
     MinElement,
+    Reduce,
     ReduceAssoc,
+    SortedBy,
     Sum,
     Unique,
+    WithAggregate,
 )
-from morisot.plan.node import Node
-from morisot.reference.registry import call, evaluates
-from morisot.worker.failure import element_error
-from morisot.worker.keys import canonical
+from morisot.reference.registry import Timed, advance, call, evaluates, failing_as, identity, on_element, plain
 
 
 def per_group(node: Aggregate, elements: Iterable[Any], result: Callable[[Sequence[Any]], Any]) -> Iterator[Any]:
@@ -39,14 +41,6 @@ def per_group(node: Aggregate, elements: Iterable[Any], result: Callable[[Sequen
         groups.setdefault(identity(node, key), (key, []))[1].append(value)
     for key, values in groups.values():
         yield key, result(values)
-
-
-def identity(node: Node, value: Any) -> bytes:
-    """What is equal for equal values; a value that cannot be a key is the element's failure."""
-    try:
-        return canonical(value)
-    except Exception as error:
-        raise element_error(node.operator, node.location, value, error, 1) from error
 
 
 @evaluates(Count)
@@ -66,16 +60,6 @@ def total(node: Sum | Avg, group: Sequence[Any]) -> Any:
         value = call(node, node.value, element)
         result = failing_as(node, element, partial(operator.add, result, value))
     return result
-
-
-def failing_as(node: Node, element: Any, compute: Callable[[], Any]) -> Any:
-    """The result, or its failure as that of an element."""
-    try:
-        return compute()
-    except ElementError:
-        raise
-    except Exception as error:
-        raise element_error(node.operator, node.location, element, error, 1) from error
 
 
 @evaluates(Avg)
@@ -104,7 +88,7 @@ def evaluate_reduce_assoc(node: ReduceAssoc, elements: Iterable[Any]) -> Iterato
     def reduced(group: Sequence[Any]) -> Any:
         accumulator = group[0]
         for element in group[1:]:
-            accumulator = call(node, node.function, accumulator, element)
+            accumulator = advance(node, node.function, accumulator, element)
         return accumulator
 
     return per_group(node, elements, reduced)
@@ -115,22 +99,75 @@ def evaluate_fold_assoc(node: FoldAssoc, elements: Iterable[Any]) -> Iterator[An
     def folded(group: Sequence[Any]) -> Any:
         accumulator = copy.deepcopy(node.init)
         for element in group:
-            accumulator = call(node, node.local, accumulator, element)
+            accumulator = advance(node, node.local, accumulator, element)
         return accumulator
 
     return per_group(node, elements, folded)
 
 
-@evaluates(Limit)
+@evaluates(Fold)
+def evaluate_fold(node: Fold, elements: Iterable[Any]) -> Iterator[Any]:
+    def folded(group: Sequence[Any]) -> Any:
+        accumulator = copy.deepcopy(node.init)
+        for element in group:
+            accumulator = advance(node, node.function, accumulator, element)
+        return accumulator
+
+    return per_group(node, elements, folded)
+
+
+@evaluates(Reduce)
+def evaluate_reduce(node: Reduce, elements: Iterable[Any]) -> Iterator[Any]:
+    return per_group(node, elements, lambda group: functools.reduce(partial(advance, node, node.function), group))
+
+
+@evaluates(First, sees_time=True)
+def evaluate_first(node: First, elements: Iterable[Any]) -> Iterator[Any]:
+    def key(element: Any) -> bytes:
+        return identity(node, element[0]) if node.input.keyed else b""
+
+    return first_of_each(elements, key)
+
+
+def first_of_each(elements: Iterable[Any], key: Callable[[Any], bytes]) -> Iterator[Any]:
+    """The elements whose key was not seen before, with their timestamps if they have any."""
+    seen: set[bytes] = set()
+    for given in elements:
+        same = key(given.element if isinstance(given, Timed) else given)
+        if same not in seen:
+            seen.add(same)
+            yield given
+
+
+@evaluates(WithAggregate, sees_time=True)
+def evaluate_with_aggregate(node: WithAggregate, elements: Iterable[Any], results: Iterable[Any]) -> Iterator[Any]:
+    keyed = node.input.keyed
+    found = list(results)
+    of_key = {identity(node, key): result for key, result in found} if keyed else {}
+    for given in elements:
+        element = given.element if isinstance(given, Timed) else given
+        if keyed:
+            both: Any = (element[0], (element[1], of_key[identity(node, element[0])]))
+        else:
+            both = (element, found[0])
+        yield Timed(both, given.time) if isinstance(given, Timed) else both
+
+
+@evaluates(SortedBy, sees_time=True)
+def evaluate_sorted_by(node: SortedBy, elements: Iterable[Any]) -> Iterable[Any]:
+    def key(given: Any) -> Any:
+        return on_element(node, node.key, given.element if isinstance(given, Timed) else given)
+
+    everything = list(elements)
+    ordered = failing_as(node, plain(everything[:2]), lambda: sorted(everything, key=key))
+    return ordered[node.offset : None if node.n is None else node.offset + node.n]  # type: ignore[no-any-return]
+
+
+@evaluates(Limit, sees_time=True)
 def evaluate_limit(node: Limit, elements: Iterable[Any]) -> Iterable[Any]:
     return list(elements)[node.offset : node.offset + node.n]
 
 
-@evaluates(Unique)
+@evaluates(Unique, sees_time=True)
 def evaluate_unique(node: Unique, elements: Iterable[Any]) -> Iterator[Any]:
-    seen: set[bytes] = set()
-    for element in elements:
-        same = identity(node, element)
-        if same not in seen:
-            seen.add(same)
-            yield element
+    return first_of_each(elements, partial(identity, node))

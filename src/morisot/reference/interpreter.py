@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from morisot.errors import PlanError
 from morisot.plan.graph import walk
 from morisot.plan.node import Node
-from morisot.reference import aggregate, keyed, rowwise, sink, source
-from morisot.reference.registry import meaning_of
+from morisot.plan.rowwise import Rowwise
+from morisot.reference import aggregate, keyed, rowwise, sink, source, state, time
+from morisot.reference.registry import Meaning, Timed, meaning_of, plain, sees_time
 
-FAMILIES = (source, rowwise, keyed, aggregate, sink)
+FAMILIES = (source, rowwise, keyed, aggregate, state, time, sink)
 """Importing a family registers its meanings."""
 
 
@@ -28,10 +29,27 @@ def evaluate(*roots: Node) -> dict[Node, list[Any]]:
                 if node.bounded
                 else "give it bounded input: the reference engine runs a plan to its end",
             )
-        results[node] = list(meaning(node, *(results[value] for value in node.inputs)))
-    return results
+        results[node] = list(_meant(node, meaning, [results[value] for value in node.inputs]))
+    return {node: plain(elements) for node, elements in results.items()}
 
 
-def elements_of(node: Node) -> Sequence[Any]:
-    """The elements of one node."""
-    return evaluate(node)[node]
+def _meant(node: Node, meaning: Meaning, inputs: Sequence[list[Any]]) -> Iterable[Any]:
+    if sees_time(node):
+        return meaning(node, *inputs)
+    if isinstance(node, Rowwise) and node.time is not None:
+        return _with_time(node, meaning, inputs[0])
+    return meaning(node, *map(plain, inputs))
+
+
+def _with_time(node: Rowwise, meaning: Meaning, elements: list[Timed]) -> Iterator[Timed]:
+    """What comes of an element has its timestamp: row-wise meanings take one element after the other."""
+    now = 0
+
+    def one_by_one() -> Iterator[Any]:
+        nonlocal now
+        for timed in elements:
+            now = timed.time
+            yield timed.element
+
+    for result in meaning(node, one_by_one()):
+        yield Timed(result, now)

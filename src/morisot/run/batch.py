@@ -76,7 +76,7 @@ class BatchRunner:
         raise job_error(error) from None
 
     def collect(self, node: Node) -> list[Any]:
-        return self.run(node, lambda _, frame: elements(frame.df, node.type))
+        return self.run(node, lambda _, frame: elements(frame.untimed().df, node.type))
 
     def execute(self, receivers: Mapping[Sink, Receiver | None]) -> None:
         """Run all sinks; what several of them read is computed once."""

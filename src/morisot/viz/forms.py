@@ -18,6 +18,7 @@ from morisot.plan.node import Node
 from morisot.plan.rowwise import Inspect, MapAsync
 from morisot.plan.sink import ForEach
 from morisot.plan.source import StreamParIter
+from morisot.plan.state import RichFilterMap, RichFlatMap, RichMap
 
 
 class FormRecord(NamedTuple):
@@ -36,7 +37,11 @@ def forms_of(root: Node, demoted: frozenset[Node] = frozenset()) -> list[FormRec
     return [form_of(node, name, closure, lowering) for node in walk(root) for name, closure in node.closures]
 
 
+_STATE = "it carries a state from element to element"
 _WHY_PYTHON: dict[type[Node], str] = {
+    RichMap: _STATE,
+    RichFilterMap: _STATE,
+    RichFlatMap: _STATE,
     StreamParIter: "a generator is run as it is, where its elements are used",
     Inspect: "it is called for its effect",
     MapAsync: "coroutines run in Python",
@@ -56,10 +61,11 @@ def form_of(node: Node, name: str, closure: Closure, lowering: Lowering) -> Form
 
     if type(node) in _WHY_PYTHON:
         return record("stage", _WHY_PYTHON[type(node)])
-    if isinstance(node, ReduceAssoc | FoldAssoc) and node not in lowering.demoted:
+    if isinstance(node, folds.FoldNode) and node not in lowering.demoted:
         fold = folds.recognised_fold(node)
         if isinstance(fold, Refusal):
-            return record("stage", f"this fold runs in Python, partition by partition: {fold}", fold.advice)
+            how = "partition by partition" if isinstance(node, FoldAssoc | ReduceAssoc) else "element by element"
+            return record("stage", f"this fold runs in Python, {how}: {fold}", fold.advice)
         return record("column", "")
     verdict = decide(closure, node.signature(name))
     if lowering.in_kernel(node):

@@ -18,7 +18,10 @@ from morisot.types.element import BYTES, INT, Keyed, Tuple, Type
 from morisot.worker import failure
 from morisot.worker.batches import Dumps
 from morisot.worker.keys import canonical
-from morisot.worker.stage import Pipeline, Step, decode_columns, encode_batch, reporting
+from morisot.worker.stage import Pipeline, Step, decode_columns, encode_batch, reporting, with_column
+
+PLACE_COLUMNS = ("partition", "sequence")
+"""Where the first element of a result's key stands in the stream, for those who need the order."""
 
 _MOST_KEYS_HELD = 100_000
 _OUTPUT_ROWS = 10_000
@@ -189,8 +192,8 @@ class PartialFold:
             reporting(lambda values: self.take(groups, values), elements, self.dumps)
             if len(groups) > _MOST_KEYS_HELD:
                 yield self.rows(groups, sequence)
+                sequence += len(groups)
                 groups.clear()
-                sequence += 1
         if groups:
             yield self.rows(groups, sequence)
 
@@ -213,7 +216,7 @@ class PartialFold:
 
     def rows(self, groups: dict[bytes, list[Any]], sequence: int) -> pa.RecordBatch:
         partition = self.partition()
-        origins = [(partition, sequence, same) for same in groups]
+        origins = [(partition, place, same) for place, same in enumerate(groups, sequence)]
         key = self.element.key if isinstance(self.element, Keyed) else None
         if key is None:
             rows: list[Any] = [(o, acc) for o, (_, acc) in zip(origins, groups.values(), strict=True)]
@@ -232,26 +235,30 @@ class MergeFold:
     output: Type
     fold: Fold
     dumps: Dumps
+    ordered: bool = False
+    """Whether the results are to say where the first element of their key stands."""
 
     def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
         results: list[Any] = []
-        held: tuple[bytes, Any, Any] | None = None
+        places: list[tuple[int, int]] = []
+        held: tuple[tuple[int, int, bytes], Any, Any] | None = None
         for batch in batches:
             for origin, *key, accumulator in decode_columns(batch, partial_type(self.key, self.accumulator)):
-                same = origin[2]
-                if held is not None and held[0] == same:
-                    held = (same, held[1], self._merged(held[2], accumulator))
+                if held is not None and held[0][2] == origin[2]:
+                    held = (held[0], held[1], self._merged(held[2], accumulator))
                     continue
                 if held is not None:
                     results.append(self._result(held))
-                held = (same, key[0] if key else None, accumulator)
+                    places.append(held[0][:2])
+                held = (origin, key[0] if key else None, accumulator)
             if len(results) >= _OUTPUT_ROWS:
-                yield self._encoded(results)
-                results = []
+                yield self._encoded(results, places)
+                results, places = [], []
         if held is not None:
             results.append(self._result(held))
+            places.append(held[0][:2])
         if results:
-            yield self._encoded(results)
+            yield self._encoded(results, places)
 
     def _merged(self, left: Any, right: Any) -> Any:
         try:
@@ -260,15 +267,19 @@ class MergeFold:
             shown = tuple(map(self.fold.folding.finish, (left, right)))
             raise failure.pack(self.fold.failed(shown, error), self.dumps) from None
 
-    def _result(self, held: tuple[bytes, Any, Any]) -> Any:
+    def _result(self, held: tuple[Any, Any, Any]) -> Any:
         try:
             value = self.fold.folding.finish(held[2])
         except Exception as error:
             raise failure.pack(self.fold.failed(held[2], error), self.dumps) from None
         return value if self.key is None else (held[1], value)
 
-    def _encoded(self, results: list[Any]) -> pa.RecordBatch:
-        return encode_batch(results, self.output, self.dumps, self.fold.operator, self.fold.location)
+    def _encoded(self, results: list[Any], places: list[tuple[int, int]]) -> pa.RecordBatch:
+        batch = encode_batch(results, self.output, self.dumps, self.fold.operator, self.fold.location)
+        if self.ordered:
+            for name, numbers in zip(PLACE_COLUMNS, zip(*places, strict=True), strict=True):
+                batch = with_column(batch, name, numbers)
+        return batch
 
 
 @dataclass(frozen=True)

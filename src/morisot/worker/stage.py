@@ -22,7 +22,18 @@ from morisot.worker import failure
 from morisot.worker.batches import Dumps, Misfit, decode, encode, schema_of
 
 Kind = Literal[
-    "map", "filter", "flat_map", "filter_map", "flatten", "inspect", "map_async", "key_by", "unkey", "drop_key", "keys"
+    "map",
+    "filter",
+    "flat_map",
+    "filter_map",
+    "flatten",
+    "inspect",
+    "map_async",
+    "key_by",
+    "with_result",
+    "unkey",
+    "drop_key",
+    "keys",
 ]
 
 # What a step does to the element `{x}`, giving `{y}`; `f` is the step's function. Keyed functions take (key, value)
@@ -35,6 +46,7 @@ _PLAIN: dict[str, tuple[str, ...]] = {
     "flatten": ("for {y} in {x}:",),
     "inspect": ("{f}({x})", "{y} = {x}"),
     "key_by": ("{y} = ({f}({x}), {x})",),
+    "with_result": ("{y} = ({f}({x}), {x})",),
 }
 _KEYED: dict[str, tuple[str, ...]] = {
     "map": ("{y} = ({x}[0], {f}(*{x}))",),
@@ -44,6 +56,7 @@ _KEYED: dict[str, tuple[str, ...]] = {
     "flatten": ("for {i} in {x}[1]:", "    {y} = ({x}[0], {i})"),
     "inspect": ("{f}(*{x})", "{y} = {x}"),
     "key_by": ("{y} = ({f}({x}[1]), {x}[1])",),
+    "with_result": ("{y} = ({f}(*{x}), {x})",),
     "unkey": ("{y} = {x}",),
     "drop_key": ("{y} = {x}[1]",),
     "keys": ("{y} = {x}[0]",),
@@ -103,9 +116,12 @@ class _KeyedCall:
         return hash(self.key)
 
 
-def loop_source(steps: Sequence[Step]) -> tuple[str, dict[int, int]]:
-    """The text of the fused loop, and which step each of its lines belongs to."""
-    lines = ["def loop(elements, emit):", "    for e0 in elements:"]
+def loop_source(steps: Sequence[Step], timed: bool = False) -> tuple[str, dict[int, int]]:
+    """The text of the fused loop, and which step each of its lines belongs to.
+
+    Timed elements come and go as (element, timestamp).
+    """
+    lines = ["def loop(elements, emit):", f"    for {'e0, time' if timed else 'e0'} in elements:"]
     owner: dict[int, int] = {}
     indent = 8
     for number, step in enumerate(steps):
@@ -116,7 +132,8 @@ def loop_source(steps: Sequence[Step]) -> tuple[str, dict[int, int]]:
             owner[len(lines)] = number
         if template[0].startswith("for"):
             indent += 4
-    lines.append(" " * indent + f"emit(e{len(steps)})")
+    result = f"e{len(steps)}"
+    lines.append(" " * indent + (f"emit(({result}, time))" if timed else f"emit({result})"))
     return "\n".join(lines) + "\n", owner
 
 
@@ -126,9 +143,9 @@ _LOOP_FILE = "<morisot stage>"
 class Segment:
     """A run of steps as one generated loop over elements."""
 
-    def __init__(self, steps: Sequence[Step]) -> None:
+    def __init__(self, steps: Sequence[Step], timed: bool = False) -> None:
         self.steps = tuple(steps)
-        text, self.owner = loop_source(self.steps)
+        text, self.owner = loop_source(self.steps, timed)
         names: dict[str, Any] = {f"f{number}": step.function for number, step in enumerate(self.steps)}
         exec(compile(text, _LOOP_FILE, "exec"), names)
         self.loop: Callable[[Iterable[Any], Callable[[Any], None]], None] = names["loop"]
@@ -162,11 +179,18 @@ def _element(frame: FrameType, step: Step, number: int) -> Any:
 class AsyncSegment:
     """A coroutine function over elements: many at once, results in order."""
 
-    def __init__(self, step: Step) -> None:
+    def __init__(self, step: Step, timed: bool = False) -> None:
         self.step = step
+        self.timed = timed
 
     def __call__(self, elements: Iterable[Any], emit: Callable[[Any], None]) -> None:
-        for result in asyncio.run(self._gather(list(elements))):
+        given = list(elements)
+        if self.timed:
+            results = asyncio.run(self._gather([element for element, _ in given]))
+            given = list(zip(results, (time for _, time in given), strict=True))
+        else:
+            given = asyncio.run(self._gather(given))
+        for result in given:
             emit(result)
 
     async def _gather(self, elements: list[Any]) -> list[Any]:
@@ -194,20 +218,20 @@ class AsyncSegment:
         return await self.step.function(element)
 
 
-def segments(steps: Sequence[Step]) -> list[Segment | AsyncSegment]:
+def segments(steps: Sequence[Step], timed: bool = False) -> list[Segment | AsyncSegment]:
     """The steps cut where a coroutine needs a whole batch at once."""
     runs: list[Segment | AsyncSegment] = []
     for is_async, group in itertools.groupby(steps, key=lambda step: step.kind == "map_async"):
         run = list(group)
-        runs += [AsyncSegment(step) for step in run] if is_async else [Segment(run)]
+        runs += [AsyncSegment(step, timed) for step in run] if is_async else [Segment(run, timed)]
     return runs
 
 
 class Pipeline:
-    """Steps over lists of elements; `run` is what the stage and the folds share."""
+    """Steps over lists of elements, or of (element, timestamp); `run` is what the stage and the folds share."""
 
-    def __init__(self, steps: Sequence[Step]) -> None:
-        self._runs = segments(steps)
+    def __init__(self, steps: Sequence[Step], timed: bool = False) -> None:
+        self._runs = segments(steps, timed)
 
     def run(self, elements: Iterable[Any]) -> list[Any]:
         current: Iterable[Any] = elements
@@ -226,17 +250,30 @@ class Stage:
     input: Type
     output: Type
     dumps: Dumps
+    timed: bool = False
 
     def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
-        pipeline = Pipeline(self.steps)
+        pipeline = Pipeline(self.steps, self.timed)
         for batch in batches:
             elements = decode_columns(batch, self.input)
+            if self.timed:
+                elements = list(zip(elements, batch.column("time").to_pylist(), strict=True))
             yield self.encoded(reporting(pipeline.run, elements, self.dumps))
 
-    def encoded(self, elements: list[Any]) -> Any:
+    def encoded(self, results: list[Any]) -> Any:
         """The output batch, or the failure of the last operator on the value that does not fit its type."""
         last = self.steps[-1]
-        return encode_batch(elements, self.output, self.dumps, last.operator, last.location)
+        elements = [element for element, _ in results] if self.timed else results
+        batch = encode_batch(elements, self.output, self.dumps, last.operator, last.location)
+        if self.timed:
+            batch = with_column(batch, "time", [time for _, time in results])
+        return batch
+
+
+def with_column(batch: Any, name: str, numbers: Sequence[int]) -> Any:
+    """The batch with one more column, of 64-bit numbers."""
+    arrays = [*batch.columns, pa.array(numbers, pa.int64())]
+    return pa.RecordBatch.from_arrays(arrays, names=[*batch.schema.names, name])
 
 
 def decode_columns(batch: Any, type_: Type) -> list[Any]:

@@ -7,13 +7,23 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from morisot.api.base import StreamBase, T
 from morisot.api.location import caller
-from morisot.api.methods.keyed import KeyedMethods, check_hashable
+from morisot.api.methods.keyed import KeyedMethods
 from morisot.compile.ladder import decide
-from morisot.errors import PlanError
-from morisot.plan.aggregate import Avg, Count, FoldAssoc, Limit, MaxElement, MinElement, ReduceAssoc, Sum, Unique
+from morisot.plan.aggregate import (
+    Avg,
+    Count,
+    Fold,
+    FoldAssoc,
+    MaxElement,
+    MinElement,
+    Reduce,
+    ReduceAssoc,
+    Sum,
+    WithAggregate,
+)
 from morisot.plan.node import Node
 from morisot.types import infer
-from morisot.types.element import ANY, BOOL, FLOAT, INT, NONE, Type, with_value
+from morisot.types.element import ANY, BOOL, FLOAT, INT, NONE, Tuple, Type, arguments, with_value
 
 if TYPE_CHECKING:
     from morisot.api.keyed_stream import KeyedStream
@@ -69,14 +79,25 @@ class _Aggregates(StreamBase[T]):
             self._node, init, local_closure, combine_closure, type=type_, location=caller(), operator=operator
         )
 
-    def _limit(self, n: int, offset: int) -> Node:
-        if n < 0 or offset < 0:
-            raise PlanError(f"limit({n}, offset={offset}) has a negative number", location=caller())
-        return Limit(self._node, n, offset, type=self.type, location=caller())
+    def _fold(self, init: Any, function: Callable[..., Any], operator: str = "fold") -> Node:
+        start = infer.of_value(init)
+        closure, verdict = self._compiled(function, operator, (start, self._element))
+        keeps_type = start not in (ANY, NONE) and verdict.type == start
+        type_ = with_value(self.type, start if keeps_type else ANY)
+        return Fold(self._node, init, closure, type=type_, location=closure.location, operator=operator)
 
-    def _unique(self) -> Node:
-        check_hashable(self.type, "an element given to unique", caller())
-        return Unique(self._node, type=self.type, location=caller())
+    def _reduce(self, function: Callable[..., Any], operator: str = "reduce") -> Node:
+        element = self._element
+        closure, verdict = self._compiled(function, operator, (element, element))
+        type_ = with_value(self.type, element if verdict.type == element else ANY)
+        return Reduce(self._node, closure, type=type_, location=closure.location, operator=operator)
+
+    def _with(self, aggregate: Node) -> Node:
+        pair = Tuple((self._element, arguments(aggregate.type)[-1]))
+        type_ = with_value(self.type, pair)
+        return WithAggregate(
+            self._node, aggregate, type=type_, location=aggregate.location, operator=aggregate.operator
+        )
 
 
 def numeric_result(node: type[Node], value: Type) -> Type:
@@ -111,18 +132,41 @@ class AggregateMethods(_Aggregates[T], KeyedMethods[T]):
         """Fold each partition from `init` with `local`, then merge the results with `combine`."""
         return self._context.plain(self._fold_assoc(init, local, combine))
 
-    def limit(self, n: int, offset: int = 0) -> Stream[T]:
-        """The first `n` elements of the whole stream after `offset` of them.
+    def fold(self, init: A, function: Callable[[A, T], A]) -> Stream[A]:
+        """What a loop `accumulator = function(accumulator, element)` over the stream has at its end.
 
         >>> import morisot as mo
-        >>> mo.StreamContext(engine="reference").stream_iter(range(9)).limit(2, offset=3).collect()
-        [3, 4]
+        >>> mo.StreamContext(engine="reference").stream_iter([1, 2, 3]).fold("", lambda s, n: s + str(n)).collect()
+        ['123']
         """
-        return self._context.plain(self._limit(n, offset))
+        return self._context.plain(self._fold(init, function))
 
-    def unique(self) -> Stream[T]:
-        """Each distinct element once."""
-        return self._context.plain(self._unique())
+    def reduce(self, function: Callable[[T, T], T]) -> Stream[T]:
+        """Like fold, from the first element on.
+
+        >>> import morisot as mo
+        >>> mo.StreamContext(engine="reference").stream_iter([5, 2, 1]).reduce(lambda a, b: a - b).collect()
+        [2]
+        """
+        return self._context.plain(self._reduce(function))
+
+    def fold_scan(self, init: A, function: Callable[[A, T], A]) -> Stream[tuple[T, A]]:
+        """Each element with the result of the fold over all of them, which needs a second pass.
+
+        >>> import morisot as mo
+        >>> mo.StreamContext(engine="reference").stream_iter([1, 2]).fold_scan(0, lambda a, n: a + n).collect()
+        [(1, 3), (2, 3)]
+        """
+        return self._context.plain(self._with(self._fold(init, function, "fold_scan")))
+
+    def reduce_scan(self, function: Callable[[T, T], T]) -> Stream[tuple[T, T]]:
+        """Each element with the result of the reduce over all of them, which needs a second pass.
+
+        >>> import morisot as mo
+        >>> mo.StreamContext(engine="reference").stream_iter([1, 2]).reduce_scan(lambda a, b: max(a, b)).collect()
+        [(1, 2), (2, 2)]
+        """
+        return self._context.plain(self._with(self._reduce(function, "reduce_scan")))
 
     def group_by_count(self, key: Callable[[T], K]) -> KeyedStream[K, int]:
         """How many elements each key has.
@@ -181,10 +225,18 @@ class KeyedAggregateMethods(_Aggregates[Any], Generic[K, V]):
         """Fold the values of each key from `init`, partition by partition, then merge with `combine`."""
         return self._context.keyed(self._fold_assoc(init, local, combine))
 
-    def limit(self, n: int, offset: int = 0) -> KeyedStream[K, V]:
-        """The first `n` elements of the whole stream after `offset` of them."""
-        return self._context.keyed(self._limit(n, offset))
+    def fold(self, init: A, function: Callable[[A, V], A]) -> KeyedStream[K, A]:
+        """What a loop `accumulator = function(accumulator, value)` over the values of each key has at its end."""
+        return self._context.keyed(self._fold(init, function))
 
-    def unique(self) -> KeyedStream[K, V]:
-        """Each distinct (key, value) once."""
-        return self._context.keyed(self._unique())
+    def reduce(self, function: Callable[[V, V], V]) -> KeyedStream[K, V]:
+        """Like fold, from the first value of each key on."""
+        return self._context.keyed(self._reduce(function))
+
+    def fold_scan(self, init: A, function: Callable[[A, V], A]) -> KeyedStream[K, tuple[V, A]]:
+        """Each value with the result of the fold over all values of its key, which needs a second pass."""
+        return self._context.keyed(self._with(self._fold(init, function, "fold_scan")))
+
+    def reduce_scan(self, function: Callable[[V, V], V]) -> KeyedStream[K, tuple[V, V]]:
+        """Each value with the result of the reduce over all values of its key, which needs a second pass."""
+        return self._context.keyed(self._with(self._reduce(function, "reduce_scan")))

@@ -1,0 +1,120 @@
+"""Some of the elements, or all in another order; part of the aggregate family."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from morisot.api.base import StreamBase, T
+from morisot.api.location import caller
+from morisot.api.methods.keyed import KeyedMethods, check_hashable
+from morisot.errors import PlanError
+from morisot.plan.aggregate import First, Limit, SortedBy, Unique
+from morisot.plan.node import Node
+
+if TYPE_CHECKING:
+    from morisot.api.keyed_stream import KeyedStream
+    from morisot.api.stream import Stream
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+
+class _Selection(StreamBase[T]):
+    """How the nodes are made, for plain and keyed streams alike."""
+
+    def _limit(self, n: int, offset: int) -> Node:
+        check_counts("limit", n, offset)
+        return Limit(self._node, n, offset, type=self.type, location=caller())
+
+    def _sorted_by(self, key: Callable[..., Any]) -> Node:
+        closure, _ = self._compiled(key, "sorted_by", self._arguments)
+        return SortedBy(self._node, closure, type=self.type, location=closure.location)
+
+    def _sorted_limit_by(self, key: Callable[..., Any], n: int, offset: int) -> Node:
+        check_counts("sorted_limit_by", n, offset)
+        closure, _ = self._compiled(key, "sorted_limit_by", self._arguments)
+        return SortedBy(
+            self._node, closure, n, offset, type=self.type, location=closure.location, operator="sorted_limit_by"
+        )
+
+    def _unique(self) -> Node:
+        check_hashable(self.type, "an element given to unique", caller())
+        return Unique(self._node, type=self.type, location=caller())
+
+
+def check_counts(operator: str, n: int, offset: int) -> None:
+    """Refuse numbers of elements that cannot be."""
+    for name, value in (("n", n), ("offset", offset)):
+        if type(value) is not int or value < 0:
+            raise PlanError(
+                f"{operator} needs a whole number of elements, not {name}={value!r}",
+                location=caller(),
+                advice="give an int that is not negative",
+            )
+
+
+class SelectionMethods(_Selection[T], KeyedMethods[T]):
+    """Some elements of a plain stream, or all in another order."""
+
+    def limit(self, n: int, offset: int = 0) -> Stream[T]:
+        """The first `n` elements of the whole stream after `offset` of them.
+
+        >>> import morisot as mo
+        >>> mo.StreamContext(engine="reference").stream_iter(range(9)).limit(2, offset=3).collect()
+        [3, 4]
+        """
+        return self._context.plain(self._limit(n, offset))
+
+    def sorted_by(self, key: Callable[[T], Any]) -> Stream[T]:
+        """The elements of the whole stream in the order of `key(element)`; equals in the order they came.
+
+        >>> import morisot as mo
+        >>> mo.StreamContext(engine="reference").stream_iter(["bb", "a", "cc"]).sorted_by(lambda s: -len(s)).collect()
+        ['bb', 'cc', 'a']
+        """
+        return self._context.plain(self._sorted_by(key))
+
+    def sorted_limit_by(self, key: Callable[[T], Any], n: int, offset: int = 0) -> Stream[T]:
+        """The first `n` elements in the order of `key(element)` after `offset` of them.
+
+        >>> import morisot as mo
+        >>> mo.StreamContext(engine="reference").stream_iter([5, 1, 4]).sorted_limit_by(lambda n: n, 2).collect()
+        [1, 4]
+        """
+        return self._context.plain(self._sorted_limit_by(key, n, offset))
+
+    def unique(self) -> Stream[T]:
+        """Each distinct element once: of those that are equal, the first."""
+        return self._context.plain(self._unique())
+
+    def unique_by(self, key: Callable[[T], Any]) -> Stream[T]:
+        """The first element of each `key(element)`.
+
+        >>> import morisot as mo
+        >>> mo.StreamContext(engine="reference").stream_iter(["a", "b", "cc"]).unique_by(len).collect()
+        ['a', 'cc']
+        """
+        keyed = self._context.keyed(self._key_by(key, "unique_by"))
+        first = First(keyed._node, type=keyed.type, location=keyed._node.location, operator="unique_by")
+        return self._context.keyed(first).drop_key()
+
+
+class KeyedSelectionMethods(_Selection[Any], Generic[K, V]):
+    """Some elements of a keyed stream, of all keys together, or all in another order."""
+
+    def limit(self, n: int, offset: int = 0) -> KeyedStream[K, V]:
+        """The first `n` elements of the whole stream after `offset` of them."""
+        return self._context.keyed(self._limit(n, offset))
+
+    def sorted_by(self, key: Callable[[K, V], Any]) -> KeyedStream[K, V]:
+        """The elements of the whole stream in the order of `key(key, value)`; equals in the order they came."""
+        return self._context.keyed(self._sorted_by(key))
+
+    def sorted_limit_by(self, key: Callable[[K, V], Any], n: int, offset: int = 0) -> KeyedStream[K, V]:
+        """The first `n` elements of the whole stream in the order of `key(key, value)` after `offset` of them."""
+        return self._context.keyed(self._sorted_limit_by(key, n, offset))
+
+    def unique(self) -> KeyedStream[K, V]:
+        """Each distinct (key, value) once."""
+        return self._context.keyed(self._unique())

@@ -1,0 +1,130 @@
+"""Timestamps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from morisot.api.base import StreamBase, T
+from morisot.api.location import caller
+from morisot.errors import PlanError
+from morisot.plan.node import Node
+from morisot.plan.time import AddTimestamps, DropTimestamps, Reorder
+from morisot.types.element import DATETIME, INT, Type
+from morisot.types.moments import Duration, ticks
+
+if TYPE_CHECKING:
+    from morisot.api.keyed_stream import KeyedStream
+    from morisot.api.stream import Stream
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+
+class _Time(StreamBase[T]):
+    """How the nodes are made, for plain and keyed streams alike."""
+
+    def _add_timestamps(
+        self,
+        timestamp: Callable[..., Any],
+        delay: Duration | None,
+        watermark: Callable[..., Any] | None,
+        returns: Any,
+    ) -> Node:
+        closure, verdict = self._compiled(timestamp, "add_timestamps", self._arguments, returns)
+        if verdict.type not in (INT, DATETIME):
+            raise PlanError(
+                f"the timestamp given to add_timestamps is a {verdict.type}; it must be an int, which counts "
+                "milliseconds, or a datetime without a zone",
+                location=closure.location,
+                advice="annotate the function, or pass returns=int or returns=datetime; drop elements without a "
+                "timestamp first",
+            )
+        if delay is not None and watermark is not None:
+            raise PlanError("add_timestamps takes a delay or a watermark function, not both", location=closure.location)
+        late = None if watermark is None else self._closure(watermark, "add_timestamps", len(self._arguments), returns)
+        allowed = None if delay is None else checked_ticks("the delay", delay, verdict.type, closure.location)
+        return AddTimestamps(
+            self._node, closure, late, allowed, verdict.type, type=self.type, location=closure.location
+        )
+
+    def _drop_timestamps(self) -> Node:
+        self._check_timed("drop_timestamps")
+        return DropTimestamps(self._node, type=self.type, location=caller())
+
+    def _reorder(self) -> Node:
+        self._check_timed("reorder")
+        return Reorder(self._node, type=self.type, location=caller())
+
+    def _check_timed(self, operator: str) -> Type:
+        """The type of the timestamps; a stream that has none is refused."""
+        if self._node.time is None:
+            raise PlanError(
+                f"{operator} needs elements with timestamps, and these have none",
+                location=caller(),
+                advice="call add_timestamps(lambda element: …) before it; aggregates and joins end timestamps",
+            )
+        return self._node.time
+
+
+def checked_ticks(what: str, duration: Duration, time: Type, location: Any) -> int:
+    """A duration in the unit of the timestamps; what is none, or negative, is refused."""
+    try:
+        number = ticks(duration, time)
+    except ValueError as error:
+        raise PlanError(f"{what}: {error}", location=location) from None
+    if number < 0:
+        raise PlanError(f"{what} is negative: {duration!r}", location=location)
+    return number
+
+
+class TimeMethods(_Time[T]):
+    """Timestamps of a plain stream."""
+
+    def add_timestamps(
+        self,
+        timestamp: Callable[[T], Any],
+        *,
+        delay: Duration | None = None,
+        watermark: Callable[[T], Any] | None = None,
+        returns: Any = None,
+    ) -> Stream[T]:
+        """Give each element the timestamp `timestamp(element)`: an int of milliseconds, or a datetime.
+
+        >>> import morisot as mo
+        >>> clicks = mo.StreamContext(engine="reference").stream_iter([(30, "c"), (10, "a"), (20, "b")])
+        >>> clicks.add_timestamps(lambda click: click[0]).reorder().map(lambda click: click[1]).collect()
+        ['a', 'b', 'c']
+        """
+        return self._context.plain(self._add_timestamps(timestamp, delay, watermark, returns))
+
+    def drop_timestamps(self) -> Stream[T]:
+        """The elements without their timestamps."""
+        return self._context.plain(self._drop_timestamps())
+
+    def reorder(self) -> Stream[T]:
+        """The elements in the order of their timestamps; those with the same one in the order they came."""
+        return self._context.plain(self._reorder())
+
+
+class KeyedTimeMethods(_Time[Any], Generic[K, V]):
+    """Timestamps of a keyed stream."""
+
+    def add_timestamps(
+        self,
+        timestamp: Callable[[K, V], Any],
+        *,
+        delay: Duration | None = None,
+        watermark: Callable[[K, V], Any] | None = None,
+        returns: Any = None,
+    ) -> KeyedStream[K, V]:
+        """Give each element the timestamp `timestamp(key, value)`: an int of milliseconds, or a datetime."""
+        return self._context.keyed(self._add_timestamps(timestamp, delay, watermark, returns))
+
+    def drop_timestamps(self) -> KeyedStream[K, V]:
+        """The elements without their timestamps."""
+        return self._context.keyed(self._drop_timestamps())
+
+    def reorder(self) -> KeyedStream[K, V]:
+        """The elements in the order of their timestamps; those with the same one in the order they came."""
+        return self._context.keyed(self._reorder())

@@ -1,0 +1,90 @@
+"""Operators that see elements one after the other: the elements of a key meet, in the stream's order, in one task.
+
+Rows are numbered where they are, moved by key, and sorted by key and number; so a task holds one key's state at a time
+and no elements. What comes out gets the stream's order back only where an operator after it depends on that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F  # noqa: N812 - the name every Spark program uses
+
+from morisot.lower import schema
+from morisot.lower.columns import quoted
+from morisot.lower.frame import TIME, Frame
+from morisot.lower.ship import check_travels
+from morisot.lower.stages import dumps, in_worker
+from morisot.plan.node import Node
+from morisot.types.element import FLOAT, Keyed, Type, contains_any, leaves
+from morisot.worker.fold import WithCanonical
+from morisot.worker.machine import ORDER_COLUMNS, InOrder, Machine, Origin
+
+if TYPE_CHECKING:
+    from morisot.lower.planner import Lowering
+
+ORDER, CANONICAL = quoted("order"), quoted("canonical")
+_PLACES = [quoted(name) for name in ORDER_COLUMNS]
+
+
+def in_order(node: Node, lowering: Lowering, frame: Frame, machine: Machine, *, by_key: bool = True) -> Frame:
+    """The frame after a machine that sees the elements of each key, or all, in the stream's order."""
+    for _, closure in node.closures:
+        check_travels(closure)
+    by_key = by_key and isinstance(frame.type, Keyed)
+    rows = numbered(frame.df)
+    group: list[str] = []
+    if by_key:
+        rows, group = grouped_by_key(node, rows, frame.type)
+    rows = gathered(lowering, rows, group, [ORDER])
+    return run_machine(node, lowering, Frame(rows, frame.type, frame.timed), machine, by_key=by_key)
+
+
+def run_machine(node: Node, lowering: Lowering, rows: Frame, machine: Machine, *, by_key: bool) -> Frame:
+    """The frame after a machine, over rows that are gathered by group, sorted and numbered."""
+    ordered, stamps = lowering.needs_order(node), node.time is not None
+    task = InOrder(machine, origin(node), rows.type, node.type, dumps, rows.timed, stamps, ordered, by_key)
+    hidden = [*([TIME] if stamps else []), *(_PLACES if ordered else [])]
+    results = rows.df.mapInArrow(in_worker(task), schema.ddl(node.type, *hidden))
+    if ordered:
+        results = results.orderBy(*_PLACES).drop(*ORDER_COLUMNS)
+    return Frame(results, node.type, stamps)
+
+
+def origin(node: Node) -> Origin:
+    return Origin(node.operator, node.location)
+
+
+def numbered(df: DataFrame) -> DataFrame:
+    """The rows with their number in the stream's order."""
+    return df.selectExpr("*", f"monotonically_increasing_id() AS {ORDER}")
+
+
+def gathered(lowering: Lowering, df: DataFrame, group: Sequence[str], order: Sequence[str]) -> DataFrame:
+    """The rows of each group in one partition, one group after the other; in all one partition if nothing groups."""
+    columns = [F.expr(each) for each in group]
+    moved = df.repartition(lowering.parallelism, *columns) if group else df.repartition(1)
+    return moved.sortWithinPartitions(*columns, *map(F.expr, order))
+
+
+def grouped_by_key(node: Node, df: DataFrame, type_: Type) -> tuple[DataFrame, list[str]]:
+    """The rows, perhaps with a column more, and the expressions that are equal exactly where the keys are."""
+    assert isinstance(type_, Keyed)
+    key = [leaf for leaf in leaves(type_) if leaf.path[:1] == (0,)]
+    if contains_any(type_.key) or any(leaf.type.children for leaf in key):
+        return with_canonical(node, df, type_.key), [CANONICAL]
+    return df, [same_where_equal(quoted(leaf.column), leaf.type) for leaf in key]
+
+
+def same_where_equal(column: str, type_: Type) -> str:
+    """An expression that Spark hashes alike for values that are equal: adding zero makes -0.0 what it equals."""
+    return f"({column} + 0.0D)" if type_ == FLOAT else column
+
+
+def with_canonical(node: Node, df: DataFrame, part: Type) -> DataFrame:
+    """The rows with a column that is equal exactly where Python's values of `part`, their first leaves, are."""
+    task = WithCanonical(part, node.operator, node.location, dumps)
+    columns = ", ".join(f"{quoted(field.name)} {field.dataType.simpleString()}" for field in df.schema.fields)
+    return df.mapInArrow(in_worker(task), f"{columns}, {CANONICAL} BINARY")

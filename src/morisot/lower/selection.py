@@ -1,0 +1,73 @@
+"""Some of the elements, or all in another order: sorted_by, limit, unique."""
+
+from __future__ import annotations
+
+from pyspark.sql import functions as F  # noqa: N812 - the name every Spark program uses
+
+from morisot.lower import stages
+from morisot.lower.frame import Frame
+from morisot.lower.ordered import CANONICAL, ORDER, in_order, numbered, origin, with_canonical
+from morisot.lower.planner import Lowering
+from morisot.lower.registry import folds, lowers
+from morisot.plan.aggregate import Limit, SortedBy, Unique
+from morisot.types.element import FLOAT, Type, arguments, contains_any, leaves
+from morisot.worker.stage import Step
+from morisot.worker.state import Sorter
+
+
+@lowers(SortedBy, "bounded")
+def lower_sorted_by(node: SortedBy, lowering: Lowering, frame: Frame) -> Frame:
+    form = lowering.column_form(node, node.key, *arguments(frame.type))
+    assert form is not None, "a key that Spark does not sort as Python does should have been sorted in Python"
+    columns = [*frame.columns, *frame.hidden]
+    frame, key = frame.evaluate(form, frame.names())
+    types = [leaf.type for leaf in leaves(form.type)]
+    by = [f"by{place}" for place in range(len(key))]
+    if FLOAT in types:
+        lowering.optimistic.add(node)
+    sortable = [
+        f"{sort_key(expression, type_)} AS {name}" for expression, type_, name in zip(key, types, by, strict=True)
+    ]
+    rows = numbered(frame.df.selectExpr(*columns, *sortable)).orderBy(*by, ORDER)
+    rows = rows.offset(node.offset) if node.offset else rows
+    rows = rows if node.n is None else rows.limit(node.n)
+    return Frame(rows.drop(*by, "order"), node.type, frame.timed)
+
+
+def sort_key(expression: str, type_: Type) -> str:
+    """What Spark sorts by; Python's sort with a NaN depends on where it stands, so that is Python's to do."""
+    if type_ != FLOAT:
+        return expression
+    guard = "raise_error('morisot: NaN has no place in an order')"
+    return f"CASE WHEN isnan({expression}) THEN {guard} ELSE {expression} + 0.0D END"
+
+
+@folds(SortedBy)
+def lower_sorted_by_in_python(node: SortedBy, lowering: Lowering, frame: Frame, steps: tuple[Step, ...]) -> Frame:
+    """Keys that only Python can compare are compared in one place, which holds all elements."""
+    frame = stages.run(frame, steps, node.input.type) if steps else frame
+    keyed = node.input.keyed
+    machine = Sorter(node.key.function, keyed, node.n, node.offset, origin(node))
+    return in_order(node, lowering, frame, machine, by_key=False)
+
+
+@lowers(Limit, "bounded")
+def lower_limit(node: Limit, lowering: Lowering, frame: Frame) -> Frame:
+    """A plain LIMIT inside a plan takes any rows; the row's place in the stream makes it these rows."""
+    taken = numbered(frame.df).orderBy(ORDER).offset(node.offset).limit(node.n)
+    return Frame(taken, node.type, frame.timed).select(node.type, frame.columns)
+
+
+@lowers(Unique, "bounded")
+def lower_unique(node: Unique, lowering: Lowering, frame: Frame) -> Frame:
+    by_value = not contains_any(node.type)
+    if by_value and not frame.timed and not lowering.needs_order(node):
+        return Frame(frame.df.distinct(), node.type)
+    rows = numbered(frame.df)
+    rows = rows if by_value else with_canonical(node, rows, node.type)
+    groups = rows.groupBy(*map(F.expr, frame.columns if by_value else [CANONICAL]))
+    carried = [*([] if by_value else frame.columns), *frame.hidden]
+    firsts = [f"min_by({column}, {ORDER}) AS {column}" for column in carried]
+    distinct = groups.agg(*map(F.expr, [*firsts, f"min({ORDER}) AS {ORDER}"]))
+    distinct = distinct.orderBy(ORDER) if lowering.needs_order(node) else distinct
+    return Frame(distinct, node.type, frame.timed).select(node.type, frame.columns)

@@ -1,0 +1,30 @@
+"""Operators with a state of the user's: each key's elements in order, the state in the task."""
+
+from __future__ import annotations
+
+from morisot.lower.frame import Frame
+from morisot.lower.ordered import in_order, origin
+from morisot.lower.planner import Lowering
+from morisot.lower.registry import lowers
+from morisot.plan.state import Rich, RichFilterMap, RichFlatMap, RichMap
+from morisot.worker import state
+from morisot.worker.machine import Machine
+
+
+@lowers(RichMap, "bounded")
+def lower_rich_map(node: RichMap, lowering: Lowering, frame: Frame) -> Frame:
+    return in_order(node, lowering, frame, machine(node))
+
+
+@lowers(RichFilterMap, "bounded")
+def lower_rich_filter_map(node: RichFilterMap, lowering: Lowering, frame: Frame) -> Frame:
+    return in_order(node, lowering, frame, machine(node))
+
+
+@lowers(RichFlatMap, "bounded")
+def lower_rich_flat_map(node: RichFlatMap, lowering: Lowering, frame: Frame) -> Frame:
+    return in_order(node, lowering, frame, machine(node))
+
+
+def machine(node: Rich) -> Machine:
+    return state.Rich(node.init, node.function.function, node.input.keyed, node.out, origin(node))

@@ -1,0 +1,54 @@
+"""Timestamps as a hidden column beside the elements."""
+
+from __future__ import annotations
+
+from morisot.lower import stages
+from morisot.lower.frame import TIME, Frame
+from morisot.lower.ordered import ORDER, numbered
+from morisot.lower.planner import Lowering
+from morisot.lower.registry import folds, lowers
+from morisot.plan.time import AddTimestamps, DropTimestamps, Reorder
+from morisot.types.element import DATETIME, Tuple, Type, arguments
+from morisot.worker.stage import Step
+
+_EPOCH = "TIMESTAMP_NTZ '1970-01-01 00:00:00'"
+
+
+@lowers(AddTimestamps, "bounded")
+def lower_add_timestamps(node: AddTimestamps, lowering: Lowering, frame: Frame) -> Frame:
+    form = lowering.column_form(node, node.timestamp, *arguments(frame.type))
+    assert form is not None, "a timestamp that is no column should have been a stage"
+    assert node.kind is not None
+    widened, (moment,) = frame.evaluate(form, frame.names())
+    rows = widened.df.selectExpr(*frame.columns, f"{ticks_of(moment, node.kind)} AS {TIME}")
+    return Frame(rows, node.type, timed=True)
+
+
+@folds(AddTimestamps)
+def lower_add_timestamps_in_python(
+    node: AddTimestamps, lowering: Lowering, frame: Frame, steps: tuple[Step, ...]
+) -> Frame:
+    """The function's result travels beside the element until it is a column."""
+    assert node.kind is not None
+    pairs = stages.run(
+        frame.untimed(), [*steps, stages.step(node, lowering.parallelism)], Tuple((node.kind, node.type))
+    )
+    moment, *columns = pairs.columns
+    named = [f"{column} AS {name}" for column, name in zip(columns, Frame(pairs.df, node.type).columns, strict=True)]
+    return Frame(pairs.df.selectExpr(*named, f"{ticks_of(moment, node.kind)} AS {TIME}"), node.type, timed=True)
+
+
+def ticks_of(moment: str, kind: Type) -> str:
+    """The number that a timestamp travels as."""
+    return f"timestampdiff(MICROSECOND, {_EPOCH}, {moment})" if kind == DATETIME else moment
+
+
+@lowers(DropTimestamps, "bounded")
+def lower_drop_timestamps(node: DropTimestamps, lowering: Lowering, frame: Frame) -> Frame:
+    return frame.untimed()
+
+
+@lowers(Reorder, "bounded")
+def lower_reorder(node: Reorder, lowering: Lowering, frame: Frame) -> Frame:
+    rows = numbered(frame.df).orderBy(TIME, ORDER).drop("order")
+    return Frame(rows, node.type, frame.timed)

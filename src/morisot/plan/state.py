@@ -1,0 +1,49 @@
+"""Operators with a state of the user's: of each key, or of the whole stream."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+from morisot.plan.closure import Closure
+from morisot.plan.node import Node
+from morisot.types.element import Type, arguments
+
+
+@dataclass(frozen=True, eq=False)
+class Rich(Node):
+    """The root of the operators whose `function` takes a state and gives (new state, output), in the stream's order."""
+
+    input: Node
+    init: Any
+    function: Closure
+    observes_order: ClassVar[bool] = True
+
+    out: ClassVar[Literal["map", "filter_map", "flat_map"]]
+    """What becomes of the output: one element, one unless it is None, or its items."""
+
+    def signature(self, closure: str) -> tuple[Type, ...]:
+        from morisot.types import infer
+
+        return (infer.of_value(self.init), *arguments(self.input.type))
+
+
+@dataclass(frozen=True, eq=False)
+class RichMap(Rich):
+    """Each element becomes the output."""
+
+    out = "map"
+
+
+@dataclass(frozen=True, eq=False)
+class RichFilterMap(Rich):
+    """Each element becomes the output; None drops it."""
+
+    out = "filter_map"
+
+
+@dataclass(frozen=True, eq=False)
+class RichFlatMap(Rich):
+    """Each element becomes the items of the output."""
+
+    out = "flat_map"

@@ -1,0 +1,57 @@
+"""What operators with a state mean: a loop that carries it along, one for each key."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterable, Iterator
+from functools import partial
+from typing import Any
+
+from morisot.plan.state import Rich, RichFilterMap, RichFlatMap, RichMap
+from morisot.reference.registry import Timed, advance, evaluates, failing_as, identity
+
+
+@evaluates(RichMap, sees_time=True)
+def evaluate_rich_map(node: RichMap, elements: Iterable[Any]) -> Iterator[Any]:
+    for output, emit in outputs(node, elements):
+        yield emit(output)
+
+
+@evaluates(RichFilterMap, sees_time=True)
+def evaluate_rich_filter_map(node: RichFilterMap, elements: Iterable[Any]) -> Iterator[Any]:
+    for output, emit in outputs(node, elements):
+        if output is not None:
+            yield emit(output)
+
+
+@evaluates(RichFlatMap, sees_time=True)
+def evaluate_rich_flat_map(node: RichFlatMap, elements: Iterable[Any]) -> Iterator[Any]:
+    for output, emit in outputs(node, elements):
+        for item in failing_as(node, output, partial(list, output)):
+            yield emit(item)
+
+
+def outputs(node: Rich, elements: Iterable[Any]) -> Iterator[Any]:
+    """What the function gives for each element, and how an output becomes an element: with its key and timestamp."""
+    states: dict[bytes, Any] = {}
+    for given in elements:
+        element = given.element if isinstance(given, Timed) else given
+        key = identity(node, element[0]) if node.input.keyed else b""
+        if key not in states:
+            states[key] = copy.deepcopy(node.init)
+        arguments = element if node.input.keyed else (element,)
+        answer = advance(node, node.function, states[key], *arguments)
+        states[key], output = failing_as(node, element, partial(pair, answer))
+
+        def emit(value: Any, given: Any = given, element: Any = element) -> Any:
+            result = (element[0], value) if node.input.keyed else value
+            return Timed(result, given.time) if isinstance(given, Timed) else result
+
+        yield output, emit
+
+
+def pair(answer: Any) -> tuple[Any, Any]:
+    """What the user's function gave, if it is (new state, output)."""
+    if isinstance(answer, tuple) and len(answer) == 2:
+        return answer
+    raise TypeError(f"the function must give a pair (new state, output), not {answer!r}")

@@ -1,0 +1,81 @@
+"""Timestamps and durations as numbers.
+
+A timestamp is an int, which counts milliseconds, or a naive datetime, which counts microseconds. Beside an element it
+travels as that number; durations are brought to the same unit.
+"""
+
+from __future__ import annotations
+
+import datetime
+import re
+from typing import Any
+
+from morisot.types.element import DATETIME, INT, Type
+
+Duration = datetime.timedelta | str | int
+"""How long: a timedelta, a text such as "10s" or "1.5 min", or an int of milliseconds."""
+
+_EPOCH = datetime.datetime(1970, 1, 1)  # noqa: DTZ001 - datetimes of elements have no zone
+_MICROSECOND = datetime.timedelta(microseconds=1)
+_UNITS = {"us": 1, "ms": 10**3, "s": 10**6, "sec": 10**6, "m": 60 * 10**6, "min": 60 * 10**6, "h": 3600 * 10**6}
+_UNITS |= {"d": 86_400 * 10**6, "day": 86_400 * 10**6, "days": 86_400 * 10**6}
+_TEXT = re.compile(r"\s*(\d+)(?:\.(\d+))?\s*([a-z]+)\s*")
+
+TICKS_PER_SECOND: dict[Type, int] = {INT: 10**3, DATETIME: 10**6}
+
+
+def microseconds(duration: Duration) -> int:
+    """A duration in microseconds.
+
+    >>> microseconds("1.5s"), microseconds(250), microseconds(datetime.timedelta(minutes=1))
+    (1500000, 250000, 60000000)
+    """
+    match duration:
+        case datetime.timedelta():
+            return duration // _MICROSECOND
+        case bool():
+            pass
+        case int():
+            return duration * 10**3
+        case str() if (found := _TEXT.fullmatch(duration)) and found[3] in _UNITS:
+            part = found[2] or ""
+            number, rest = divmod(int(found[1] + part) * _UNITS[found[3]], int(10 ** len(part)))
+            if rest == 0:
+                return number
+    raise ValueError(
+        f"{duration!r} is no duration: give a timedelta, an int of milliseconds, or a text such as '10s', '250ms', '2h'"
+    )
+
+
+def ticks(duration: Duration, time: Type) -> int:
+    """A duration in the unit of the timestamps: milliseconds for int, microseconds for datetime.
+
+    >>> ticks("2s", INT), ticks("2s", DATETIME)
+    (2000, 2000000)
+    """
+    whole, rest = divmod(microseconds(duration) * TICKS_PER_SECOND[time], 10**6)
+    if rest:
+        raise ValueError(f"{duration!r} is no whole number of milliseconds, which is what int timestamps count")
+    return whole
+
+
+def to_ticks(moment: Any, time: Type) -> int:
+    """A timestamp as the number it travels as; what is no timestamp of this type raises TypeError.
+
+    >>> to_ticks(datetime.datetime(1970, 1, 1, 0, 0, 1), DATETIME)
+    1000000
+    """
+    if time == INT and type(moment) is int:
+        return moment
+    if time == DATETIME and type(moment) is datetime.datetime and moment.tzinfo is None:
+        return (moment - _EPOCH) // _MICROSECOND
+    raise TypeError(f"{moment!r} ({type(moment).__name__}) is no timestamp of the type {time}")
+
+
+def from_ticks(number: int, time: Type) -> Any:
+    """The timestamp that a number stands for.
+
+    >>> from_ticks(5, INT), from_ticks(1000000, DATETIME)
+    (5, datetime.datetime(1970, 1, 1, 0, 0, 1))
+    """
+    return number if time == INT else _EPOCH + number * _MICROSECOND

@@ -1,0 +1,138 @@
+"""The machines of folds and of operators with a state of the user's."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from morisot.worker.machine import AT_END, Emit, Origin
+
+NOTHING = object
+"""A class, because it stays itself when it is pickled."""
+
+
+@dataclass(frozen=True)
+class Folder:
+    """A fold from a start value; each key gets a copy of it, so that a list may be the start."""
+
+    init: Any
+    function: Callable[[Any, Any], Any]
+    origin: Origin
+
+    def start(self) -> Any:
+        return copy.deepcopy(self.init)
+
+    def take(self, state: Any, key: Any, values: Sequence[Any], times: Sequence[int] | None, emit: Emit) -> Any:
+        function = self.function
+        for value in values:
+            try:
+                state = function(state, value)
+            except Exception as error:
+                raise self.origin.failed(value, error) from error
+        return state
+
+    def end(self, state: Any, key: Any, emit: Emit) -> None:
+        emit(AT_END, state, None)
+
+
+@dataclass(frozen=True)
+class Reducer:
+    """Elements combined with what was combined before, from the first on."""
+
+    function: Callable[[Any, Any], Any]
+    origin: Origin
+
+    def start(self) -> Any:
+        return NOTHING
+
+    def take(self, state: Any, key: Any, values: Sequence[Any], times: Sequence[int] | None, emit: Emit) -> Any:
+        function = self.function
+        for value in values:
+            try:
+                state = value if state is NOTHING else function(state, value)
+            except Exception as error:
+                raise self.origin.failed(value, error) from error
+        return state
+
+    def end(self, state: Any, key: Any, emit: Emit) -> None:
+        emit(AT_END, state, None)
+
+
+@dataclass(frozen=True)
+class Rich:
+    """A function with a state: (state, element) or (state, key, element) to the new state and what comes out.
+
+    `out` tells what becomes of that: one element, one unless it is None, or its items.
+    """
+
+    init: Any
+    function: Callable[..., Any]
+    keyed: bool
+    out: str
+    origin: Origin
+
+    def start(self) -> Any:
+        return copy.deepcopy(self.init)
+
+    def take(self, state: Any, key: Any, values: Sequence[Any], times: Sequence[int] | None, emit: Emit) -> Any:
+        for place, value in enumerate(values):
+            try:
+                answer = self.function(state, key, value) if self.keyed else self.function(state, value)
+                state, result = pair(answer)
+                for each in self._results(result):
+                    emit(place, each, times[place] if times else None)
+            except Exception as error:
+                element = (key, value) if self.keyed else value
+                raise self.origin.failed(element, error) from error
+        return state
+
+    def _results(self, result: Any) -> Iterable[Any]:
+        if self.out == "map":
+            return (result,)
+        if self.out == "filter_map":
+            return () if result is None else (result,)
+        return result  # type: ignore[no-any-return]
+
+    def end(self, state: Any, key: Any, emit: Emit) -> None:
+        """The state goes with the stream."""
+
+
+def pair(answer: Any) -> tuple[Any, Any]:
+    """What the user's function gave, if it is (new state, output)."""
+    if isinstance(answer, tuple) and len(answer) == 2:
+        return answer
+    raise TypeError(f"the function must give a pair (new state, output), not {answer!r}")
+
+
+@dataclass(frozen=True)
+class Sorter:
+    """All elements, in the order of a key, equals in the order they came; some of them, if only those are wanted."""
+
+    key: Callable[..., Any]
+    keyed: bool
+    n: int | None
+    offset: int
+    origin: Origin
+
+    def start(self) -> Any:
+        return []
+
+    def take(self, state: Any, key: Any, values: Sequence[Any], times: Sequence[int] | None, emit: Emit) -> Any:
+        for place, value in enumerate(values):
+            try:
+                by = self.key(*value) if self.keyed else self.key(value)
+            except Exception as error:
+                raise self.origin.failed(value, error) from error
+            state.append((by, value, times[place] if times else None))
+        return state
+
+    def end(self, state: Any, key: Any, emit: Emit) -> None:
+        try:
+            state.sort(key=lambda entry: entry[0])
+        except Exception as error:
+            raise self.origin.failed([value for _, value, _ in state[:2]], error) from error
+        last = None if self.n is None else self.offset + self.n
+        for _, value, time in state[self.offset : last]:
+            emit(AT_END, value, time)

@@ -1,0 +1,102 @@
+"""Operators with a state of the user's."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import pytest
+
+import morisot as mo
+from morisot.types.element import ANY, FLOAT, INT, STR, Keyed
+from tests.operators.engines import Runner
+
+
+class Reading(NamedTuple):
+    sensor: str
+    value: float
+
+
+def test_rich_map(bounded_runner: Runner) -> None:
+    assert bounded_runner.run(lambda s: s.rich_map(0, lambda t, n: (t + n, t + n)), [1, 2, 3, 4]) == [1, 3, 6, 10]
+
+
+def test_rich_map_on_a_keyed_stream_has_a_state_for_each_key(bounded_runner: Runner) -> None:
+    def program(stream):
+        return stream.group_by(lambda n: n % 2).rich_map(100, lambda state, key, n: (state + n, (key, state)))
+
+    result = bounded_runner.run(program, [1, 2, 3, 4])
+    assert sorted(result) == [(0, (0, 100)), (0, (0, 102)), (1, (1, 100)), (1, (1, 101))]
+
+
+def test_rich_map_on_records(bounded_runner: Runner) -> None:
+    readings = [Reading("a", 1.0), Reading("b", 5.0), Reading("a", 4.0), Reading("b", 4.5)]
+
+    def program(stream):
+        keyed = stream.group_by(lambda r: r.sensor)
+        return keyed.rich_filter_map(
+            0.0, lambda last, sensor, r: (r.value, f"{sensor} rose" if r.value > last else None)
+        )
+
+    assert sorted(bounded_runner.run(program, readings)) == [("a", "a rose"), ("a", "a rose"), ("b", "b rose")]
+
+
+def test_rich_filter_map_drops_none(bounded_runner: Runner) -> None:
+    result = bounded_runner.run(
+        lambda s: s.rich_filter_map(0, lambda t, n: (t + n, t + n if t + n >= 0 else None)), [1, 2, -5, 3, 1]
+    )
+    assert result == [1, 3, 1, 2]
+
+
+def test_rich_flat_map(bounded_runner: Runner) -> None:
+    result = bounded_runner.run(
+        lambda s: s.rich_flat_map([], lambda seen, y: ([*seen, y], [(x, y) for x in seen])), [0, 1, 2, 3]
+    )
+    assert result == [(0, 1), (0, 2), (1, 2), (0, 3), (1, 3), (2, 3)]
+
+
+def test_a_state_that_is_changed_in_place_starts_anew_for_each_key(bounded_runner: Runner) -> None:
+    def seen(state, key, n):
+        state.append(n)
+        return state, len(state)
+
+    result = bounded_runner.run(lambda s: s.group_by(lambda n: n % 3).rich_map([], seen), [0, 1, 2, 3, 4, 6])
+    assert sorted(result) == [(0, 1), (0, 2), (0, 3), (1, 1), (1, 2), (2, 1)]
+
+
+def test_the_state_may_change_its_type(bounded_runner: Runner) -> None:
+    result = bounded_runner.run(lambda s: s.rich_map(None, lambda last, n: (n, (last, n))), [1, 2, 3])
+    assert result == [(None, 1), (1, 2), (2, 3)]
+
+
+def test_types_of_outputs() -> None:
+    numbers = mo.StreamContext(engine="reference").stream_iter([1, 2])
+    assert numbers.rich_map(0, lambda s, n: (s + n, n / 2)).type == FLOAT
+    assert numbers.rich_map(None, lambda s, n: (n, n)).type == ANY
+    assert numbers.rich_map(None, lambda s, n: (n, n), returns=int).type == INT
+    assert numbers.rich_filter_map(0, lambda s, n: (s, str(n) if n > s else None)).type == STR
+    assert numbers.group_by(lambda n: n).rich_map(0, lambda s, k, n: (s, n)).type == Keyed(INT, INT)
+
+
+def test_a_function_that_gives_no_pair_is_named(bounded_runner: Runner) -> None:
+    with pytest.raises(mo.ElementError, match=r"rich_map .* element 1: .*must give a pair \(new state, output\)"):
+        bounded_runner.run(lambda s: s.rich_map(0, lambda state, n: state), [1])
+
+
+def test_a_failure_names_key_and_value(bounded_runner: Runner) -> None:
+    with pytest.raises(mo.ElementError) as caught:
+        bounded_runner.run(lambda s: s.group_by(lambda n: n % 2).rich_map(0, lambda st, k, n: (st, 1 // n)), [1, 0])
+    assert caught.value.element == "(0, 0)"
+
+
+def test_a_function_of_the_wrong_arity_is_refused() -> None:
+    numbers = mo.StreamContext(engine="reference").stream_iter([1])
+    with pytest.raises(mo.PlanError, match="rich_map is called with two arguments"):
+        numbers.rich_map(0, lambda n: n)
+    with pytest.raises(mo.PlanError, match="rich_map is called with 3 arguments"):
+        numbers.group_by(lambda n: n).rich_map(0, lambda s, n: (s, n))
+
+
+def test_explain_says_why_it_is_python() -> None:
+    stream = mo.StreamContext(engine="reference").stream_iter([1]).rich_map(0, lambda s, n: (s, n))
+    (form,) = stream.forms()
+    assert (form.form, form.reason) == ("stage", "it carries a state from element to element")
