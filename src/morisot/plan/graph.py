@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from morisot.plan.node import Node
+from morisot.plan.sink import Sink
 
 
 def walk(*roots: Node) -> Iterator[Node]:
@@ -40,8 +42,9 @@ def order_observed(roots: Iterable[Node]) -> frozenset[Node]:
 
 
 def order_needed(roots: Iterable[Node]) -> frozenset[Node]:
-    """The nodes whose order of elements the result of some operator depends on."""
-    return _observed(tuple(roots), set())
+    """The nodes whose order of elements the result of some operator depends on; a sink takes what comes."""
+    streams = (root.inputs if isinstance(root, Sink) else (root,) for root in roots)
+    return _observed(tuple(itertools.chain.from_iterable(streams)), set())
 
 
 def _observed(roots: tuple[Node, ...], observed: set[Node]) -> frozenset[Node]:
