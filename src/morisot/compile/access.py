@@ -31,6 +31,7 @@ def attribute(node: ast.AST, owner: Value, name: str, scope: Scope) -> Value | K
     if isinstance(owner.type, Record) and name in owner.type.names:
         if not records.is_plain_field(owner.type.cls, name):
             refuse(node, f"{owner.type}.{name} is computed by the class", STAGE)
+        scope.owe(owner)
         return owner.items[owner.type.names.index(name)]
     if isinstance(owner.type, Record):
         return _of_class(node, owner, owner.type.cls, name, scope)
@@ -89,7 +90,10 @@ def _iso_calendar(node: ast.Subscript, scope: Scope) -> Value | None:
 def item(node: ast.AST, owner: Value, index: Value, scope: Scope) -> Value:
     """`owner[index]`."""
     if isinstance(owner.type, Product):
+        scope.owe(owner)
         return _item_of_product(node, owner, index)
+    if isinstance(scope.sharing.written_out(pack(owner)), Call):
+        scope.owe(owner)  # Spark takes an item out of array(…) or map(…) without the others
     index, owner = scope.small(index), scope.small(owner)
     if isinstance(owner.type, Dict) and index.type == STR:
         present, found = _looked_up(owner, index)
@@ -110,6 +114,7 @@ def expand_small(type_: Type, expr: Expr, scope: Scope) -> Value:
 
 def _slice_of_product(node: ast.AST, bounds: ast.Slice, owner: Value, scope: Scope) -> Value:
     _check_tuple(node, owner)
+    scope.owe(owner)
     chosen = owner.items[_constant_slice(bounds, scope)]
     if not chosen:
         refuse(node, "an empty tuple has no column form", STAGE)

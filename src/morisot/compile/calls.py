@@ -292,4 +292,8 @@ def _call_inner(
         refuse(node, f"a lambda of {len(names)} parameters gets {len(arguments) + len(keywords)} arguments")
     bound = {**function.scope.names, **dict(zip(names, arguments, strict=True))}
     inner = dataclasses.replace(scope.forked(), function=function.scope.function, names=bound)
-    return value(function.node.body, inner)
+    owed = len(scope.sharing.debts)
+    for argument in arguments:
+        if isinstance(argument, Value):
+            inner.owe(argument)
+    return inner.settle(value(function.node.body, inner), owed)

@@ -75,6 +75,9 @@ def compare(node: ast.AST, op: ast.cmpop, left: Value | Known, right: Value | Kn
         refuse(node, f"{shown(left.object)} is compared", STAGE)
     match op:
         case ast.Is() | ast.IsNot():
+            for side in (left, right):
+                if isinstance(side, Value):
+                    scope.owe(side)
             same = _is(node, left, right)
             return same if isinstance(op, ast.Is) else negate(same)
         case ast.In() | ast.NotIn():
@@ -225,6 +228,7 @@ def _contains(node: ast.AST, item: Value, container: Value | Known, scope: Scope
             refuse(node, f"a value of type {item.type} is in no set: it cannot be hashed")
         return _member(node, item, [from_object(one) for one in container.object], scope)
     if isinstance(container.type, Product):
+        scope.owe(container)
         return _member(node, item, list(container.items), scope)
     pair = (usable(item, node), usable(container, node))
     if isinstance(container.type, Dict) and pair[0].type == STR:

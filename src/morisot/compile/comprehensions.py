@@ -38,10 +38,11 @@ def _loop(node: ast.AST, element: ast.expr, loops: list[ast.comprehension], scop
     """One `for` of a comprehension; those inside it give lists that are joined."""
     first, *rest = loops
     items, inner, variable = _enter(first, scope)
+    owed = len(scope.sharing.debts)
     if rest:
-        found = _loop(node, element, rest, inner)
+        found = inner.settle(_loop(node, element, rest, inner), owed)
         return Value(found.type, Call("flatten", (Each("transform", items, variable, pack(found)),)))
-    found = value(element, inner)
+    found = inner.settle(value(element, inner), owed)
     if found.type == NONE:
         refuse(node, "a list of None has no column form", STAGE)
     expr = pack(found)
@@ -56,9 +57,15 @@ def _enter(loop: ast.comprehension, scope: Scope) -> tuple[Expr, Scope, str]:
     inner = dataclasses.replace(scope.forked().having(names), per_item=True, loops=scope.loops + 1)
     test: Expr = TRUE
     for node in loop.ifs:
-        test = conjunction(test, condition(node, inner))
+        test = conjunction(test, _test(node, inner))
         inner = inner.where(test)
     return (source if test == TRUE else Each("filter", source, variable, test)), inner, variable
+
+
+def _test(node: ast.expr, scope: Scope) -> Expr:
+    """A condition on an item."""
+    owed = len(scope.sharing.debts)
+    return pack(scope.settle(Value(BOOL, condition(node, scope)), owed))
 
 
 def _source(loop: ast.comprehension, scope: Scope, variable: Variable) -> tuple[Expr, Value]:
@@ -121,7 +128,7 @@ def quantified(function: str, node: ast.expr, scope: Scope) -> Value:
     """`any(…)` is `exists`, `all(…)` is `forall`."""
     if isinstance(node, ast.GeneratorExp | ast.ListComp) and len(node.generators) == 1:
         items, inner, variable = _enter(node.generators[0], scope)
-        return Value(BOOL, Each(function, items, variable, condition(node.elt, inner)))
+        return Value(BOOL, Each(function, items, variable, _test(node.elt, inner)))
     source = operand(listed(node), scope)
     if not isinstance(source.type, List) or source.type.item == NONE:
         refuse(node, f"any or all of {source.type} has no column form", STAGE)
@@ -135,7 +142,9 @@ def _dict_comprehension(node: ast.DictComp, scope: Scope) -> Value:
     if len(node.generators) > 1:
         refuse(node, "a dict comprehension with several loops has no column form", STAGE)
     items, inner, variable = _enter(node.generators[0], scope)
-    key, kept = operand(node.key, inner), value(node.value, inner)
+    owed = len(scope.sharing.debts)
+    key = inner.settle(operand(node.key, inner), owed)
+    kept = inner.settle(value(node.value, inner), owed)
     if key.type != STR or kept.type == NONE:
         refuse(node, f"a dict from {key.type} to {kept.type} has no column form", STAGE)
     entries = Each("transform", items, variable, Struct(("key", "value"), (pack(key), pack(kept))))

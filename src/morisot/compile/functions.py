@@ -49,6 +49,7 @@ def _bool(node: ast.AST, arguments: Arguments, keywords: Keywords, scope: Scope)
 @calls.special(len)
 def _len(node: ast.AST, arguments: Arguments, keywords: Keywords, scope: Scope) -> Value:
     if len(arguments) == 1 and isinstance(arguments[0], Value) and isinstance(arguments[0].type, Tuple):
+        scope.owe(arguments[0])
         return Value(INT, integer(len(arguments[0].items)))
     return calls.by_table(node, len, arguments, keywords, scope)
 
@@ -81,11 +82,12 @@ def _round(node: ast.AST, arguments: Arguments, keywords: Keywords, scope: Scope
 
 
 @calls.special(isinstance)
-def _isinstance(node: ast.AST, arguments: Arguments, keywords: Keywords, _: Scope) -> Value:
+def _isinstance(node: ast.AST, arguments: Arguments, keywords: Keywords, scope: Scope) -> Value:
     """Decided here: the class of a value is known from its type, but for None."""
     if len(arguments) != 2 or keywords or not isinstance(arguments[0], Value) or not isinstance(arguments[1], Known):
         refuse(node, "isinstance of a class that is not constant has no column form", STAGE)
     found, wanted = arguments[0], arguments[1].object
+    scope.owe(found)
     if is_opaque(found.type) or is_opaque(inner := _without_none(found.type)):
         refuse(node, f"the class of a value of type {found.type} is not known", "annotate the function that made it")
     try:

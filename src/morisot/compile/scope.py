@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
 from morisot.compile.expr import Call, Expr, Field, Input, Literal, Shared, Variable, walk
+from morisot.compile.owed import Debt, has_variables, settled
 from morisot.compile.values import TRUE, Known, conjunction, constant, facts, negate, pack, when
 from morisot.compile.verdict import Refusal, Value
 from morisot.types.element import Type
@@ -41,6 +42,8 @@ class Sharing:
 
     def __init__(self) -> None:
         self.entries: list[tuple[str, Expr]] = []
+        self.debts: list[Debt] = []
+        """What Python evaluates, whether or not its value is used."""
         self._names: dict[Expr, Shared] = {}
         self._steps = 0
 
@@ -60,6 +63,13 @@ class Sharing:
             self.entries.append((name, expr))
             self._names[expr] = Shared(name)
         return self._names[expr]
+
+    def may_raise(self, expr: Expr) -> bool:
+        """Whether an expression, or a shared value in it, may fail."""
+        kept = dict(self.entries)
+        return any(
+            self.may_raise(kept[each.name]) if isinstance(each, Shared) else each.raises for each in walk(expr)
+        )
 
     def written_out(self, expr: Expr) -> Expr:
         """What a shared value stands for."""
@@ -123,6 +133,19 @@ class Scope:
             return value
         return Value(value.type, self.sharing.bind(value.expr, value.type, self.condition))
 
+    def owe(self, value: Value) -> None:
+        """Python evaluates the value here, even if nobody reads it: where it may fail the result has to fail."""
+        for leaf, type_ in _leaves(value):
+            if self.sharing.may_raise(leaf):
+                self.sharing.debts.append(Debt(self.condition, leaf, type_))
+
+    def settle(self, result: Value, since: int) -> Value:
+        """The result of what was read since there were so many debts; it evaluates all that is owed."""
+        debts, self.sharing.debts[since:] = self.sharing.debts[since:], []
+        if not self.per_item and any(map(has_variables, debts)):
+            refuse(None, "what is done with an item and then dropped may fail", "leave it out")
+        return settled(result, debts, self.sharing.entries) if debts else result
+
     def small_expr(self, expr: Expr, type_: Type) -> Expr:
         return pack(self.small(Value(type_, expr)))
 
@@ -167,3 +190,9 @@ class Scope:
 def known(value: Any) -> Value | Known:
     """A Python object met while compiling: a constant column if it can be one."""
     return constant(value) or Known(value)
+
+
+def _leaves(value: Value) -> list[tuple[Expr, Type]]:
+    if value.expr is not None:
+        return [(value.expr, value.type)]
+    return [leaf for item in value.items for leaf in _leaves(item)]

@@ -83,10 +83,16 @@ def _body(
         raise Refused(source)
     names = _bind_parameters(source.node, function, arguments, keywords)
     _check_walrus(source.node, names)
+    owed = len(scope.sharing.debts)
+    for argument in (*arguments, *keywords.values()):
+        if isinstance(argument, Value):
+            scope.owe(argument)
     scope = scope.having(names)
     if isinstance(source.node, ast.Lambda):
-        return translate.value(source.node.body, scope)
-    return _Block(source.node).run(source.node.body, scope)
+        result = translate.value(source.node.body, scope)
+    else:
+        result = _Block(source.node).run(source.node.body, scope)
+    return scope.settle(result, owed)
 
 
 def _bind_parameters(
@@ -152,14 +158,20 @@ class _Block:
 
     def _return_from(self, node: ast.If, rest: Sequence[ast.stmt], scope: Scope) -> Value:
         """A branch that may return: what follows belongs to the ways that go on."""
-        test = scope.small_expr(translate.condition(node.test, scope), BOOL)
+        test = self._test(node.test, scope)
         then = self.run([*node.body, *rest], scope.where(test))
         otherwise = self.run([*node.orelse, *rest], scope.where(test, False))
         return translate.choose_or_refuse(node, test, then, otherwise)
 
+    def _test(self, node: ast.expr, scope: Scope) -> Expr:
+        test = scope.small_expr(translate.condition(node, scope), BOOL)
+        scope.owe(Value(BOOL, test))
+        return test
+
     def _match(self, node: ast.Match, rest: Sequence[ast.stmt], scope: Scope) -> Value:
         """What follows belongs to each case; a name that a case sets is not known in the next ones."""
         subject = scope.small(translate.value(node.subject, scope))
+        scope.owe(subject)
         return self._cases(node, subject, node.cases, rest, scope)
 
     def _cases(
@@ -174,6 +186,7 @@ class _Block:
             guard = translate.condition(case.guard, inner)
             test, inner = conjunction(test, guard), inner.where(guard)
         test = scope.small_expr(test, BOOL)
+        scope.owe(Value(BOOL, test))
         then = self.run([*case.body, *rest], inner)
         if test == TRUE:
             return then
@@ -211,6 +224,8 @@ class _Block:
             case ast.Name(name):
                 if isinstance(found, Known) and isinstance(found.object, calls.Inner):
                     refuse(target, "a lambda inside that has a name has no column form", "define it outside")
+                if isinstance(found, Value):
+                    scope.owe(found)
                 return scope.having({name: self._kept(name, found, scope)})
             case ast.Tuple(targets) | ast.List(targets):
                 if not isinstance(found, Value) or not isinstance(found.type, Product):
@@ -225,7 +240,7 @@ class _Block:
 
     def _branch(self, node: ast.If, scope: Scope) -> Scope:
         """Both branches go on: a variable set in one of them is chosen by the condition."""
-        test = scope.small_expr(translate.condition(node.test, scope), BOOL)
+        test = self._test(node.test, scope)
         then, otherwise = scope.where(test), scope.where(test, False)
         for statement in node.body:
             then = self._step(statement, then)

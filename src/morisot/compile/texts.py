@@ -9,6 +9,10 @@ from morisot.compile.values import FALSE, conjunction, disjunction, negate, when
 from morisot.types.element import FLOAT
 
 
+_FAR = 2**31 - 2
+"""No text and no list has a place beyond this: Spark counts places in 32 bits."""
+
+
 def is_ascii(a: Expr) -> Expr:
     return call("equal", call("octet_length", a), call("length", a))
 
@@ -76,6 +80,8 @@ def quoted(separator: str) -> str:
 
 def text_index(a: Expr, index: Expr) -> Expr:
     place = number(index)
+    if place is not None and abs(place) > _FAR:
+        return Raise("string index out of range")
     if place is not None and place >= 0:
         inside: Expr = call("greater", call("length", a), index)
         start: Expr = integer(int(place) + 1)
@@ -89,6 +95,8 @@ def list_index(a: Expr, index: Expr) -> Expr:
     """`element_at` counts from one and takes a missing place for NULL."""
     size = call("size", a)
     place = number(index)
+    if place is not None and abs(place) > _FAR:
+        return Raise("list index out of range")
     if place is not None and place >= 0:
         return guard(call("greater", size, index), call("get", a, index), "list index out of range")
     normal, inside = _normalised(index, size)
@@ -102,6 +110,7 @@ def _normalised(index: Expr, length: Expr) -> tuple[Expr, Expr]:
 
 
 def text_slice(a: Expr, start: Expr | None, stop: Expr | None) -> Expr:
+    start, stop = (bound if bound is None else _near(bound) for bound in (start, stop))
     first = 0 if start is None else number(start)
     last = None if stop is None else number(stop)
     if first is not None and first >= 0 and stop is None:
@@ -112,7 +121,14 @@ def text_slice(a: Expr, start: Expr | None, stop: Expr | None) -> Expr:
     return call("substring", a, begin, count)
 
 
+def _near(bound: Expr) -> Expr:
+    """A constant bound, but not beyond the longest text."""
+    place = number(bound)
+    return bound if place is None else integer(max(-_FAR, min(_FAR, int(place))))
+
+
 def list_slice(a: Expr, start: Expr | None, stop: Expr | None) -> Expr:
+    start, stop = (bound if bound is None else _near(bound) for bound in (start, stop))
     begin, count = _slice_bounds(call("size", a), start, stop)
     return call("slice", a, begin, count)
 

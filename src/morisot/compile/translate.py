@@ -103,6 +103,8 @@ def truth_of(found: Value, node: ast.AST, scope: Scope) -> Expr:
     """`bool(found)`."""
     if isinstance(found.type, Optional):
         found = scope.small(found)
+    if found.expr is None or isinstance(found.type, Optional):
+        scope.owe(found)
     result = truth(found)
     if result is None or is_opaque(found.type):
         refuse(node, f"whether a value of type {found.type} is true is not known", "compare it with something")
@@ -288,6 +290,7 @@ def _operand_chain(node: ast.BoolOp, first: Value, rest: list[ast.expr], stop_on
 @translates(ast.IfExp)
 def _conditional(node: ast.IfExp, scope: Scope) -> Value:
     test = condition(node.test, scope)
+    scope.owe(Value(BOOL, test))
     then, otherwise = value(node.body, scope.where(test)), value(node.orelse, scope.where(test, False))
     return choose_or_refuse(node, test, then, otherwise)
 

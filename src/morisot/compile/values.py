@@ -152,6 +152,8 @@ def when(condition: Expr, then: Expr, otherwise: Expr) -> Expr:
     """CASE WHEN, in the plainest form: Spark pushes `a AND b` down to a source, a CASE it does not."""
     if condition == TRUE or (then == otherwise and not condition.raises):
         return then
+    if then == otherwise:  # Spark would not look at the condition, which may fail
+        return Case(((Call("evaluated", (condition,)), then),), Raise("what is not read"))
     if condition == FALSE:
         return otherwise
     if (then, otherwise) == (TRUE, FALSE):

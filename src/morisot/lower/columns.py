@@ -86,6 +86,8 @@ TEMPLATES: dict[str, str] = {
     "is_null": "({0} IS NULL)",
     "is_not_null": "({0} IS NOT NULL)",
     "coalesce": "coalesce({*})",
+    # always true, but Spark does not know: it has to evaluate what is hashed
+    "evaluated": "(xxhash64({*}) >= CAST(-9223372036854775808 AS BIGINT))",
     # conversion
     "bigint": "CAST({0} AS BIGINT)",
     "double": "CAST({0} AS DOUBLE)",
