@@ -1,6 +1,9 @@
-"""A compiled closure gives what CPython gives, or fails: on every adversarial value, and on random expressions."""
+"""Closures as users write them give what CPython gives, or fail, on every adversarial value.
 
-# ruff: noqa: C416, E501, FURB110, FURB136, RUF005, SIM300 - what a user writes is the point
+`test_proof` does the same with closures that are generated.
+"""
+
+# ruff: noqa: C416, FURB110, FURB136, PLC3002, RUF005, RUF034, SIM300 - what a user writes is the point
 
 from __future__ import annotations
 
@@ -11,110 +14,22 @@ import math
 import operator
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-import pyarrow as pa
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
-from pyspark.sql import Column, SparkSession
+from pyspark.sql import SparkSession
 
-from morisot.compile.expr import Expr, Input
 from morisot.compile.ladder import decide
 from morisot.compile.verdict import ColumnForm
 from morisot.errors import Location
-from morisot.lower.columns import quoted, render
 from morisot.plan.closure import Closure
 from morisot.types.element import BOOL, DATE, DATETIME, FLOAT, INT, STR, Dict, List, Optional, Record, Tuple, Type
 from morisot.types.infer import of_record_class
-
-INTS = [
-    0,
-    1,
-    -1,
-    2,
-    7,
-    -7,
-    63,
-    64,
-    10**9,
-    94906267,
-    2**53,
-    2**53 + 1,
-    -(2**53) - 1,
-    2**62,
-    2**63 - 1,
-    -(2**63),
-    -(2**63) + 1,
-]
-FLOATS = [
-    0.0,
-    -0.0,
-    1.0,
-    -1.0,
-    0.5,
-    2.5,
-    -2.5,
-    3.7,
-    1e-3,
-    1e7,
-    1e22,
-    1e-320,
-    2.0**53,
-    2.0**63,
-    -(2.0**63),
-    math.inf,
-    -math.inf,
-    math.nan,
-]
-TEXTS = [
-    "", " ", "a", "A", "ab", "  x y\t\nz ", "a,b,,c", ",", "12", " -7 ", "+12\n", "1_000", "1.5", "1e3", "1d", "nan", "0x1f", "\x1c1",
-    "\x0012", "99999999999999999999", "-12", "--1", "+", "0x1p3", "-0X1P3", ".5", "5.", "-", "1.5e-3", "1\x7f", "12\x00", "١", "1١", "007", "-0", "aaa", ",,,,,",
-    "2024-02-29", "2023-02-29", "0000-01-01", "2024-01-01T00:00:00", "2024-01-01 23:59:60", "20240101", "-٣", "ß", "İ", "ı", "ΑΣ", "ΑΣ Σ", "ΑΣ.", "Σ", "ŉ", "ǆ", "ﬁ", "e\u0301", "😀b", "a😀", "\x1ca\x1db", "a\x85b",
-    "\u2003q\xa0", "x\u3000y", "\u200bz", "it's", 'quo"te', "back\\slash", "${x}", "a%b_c", "\u0295Σ", "\u019b", "日本 語", "l\u2028m",
-]  # fmt: skip
-
-
-TIES = [
-    2.675, 1.005, 0.125, 0.375, 2.345, -0.001, -0.004999, 0.005, 0.285, 1.115, 123456.785, 1e15 + 0.25, 4503599627370495.5, 1e-9, 0.045,
-    -2.675, 9.995, 99.995, 0.615, 1e6 + 0.005, 33.335, 1234567.891, -0.5, 1.5, 0.1 + 0.2, 1e9 + 0.015, 5e-324, 45035996273704.955,
-]  # fmt: skip
-DATES = [
-    dt.date.min, dt.date.max, dt.date(1582, 10, 4), dt.date(1582, 10, 15), dt.date(1969, 12, 31), dt.date(1970, 1, 1), dt.date(2024, 2, 29),
-    dt.date(2024, 12, 30), dt.date(2021, 1, 3), dt.date(999, 12, 31), dt.date(1000, 1, 1), dt.date(2023, 1, 1), dt.date(9999, 12, 30),
-]  # fmt: skip
-TIMES = [
-    dt.datetime.min, dt.datetime.max, dt.datetime(1969, 12, 31, 23, 0, 0, 1), dt.datetime(1582, 10, 10, 1, 2, 3), dt.datetime(2024, 2, 29, 12, 0, 0, 500000),
-    dt.datetime(1999, 12, 31, 23, 59, 59, 999999), dt.datetime(2024, 1, 1), dt.datetime(999, 6, 7, 8, 9, 10), dt.datetime(2024, 3, 31, 2, 30),
-]  # fmt: skip
-
-
-@dataclass(frozen=True)
-class Order:
-    """A record that is no tuple, with what it computes."""
-
-    amount: int
-    name: str
-    price: float | None = None
-
-    FEE = 3
-
-    @property
-    def doubled(self) -> int:
-        return self.amount * 2 + self.FEE
-
-    def times(self, n: int, by: int = 1) -> int:
-        return self.doubled * n // by
-
-
-class Point(NamedTuple):
-    """A record that is a tuple."""
-
-    x: int
-    y: float | None
-    name: str = "origin"
-
+from tests.properties.proof.columns import set_for_proof, tried
+from tests.properties.proof.outcomes import FAILED, by_python, same
+from tests.properties.proof.tables import table_of
+from tests.properties.proof.values import POOLS, TEXTS
+from tests.properties.proof.world import Order, Point
 
 POINT = of_record_class(Point)
 ORDER = of_record_class(Order)
@@ -204,6 +119,33 @@ def measured(s: str) -> int:
     return -1 if (m := s.count("a")) > 0 and m < 3 else m
 
 
+def unread_local(x: int, y: int) -> int:
+    share = x // y
+    if x > 0:
+        return share
+    return 0
+
+
+def unread_on_one_way(x: int, y: int) -> int:
+    if x > 2:
+        share = x % y
+        whole = x // (y - 1)
+    else:
+        share = whole = 0
+    return 5 if x > 7 else share + whole
+
+
+def unread_match(x: int, y: int) -> int:
+    match (x // y, y):
+        case (_, 7):
+            return 1
+    return 1
+
+
+def first_of(x: int, _: int) -> int:
+    return x
+
+
 @dataclass(frozen=True)
 class Case:
     """A function, the types of its parameters, and whether it refuses some values that CPython accepts."""
@@ -247,7 +189,7 @@ CASES = [
     case(lambda a: clamp(a) + 1, INT),
     case(doublings, INT),
     case(branches, INT, INT),
-    case(guarded_share, INT, INT),
+    case(guarded_share, INT, INT, refuses=True),
     case(lambda a, f: (a < f, a <= f, a > f, a >= f, a == f, a != f), INT, FLOAT, refuses=True),
     case(lambda a, f: (a + f, f - a, a * f), INT, FLOAT),
     case(lambda a, k=LIMIT: a > k, INT),
@@ -275,6 +217,25 @@ CASES = [
     case(lambda a: {"a": a, "b": None}, INT),
     case(lambda a: {"x": str(a)}["x"] if a else "0", INT),
     case(lambda a: [a, 1] * 2, INT),
+    # what is evaluated and then dropped
+    case(unread_local, INT, INT, refuses=True),
+    case(unread_on_one_way, INT, INT, refuses=True),
+    case(unread_match, INT, INT, refuses=True),
+    case(lambda a, b: first_of(1, a // b), INT, INT, refuses=True),
+    case(lambda a, b: (a // b, 1)[1], INT, INT, refuses=True),
+    case(lambda a, b: [a // b, 1][1], INT, INT, refuses=True),
+    case(lambda a, b: {"x": a % b, "y": 1}["y"], INT, INT, refuses=True),
+    case(lambda a, b: (1 if a // b > 2 else 1, a // b is None, isinstance(a % b, int)), INT, INT, refuses=True),
+    case(lambda a, b: (a // b > 2 and False, a % b > 2 or True), INT, INT, refuses=True),
+    case(lambda a, b: 1 in (1, a // b), INT, INT, refuses=True),
+    case(lambda a, b: Order(a // b, "x").name, INT, INT, refuses=True),
+    case(lambda a, b: (lambda _: 1)(a // b), INT, INT, refuses=True),
+    case(lambda a, b: len((a // b, 1)), INT, INT, refuses=True),
+    case(lambda xs: [(10 // x, 1)[1] for x in xs], List(INT)),
+    case(lambda xs: [first_of(1, 10 // x) for x in xs if (x % 3, x)[1]], List(INT)),
+    case(lambda a: (a[9223372036854775807:], a[:9223372036854775807], a[-9223372036854775807:]), STR),
+    case(lambda a: a[9223372036854775807], STR),
+    case(lambda xs: xs[-9223372036854775807], List(INT)),
     # float
     case(lambda a: (f"{a:.2f}", f"{a:.0f}", f"{a:.1f}", f"{a:.5f}"), FLOAT, refuses=True),
     case(
@@ -486,14 +447,7 @@ def values_of(type_: Type, few: bool) -> list[Any]:
         case List(item):
             pool = values_of(item, True)
             return [[], pool[:1], pool[:2], pool[:3], [pool[-1]] * 2]
-    return {
-        INT: INTS,
-        FLOAT: FLOATS if few else FLOATS + TIES,
-        BOOL: [True, False],
-        STR: TEXTS[::3] + TEXTS[-12:] if few else TEXTS,
-        DATE: DATES,
-        DATETIME: TIMES,
-    }[type_]
+    return TEXTS[::3] + TEXTS[-12:] if type_ == STR and few else POOLS[type_]
 
 
 def rows_of(case_: Case) -> list[tuple[Any, ...]]:
@@ -503,190 +457,9 @@ def rows_of(case_: Case) -> list[tuple[Any, ...]]:
 
 @pytest.fixture(scope="module")
 def session(request: pytest.FixtureRequest) -> Iterator[SparkSession]:
-    """A session where code generation really runs; constants are not folded away by a local relation."""
-    wanted = {
-        "spark.sql.ansi.enabled": "true",
-        "spark.sql.session.timeZone": "UTC",
-        "spark.sql.timestampType": "TIMESTAMP_NTZ",
-        "spark.sql.optimizer.excludedRules": "org.apache.spark.sql.catalyst.optimizer.ConvertToLocalRelation",
-        "spark.sql.shuffle.partitions": "1",
-    }
-    try:
-        spark: SparkSession = request.getfixturevalue("spark")
-    except pytest.FixtureLookupError:
-        spark = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false").getOrCreate()
-    before = {key: spark.conf.get(key, None) for key in wanted}
-    for key, value in wanted.items():
-        spark.conf.set(key, value)
-    yield spark
-    for key, value in before.items():
-        spark.conf.unset(key) if value is None else spark.conf.set(key, value)
-
-
-def arrow_type(type_: Type) -> pa.DataType:
-    match type_:
-        case Optional(inner):
-            return arrow_type(inner)
-        case List(item):
-            return pa.list_(arrow_type(item))
-        case Dict(value):
-            return pa.map_(pa.string(), arrow_type(value))
-        case Tuple() | Record():
-            names = type_.names if isinstance(type_, Record) else [f"_{i}" for i in range(len(type_.items))]
-            return pa.struct([(n, arrow_type(t)) for n, t in zip(names, type_.items, strict=True)])
-    return {
-        INT: pa.int64(),
-        FLOAT: pa.float64(),
-        BOOL: pa.bool_(),
-        STR: pa.string(),
-        DATE: pa.date32(),
-        DATETIME: pa.timestamp("us"),
-    }[type_]
-
-
-def table_of(types: Sequence[Type], rows: Sequence[tuple[Any, ...]]) -> pa.Table:
-    """One column for each leaf, named by parameter and path."""
-    columns: dict[str, Any] = {"row": pa.array(range(len(rows)), pa.int64())}
-
-    def add(type_: Type, values: list[Any], index: int, path: tuple[int, ...]) -> None:
-        for place, (name, child) in enumerate(type_.children):
-            parts = [value[place] if isinstance(value, tuple) else getattr(value, name) for value in values]
-            add(child, parts, index, (*path, place))
-        if not type_.children:
-            columns[column_name(Input(index, path))] = pa.array([plain(v) for v in values], arrow_type(type_))
-
-    for index, type_ in enumerate(types):
-        add(type_, [row[index] for row in rows], index, ())
-    return pa.table(columns)
-
-
-def plain(value: Any) -> Any:
-    if isinstance(value, list):
-        return [plain(item) for item in value]
-    return {f"_{place}": plain(item) for place, item in enumerate(value)} if type(value) is tuple else value
-
-
-def column_name(leaf: Input) -> str:
-    return "/".join(map(str, (f"p{leaf.parameter}", *leaf.path)))
-
-
-def name_of(leaf: Input) -> str:
-    return quoted(column_name(leaf))
-
-
-FAILED = object()
-
-
-def by_python(case_: Case, row: tuple[Any, ...]) -> Any:
-    try:
-        result = case_.function(*row)
-    except Exception:
-        return FAILED
-    return FAILED if out_of_range(result) else result
-
-
-def out_of_range(value: Any) -> bool:
-    if type(value) is int:
-        return not -(2**63) <= value < 2**63
-    return isinstance(value, tuple | list) and any(map(out_of_range, value))
-
-
-def by_spark(spark: SparkSession, forms: Sequence[ColumnForm], table: pa.Table) -> list[list[Any]]:
-    """Each form's result for each row, FAILED where the expression fails: every expression is tried on its own."""
-    frame = spark.createDataFrame(table).coalesce(1)
-    outputs = []
-    for number, form in enumerate(forms):
-        for name, expr in form.shared:
-            frame = frame.withColumn(f"{number}{name}", tried(spark, kept(expr, form, number)))
-        leaves = enumerate(form.result.leaves())
-        outputs += [tried(spark, kept(leaf, form, number)).alias(f"{number}:{place}") for place, leaf in leaves]
-    result = frame.select("row", *outputs).toArrow().sort_by("row")
-    return [
-        [
-            FAILED if None in row else assemble(form.type, iter([leaf for (leaf,) in row]))
-            for row in columns(result, form, number)
-        ]
-        for number, form in enumerate(forms)
-    ]
-
-
-def columns(result: pa.Table, form: ColumnForm, number: int) -> Iterator[tuple[Any, ...]]:
-    """The leaves of one form's result, row by row."""
-    return zip(*(result[f"{number}:{place}"].to_pylist() for place in range(len(form.result.leaves()))), strict=True)
-
-
-def kept(expr: Expr, form: ColumnForm, number: int) -> str:
-    """The value in an array, which tells None from a failure; a shared value that failed fails where it is used."""
-    text = render(expr, name_of)
-    for name, _ in form.shared:
-        column = quoted(f"{number}{name}")
-        text = text.replace(
-            quoted(name), f"(CASE WHEN {column} IS NULL THEN raise_error('shared') ELSE {column}[0] END)"
-        )
-    return f"array({text})"
-
-
-def as_in_a_job(spark: SparkSession, forms: Sequence[ColumnForm], table: pa.Table) -> list[list[Any]]:
-    """The results as a job computes them: nothing is tried, common subexpressions are computed once."""
-    frame = spark.createDataFrame(table).coalesce(1)
-    outputs = []
-    for number, form in enumerate(forms):
-        names = {quoted(name): quoted(f"{number}{name}") for name, _ in form.shared}
-
-        def sql(expr: Expr, names: dict[str, str] = names) -> str:
-            text = render(expr, name_of)
-            for old, new in names.items():
-                text = text.replace(old, new)
-            return text
-
-        for name, expr in form.shared:
-            frame = frame.selectExpr("*", f"{sql(expr)} AS {names[quoted(name)]}")
-        outputs += [f"{sql(leaf)} AS `{number}:{place}`" for place, leaf in enumerate(form.result.leaves())]
-    result = frame.selectExpr("row", *outputs).toArrow().sort_by("row")
-    return [
-        [assemble(form.type, iter(row)) for row in columns(result, form, number)] for number, form in enumerate(forms)
-    ]
-
-
-def tried(spark: SparkSession, text: str) -> Column:
-    """NULL where the expression fails; Spark has this for single functions only (try_add, …)."""
-    jvm: Any = spark.sparkContext._jvm
-    parsed = spark._jsparkSession.sessionState().sqlParser().parseExpression(text)
-    wrapped = jvm.org.apache.spark.sql.catalyst.expressions.TryEval(parsed)
-    return Column(jvm.org.apache.spark.sql.classic.ExpressionUtils.column(wrapped))
-
-
-def assemble(type_: Type, leaves: Iterator[Any]) -> Any:
-    if not type_.children:
-        return from_column(type_, next(leaves))
-    items = [assemble(child, leaves) for _, child in type_.children]
-    return type_.cls(*items) if isinstance(type_, Record) else tuple(items)
-
-
-def from_column(type_: Type, value: Any) -> Any:
-    if value is None:
-        return None
-    match type_:
-        case Optional(inner):
-            return from_column(inner, value)
-        case List(item):
-            return [from_column(item, one) for one in value]
-        case Tuple(items):
-            return tuple(from_column(item, one) for item, one in zip(items, value.values(), strict=True))
-        case Dict(item):
-            return {key: from_column(item, one) for key, one in value}
-        case Record(cls, _, items):
-            return cls(*(from_column(item, one) for item, one in zip(items, value.values(), strict=True)))
-    return value
-
-
-def same(left: Any, right: Any) -> bool:
-    """Equality that tells 1 from True and 1.0, 0.0 from -0.0, and lets NaN equal NaN."""
-    if type(left) is not type(right):
-        return False
-    if isinstance(left, tuple | list):
-        return len(left) == len(right) and all(map(same, left, right))
-    return repr(left) == repr(right)
+    """A session where generated code really runs."""
+    with set_for_proof(request.getfixturevalue("spark")) as spark:
+        yield spark
 
 
 def compiled(case_: Case) -> ColumnForm:
@@ -698,7 +471,7 @@ def compiled(case_: Case) -> ColumnForm:
 def problems(case_: Case, results: list[Any], rows: list[tuple[Any, ...]]) -> list[str]:
     found = []
     for row, spark_value in zip(rows, results, strict=True):
-        python_value = by_python(case_, row)
+        python_value = by_python(case_.function, row)
         if spark_value is FAILED and (python_value is FAILED or case_.refuses):
             continue
         if spark_value is FAILED or python_value is FAILED or not same(python_value, spark_value):
@@ -715,94 +488,13 @@ def groups() -> list[list[Case]]:
     return [cases[start : start + 8] for cases in by_types.values() for start in range(0, len(cases), 8)]
 
 
-ELIMINATION = "spark.sql.subexpressionElimination.enabled"
-
-
 def check(spark: SparkSession, cases: Sequence[Case], rows: list[tuple[Any, ...]]) -> None:
     forms = [compiled(case_) for case_ in cases]
-    spark.conf.set(
-        ELIMINATION, "false"
-    )  # it hoists an expression that fails out of TryEval, which then catches nothing
-    try:
-        tried_ = by_spark(spark, forms, table_of(cases[0].types, rows))
-    finally:
-        spark.conf.unset(ELIMINATION)
-    found = [
-        problem for case_, results in zip(cases, tried_, strict=True) for problem in problems(case_, results, rows)
-    ]
+    results = tried(spark, forms, table_of(cases[0].types, rows))
+    found = [problem for case_, values in zip(cases, results, strict=True) for problem in problems(case_, values, rows)]
     assert not found[:5]
-    whole = [place for place in range(len(rows)) if all(results[place] is not FAILED for results in tried_)]
-    if whole:
-        again = as_in_a_job(spark, forms, table_of(cases[0].types, [rows[place] for place in whole]))
-        assert all(same([results[i] for i in whole], job) for results, job in zip(tried_, again, strict=True))
 
 
 @pytest.mark.parametrize("cases", groups(), ids=lambda cases: ",".join(map(str, cases[0].types)))
 def test_closures_give_what_python_gives(session: SparkSession, cases: list[Case]) -> None:
     check(session, cases, rows_of(cases[0]))
-
-
-OPERATORS = {
-    "int": (
-        "({} + {})",
-        "({} - {})",
-        "({} * {})",
-        "({} // {})",
-        "({} % {})",
-        "({} & {})",
-        "min({}, {})",
-        "max({}, {})",
-    ),
-    "float": (
-        "({} + {})",
-        "({} - {})",
-        "({} * {})",
-        "({} / {})",
-        "({} // {})",
-        "({} % {})",
-        "min({}, {})",
-        "max({}, {})",
-    ),
-    "bool": ("({} and {})", "({} or {})", "({} ^ {})"),
-}
-COMPARISONS = ("({} < {})", "({} <= {})", "({} == {})", "({} != {})", "({} >= {})")
-LEAVES = {"int": ("a", "b", "3", "-2"), "float": ("f", "0.5"), "bool": ("p", "(a > 2)")}
-
-
-def trees(kind: str, depth: int) -> st.SearchStrategy[str]:
-    """Random expressions of a type, as text: the reader reads them like a user's."""
-    if depth == 0:
-        return st.sampled_from(LEAVES[kind])
-    inner = trees(kind, depth - 1)
-    pairs = [st.builds(str.format, st.sampled_from(OPERATORS[kind]), inner, inner)]
-    if kind == "bool":
-        for other in ("int", "float"):
-            sides = trees(other, depth - 1)
-            pairs.append(st.builds(str.format, st.sampled_from(COMPARISONS), sides, sides))
-        pairs.append(st.builds("(not {})".format, inner))
-    pairs.append(st.builds("({} if {} else {})".format, inner, trees("bool", depth - 1), inner))
-    if kind == "int":
-        pairs.append(st.builds("(-{})".format, inner))
-    return st.one_of(st.sampled_from(LEAVES[kind]), *pairs)
-
-
-@pytest.fixture(scope="module")
-def pages(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    return (tmp_path_factory.mktemp("expressions") / f"page{number}.py" for number in itertools.count())
-
-
-@settings(
-    max_examples=settings().max_examples // 5,
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
-)
-@given(texts=st.lists(st.one_of(*(trees(kind, 2) for kind in OPERATORS)), min_size=6, max_size=6))
-def test_random_expressions_give_what_python_gives(
-    session: SparkSession, pages: Iterator[Path], texts: list[str]
-) -> None:
-    page = next(pages)
-    page.write_text("F = (\n" + "".join(f"    lambda a, b, f, p: {text},\n" for text in texts) + ")\n")
-    namespace: dict[str, Any] = {}
-    exec(compile(page.read_text(), str(page), "exec"), namespace)
-    types = (INT, INT, FLOAT, BOOL)
-    rows = [row for place, row in enumerate(itertools.product(INTS, INTS, FLOATS, [True, False])) if place % 37 == 0]
-    check(session, [Case(function, types, refuses=True) for function in namespace["F"]], rows)

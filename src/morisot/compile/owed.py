@@ -1,4 +1,4 @@
-"""What a result owes: Python evaluates what a function then drops, and an exception there is an exception of the function.
+"""What a result owes: Python evaluates what a function then drops, and an exception there is one of the function.
 
 A local that only one branch reads, an argument that is not used, the other parts of a tuple of which one is taken: each
 may fail. Where the result does not evaluate such an expression anyway, it is made to.

@@ -12,6 +12,7 @@ import ast
 import functools
 import linecache
 import types
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -85,7 +86,7 @@ def _changed(code: types.CodeType) -> Refusal:
 def _module(file: str, text: str, futures: int) -> _Module | None:
     try:
         tree = ast.parse(text, file)
-        compiled = compile(text, file, "exec", futures, dont_inherit=True)
+        compiled = _quietly_compiled(text, file, futures)
     except (SyntaxError, ValueError):
         return None
     functions: dict[int, tuple[FunctionNode, ...]] = {}
@@ -95,6 +96,14 @@ def _module(file: str, text: str, futures: int) -> _Module | None:
     for code in _codes(compiled):
         codes[code.co_firstlineno] = (*codes.get(code.co_firstlineno, ()), code)
     return _Module(file, text, futures, functions, codes)
+
+
+def _quietly_compiled(source: str | ast.Module, file: str, futures: int) -> types.CodeType:
+    """What Python has to say about the user's text, it has said before."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        compiled: types.CodeType = compile(source, file, "exec", futures, dont_inherit=True)
+    return compiled
 
 
 def _functions(tree: ast.AST) -> Iterator[FunctionNode]:
@@ -126,7 +135,7 @@ def _compile_apart(module: _Module, line: int, place: int) -> types.CodeType | N
     first = _first_node(node)
     first.end_lineno = moved + (first.end_lineno or first.lineno) - first.lineno
     first.lineno = moved
-    compiled = compile(tree, module.file, "exec", module.futures, dont_inherit=True)
+    compiled = _quietly_compiled(tree, module.file, module.futures)
     found = [code for code in _codes(compiled) if code.co_firstlineno == moved]
     return found[0] if len(found) == 1 else None
 

@@ -67,9 +67,7 @@ class Sharing:
     def may_raise(self, expr: Expr) -> bool:
         """Whether an expression, or a shared value in it, may fail."""
         kept = dict(self.entries)
-        return any(
-            self.may_raise(kept[each.name]) if isinstance(each, Shared) else each.raises for each in walk(expr)
-        )
+        return any(self.may_raise(kept[each.name]) if isinstance(each, Shared) else each.raises for each in walk(expr))
 
     def written_out(self, expr: Expr) -> Expr:
         """What a shared value stands for."""

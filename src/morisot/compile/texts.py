@@ -8,7 +8,6 @@ from morisot.compile.forms import Form, call, checked, guard, integer, number, t
 from morisot.compile.values import FALSE, conjunction, disjunction, negate, when
 from morisot.types.element import FLOAT
 
-
 _FAR = 2**31 - 2
 """No text and no list has a place beyond this: Spark counts places in 32 bits."""
 

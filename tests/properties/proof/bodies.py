@@ -1,5 +1,7 @@
 """Generated functions: lambdas, and bodies of statements with branches, early returns, matches and loops."""
 
+# ruff: noqa: E501 - a row of a table is a line
+
 from __future__ import annotations
 
 import random
@@ -61,7 +63,7 @@ class Bodies:
         lines = self._body(dict(signature.parameters), result, 3)
         return "\n".join([f"def {name}({', '.join(signature.parameters)}):", *(f"    {line}" for line in lines)]) + "\n"
 
-    # -- straight code, branches and matches ----------------------------------------------------------------------------
+    # -- straight code, branches and matches -------------------------------------------------------------------------
 
     def _body(self, names: Names, result: str, length: int) -> list[str]:
         """Statements that end in a return; every variable that is set is returned in some way or read before."""
@@ -79,7 +81,9 @@ class Bodies:
         again = [one for one, of in names.items() if of == "int"]
         if again and self.chance.random() < 0.3:
             name = self.chance.choice(again)
-            return [f"{name} {self.chance.choice(['+', '-', '*', '//', '%', '&'])}= {self.grammar.expression('int', names, 1)}"]
+            return [
+                f"{name} {self.chance.choice(['+', '-', '*', '//', '%', '&'])}= {self.grammar.expression('int', names, 1)}"
+            ]
         if self.chance.random() < 0.2:
             other, second = self.grammar.fresh(), self.grammar.expression("int", names, 1)
             names[name], names[other] = kind, "int"
@@ -119,7 +123,7 @@ class Bodies:
             lines += [f"    case {pattern}:", f"        return {value}"]
         return lines
 
-    # -- loops over numbers ---------------------------------------------------------------------------------------------
+    # -- loops over numbers ------------------------------------------------------------------------------------------
 
     def loop(self, name: str) -> str:
         """A function over numbers, for kernels: statements with loops."""
@@ -141,7 +145,9 @@ class Bodies:
             lambda: [f"if {self._number('bool', scope)}:", f"    return {self._number(result, scope)}"],
         ]
         if looped:
-            ways.append(lambda: [f"if {self._number('bool', scope)}:", f"    {self.chance.choice(['break', 'continue'])}"])
+            ways.append(
+                lambda: [f"if {self._number('bool', scope)}:", f"    {self.chance.choice(['break', 'continue'])}"]
+            )
         if depth > 0:
             ways += [
                 lambda: self._branches(names, result, depth, looped),

@@ -43,7 +43,9 @@ def set_for_proof(spark: SparkSession, **more: str) -> Iterator[SparkSession]:
 
 def tried(spark: SparkSession, forms: Sequence[ColumnForm], table: pa.Table) -> list[list[Any]]:
     """Each form's result for each row, FAILED where the expression fails: every expression is tried on its own."""
-    spark.conf.set(_ELIMINATION, "false")  # it hoists an expression that fails out of TryEval, which then catches nothing
+    spark.conf.set(
+        _ELIMINATION, "false"
+    )  # it hoists an expression that fails out of TryEval, which then catches nothing
     try:
         return _tried(spark, forms, table)
     finally:
@@ -94,7 +96,9 @@ def _try(spark: SparkSession, text: str) -> Column:
 
 def as_in_a_job(spark: SparkSession, forms: Sequence[ColumnForm], tables: Sequence[pa.Table]) -> list[list[Any]]:
     """The results as a job computes them, each form on rows of its own; the forms have one result type."""
-    frames = [_frame(spark, form, table, number) for number, (form, table) in enumerate(zip(forms, tables, strict=True))]
+    frames = [
+        _frame(spark, form, table, number) for number, (form, table) in enumerate(zip(forms, tables, strict=True))
+    ]
     together = frames[0]
     for frame in frames[1:]:
         together = together.unionAll(frame)

@@ -157,7 +157,7 @@ class Grammar:
             return self.atom(kind, names, depth)
         for _ in range(8):
             try:
-                return self._filled(self.chance.choice(self.templates[kind]), names, depth - 1)
+                return self.filled(self.chance.choice(self.templates[kind]), names, depth - 1)
             except NoWay:
                 continue
         return self.atom(kind, names, depth)
@@ -171,9 +171,10 @@ class Grammar:
             return self.chance.choice(CONSTANTS[kind])
         if depth < -3:
             raise NoWay
-        return self._filled(self.templates[kind][0], names, depth - 1)
+        return self.filled(self.templates[kind][0], names, depth - 1)
 
-    def _filled(self, template: str, names: Mapping[str, str], depth: int) -> str:
+    def filled(self, template: str, names: Mapping[str, str], depth: int) -> str:
+        """The template with an expression in each hole."""
         text = self._chosen(template)
         new = {letter: self.fresh() for letter in dict.fromkeys(_FRESH.findall(text))}
 

@@ -1,5 +1,7 @@
 """Values to try: those where languages differ, and ordinary ones beside them."""
 
+# ruff: noqa: E501 - a row of a table is a line
+
 from __future__ import annotations
 
 import datetime as dt

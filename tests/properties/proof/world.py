@@ -51,7 +51,7 @@ NOON = dt.datetime(2024, 2, 29, 12)
 def clamp(n: int) -> int:
     if n < 0:
         return 0
-    return n if n < 100 else 100
+    return min(100, n)
 
 
 def share(part: int, whole: int, places: int = 1) -> float:
