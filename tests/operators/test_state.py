@@ -100,3 +100,11 @@ def test_explain_says_why_it_is_python() -> None:
     stream = mo.StreamContext(engine="reference").stream_iter([1]).rich_map(0, lambda s, n: (s, n))
     (form,) = stream.forms()
     assert (form.form, form.reason) == ("stage", "it carries a state from element to element")
+
+
+def test_an_output_that_is_the_state_is_what_it_was_then(bounded_runner: Runner) -> None:
+    def gather(seen, n):
+        seen.append(n)
+        return seen, seen
+
+    assert bounded_runner.run(lambda s: s.rich_map([], gather), [1, 2]) == [[1], [1, 2]]

@@ -42,6 +42,8 @@ def outputs(node: Rich, elements: Iterable[Any]) -> Iterator[Any]:
         arguments = element if node.input.keyed else (element,)
         answer = advance(node, node.function, states[key], *arguments)
         states[key], output = failing_as(node, element, partial(pair, answer))
+        if output is states[key]:  # the state goes on and may change, what came out must not
+            output = copy.deepcopy(output)
 
         def emit(value: Any, given: Any = given, element: Any = element) -> Any:
             result = (element[0], value) if node.input.keyed else value

@@ -56,8 +56,8 @@ def _number(key: Any) -> bytes:
         return b"n"
     if isinstance(key, float) and key in (float("inf"), float("-inf")):
         return b"+" if key > 0 else b"-"
-    exact = fractions.Fraction(key)
-    return _sized(b"i", f"{exact.numerator}/{exact.denominator}".encode())
+    numerator, denominator = key.as_integer_ratio()
+    return _sized(b"i", b"%d/%d" % (numerator, denominator))
 
 
 def _moment(key: Any) -> Any:

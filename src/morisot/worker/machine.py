@@ -6,8 +6,8 @@ be kept, saved and restored by whoever runs the machine.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import pyarrow as pa
@@ -16,13 +16,11 @@ import pyarrow.compute as pc
 from morisot.errors import ElementError, Location
 from morisot.types.element import BOOL, DATE, DATETIME, INT, STR, Keyed, Type, leaves
 from morisot.worker import failure
-from morisot.worker.batches import Dumps, decode
+from morisot.worker.batches import Dumps, decode, schema_of
 from morisot.worker.keys import canonical
 from morisot.worker.stage import encode_batch, with_column
 
-Emit = Callable[[int, Any, Any], None]
-"""(place of the element that caused it, result, its timestamp or None); the place is AT_END after the last element."""
-
+NOT_STARTED = object()
 AT_END = -1
 LAST = 2**63 - 1
 """Where in the stream's order results stand that come when the stream has ended."""
@@ -32,6 +30,8 @@ first element; and how many results the task gave before."""
 
 _OUTPUT_ROWS = 10_000
 _COMPARED_BY_ARROW = frozenset({INT, STR, BOOL, DATE, DATETIME})
+_EQUAL_OR_NOT = (int, str, bool, bytes)
+"""Classes of which values of one class are the same exactly if they are equal."""
 
 
 class Machine(Protocol):
@@ -59,28 +59,51 @@ class Origin:
         return failure.element_error(self.operator, self.location, element, error, 1)
 
 
-class Results:
-    """The results of a task on their way out."""
+@dataclass
+class Emit:
+    """Takes the results of a machine, and remembers where each stands if that is asked for."""
 
-    def __init__(self) -> None:
-        self.values: list[Any] = []
-        self.times: list[int] = []
-        self.orders: list[int] = []
-        self.firsts: list[int] = []
+    keyed: bool
+    ordered: bool
+    key: Any = None
+    """The key whose elements are coming."""
+    first: int = 0
+    """The number of its first element in the stream."""
+    orders: Sequence[int] = ()
+    """The numbers of the elements the machine has just been given."""
+
+    keys: list[Any] = field(default_factory=list)
+    values: list[Any] = field(default_factory=list)
+    times: list[int] = field(default_factory=list)
+    places: list[int] = field(default_factory=list)
+    firsts: list[int] = field(default_factory=list)
+
+    def __call__(self, place: int, value: Any, time: int | None) -> None:
+        """Take a result, the place of the element that caused it or AT_END, and the result's timestamp."""
+        self.values.append(value)
+        if self.keyed:
+            self.keys.append(self.key)
+        if time is not None:
+            self.times.append(time)
+        if self.ordered:
+            at_end = place == AT_END
+            self.places.append(LAST if at_end else self.orders[place])
+            self.firsts.append(self.first if at_end else 0)
+
+    def each(self, values: Sequence[Any], times: Sequence[int] | None) -> None:
+        """Take one result for each element the machine has just been given."""
+        self.values.extend(values)
+        if self.keyed:
+            self.keys.extend([self.key] * len(values))
+        if times is not None:
+            self.times.extend(times)
+        if self.ordered:
+            self.places.extend(self.orders)
+            self.firsts.extend([0] * len(values))
 
     def clear(self) -> None:
-        for column in (self.values, self.times, self.orders, self.firsts):
+        for column in (self.keys, self.values, self.times, self.places, self.firsts):
             column.clear()
-
-
-@dataclass
-class Group:
-    """The key whose elements are coming, and what is known of it."""
-
-    key: Any
-    state: Any
-    first: int
-    """The number of its first element in the stream."""
 
 
 @dataclass(frozen=True)
@@ -105,45 +128,41 @@ class InOrder:
     """Whether the elements have keys and each key is a group; otherwise all elements are one."""
 
     def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
-        results = Results()
-        group: Group | None = None
+        emit = Emit(self.by_key, self.ordered)
+        state: Any = NOT_STARTED
         given = 0
         for batch in batches:
             try:
-                group = self.take(batch, group, results)
+                state = self.take(batch, state, emit)
             except ElementError as error:
                 raise failure.pack(error, self.dumps) from None
-            if len(results.values) >= _OUTPUT_ROWS:
-                yield self.encoded(results, given)
-                given += len(results.values)
-                results.clear()
-        if group is not None:
+            if len(emit.values) >= _OUTPUT_ROWS:
+                yield self.encoded(emit, given)
+                given += len(emit.values)
+                emit.clear()
+        if state is not NOT_STARTED:
             try:
-                self.finish(group, results)
+                self.machine.end(state, emit.key, emit)
             except ElementError as error:
                 raise failure.pack(error, self.dumps) from None
-        if results.values:
-            yield self.encoded(results, given)
+        if emit.values:
+            yield self.encoded(emit, given)
 
-    def take(self, batch: Any, group: Group | None, results: Results) -> Group | None:
-        """Run the rows of one batch through the machine."""
+    def take(self, batch: Any, state: Any, emit: Emit) -> Any:
+        """Run the rows of one batch through the machine; the state is that of the key which `emit` knows."""
         keys, values = self._parts(batch)
         times = batch.column("time").to_pylist() if self.timed else None
-        orders = batch.column("order").to_pylist() if self.ordered else None
+        orders = batch.column("order").to_pylist() if self.ordered else ()
         for begin, end in runs(batch, self.input, keys):  # neighbours with one key go to the machine together
             key = keys[begin] if keys is not None else None
-            if group is None or not same(group.key, key):
-                if group is not None:
-                    self.finish(group, results)
-                group = Group(key, self.machine.start(), orders[begin] if orders else 0)
-            emit = self._emitter(group, results, orders, begin)
-            group.state = self.machine.take(
-                group.state, group.key, values[begin:end], times[begin:end] if times else None, emit
-            )
-        return group
-
-    def finish(self, group: Group, results: Results) -> None:
-        self.machine.end(group.state, group.key, self._emitter(group, results, None, 0))
+            if state is NOT_STARTED or not same(emit.key, key):
+                if state is not NOT_STARTED:
+                    self.machine.end(state, emit.key, emit)
+                state = self.machine.start()
+                emit.key, emit.first = key, orders[begin] if orders else 0
+            emit.orders = orders[begin:end]
+            state = self.machine.take(state, emit.key, values[begin:end], times[begin:end] if times else None, emit)
+        return state
 
     def _parts(self, batch: Any) -> tuple[list[Any] | None, list[Any]]:
         if not self.by_key:
@@ -152,31 +171,20 @@ class InOrder:
         width = len(leaves(self.input.key))
         return decode(batch.columns[:width], self.input.key), decode(batch.columns[width:], self.input.value)
 
-    def _emitter(self, group: Group, results: Results, orders: list[int] | None, begin: int) -> Emit:
-        keyed, key = self.by_key, group.key
-        append, stamp = results.values.append, results.times.append
-
-        def emit(place: int, value: Any, time: int | None) -> None:
-            append((key, value) if keyed else value)
-            if time is not None:
-                stamp(time)
-
-        def emit_in_order(place: int, value: Any, time: int | None) -> None:
-            emit(place, value, time)
-            at_end = place == AT_END or orders is None
-            results.orders.append(LAST if at_end or orders is None else orders[begin + place])
-            results.firsts.append(group.first if at_end else 0)
-
-        return emit_in_order if self.ordered else emit
-
-    def encoded(self, results: Results, given: int) -> pa.RecordBatch:
+    def encoded(self, emit: Emit, given: int) -> pa.RecordBatch:
         """The results as a batch; `given` is how many the task gave before."""
-        batch = encode_batch(results.values, self.output, self.dumps, self.origin.operator, self.origin.location)
+        operator, location = self.origin.operator, self.origin.location
+        if isinstance(self.output, Keyed) and self.by_key:
+            key = encode_batch(emit.keys, self.output.key, self.dumps, operator, location)
+            value = encode_batch(emit.values, self.output.value, self.dumps, operator, location)
+            batch = pa.RecordBatch.from_arrays([*key.columns, *value.columns], schema=schema_of(self.output))
+        else:
+            batch = encode_batch(emit.values, self.output, self.dumps, operator, location)
         if self.stamps:
-            batch = with_column(batch, "time", results.times)
+            batch = with_column(batch, "time", emit.times)
         if self.ordered:
-            numbers = range(given, given + len(results.values))
-            for name, column in zip(ORDER_COLUMNS, (results.orders, results.firsts, numbers), strict=True):
+            numbers = range(given, given + len(emit.values))
+            for name, column in zip(ORDER_COLUMNS, (emit.places, emit.firsts, numbers), strict=True):
                 batch = with_column(batch, name, column)
         return batch
 
@@ -210,4 +218,6 @@ def _changes(batch: Any, type_: Type, keys: list[Any]) -> Iterator[int]:
 
 def same(left: Any, right: Any) -> bool:
     """Whether two keys are one: equal in Python, or both NaN."""
-    return left is right or left == right or canonical(left) == canonical(right)
+    if left is right or left == right:
+        return True
+    return type(left) not in _EQUAL_OR_NOT and canonical(left) == canonical(right)

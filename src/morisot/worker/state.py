@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -77,23 +77,31 @@ class Rich:
         return copy.deepcopy(self.init)
 
     def take(self, state: Any, key: Any, values: Sequence[Any], times: Sequence[int] | None, emit: Emit) -> Any:
-        for place, value in enumerate(values):
-            try:
-                answer = self.function(state, key, value) if self.keyed else self.function(state, value)
-                state, result = pair(answer)
-                for each in self._results(result):
-                    emit(place, each, times[place] if times else None)
-            except Exception as error:
-                element = (key, value) if self.keyed else value
-                raise self.origin.failed(element, error) from error
+        function, keyed, spreads = self.function, self.keyed, self.out == "flat_map"
+        outputs: list[Any] = []
+        value: Any = None
+        try:
+            for value in values:
+                answer = function(state, key, value) if keyed else function(state, value)
+                state, output = answer if type(answer) is tuple and len(answer) == 2 else pair(answer)
+                if spreads:
+                    outputs.append(list(output))  # now: a generator may read the state, which goes on
+                else:
+                    outputs.append(copy.deepcopy(output) if output is state else output)
+        except Exception as error:
+            element = (key, value) if keyed else value
+            raise self.origin.failed(element, error) from error
+        self._emit(outputs, times, emit)
         return state
 
-    def _results(self, result: Any) -> Iterable[Any]:
+    def _emit(self, outputs: list[Any], times: Sequence[int] | None, emit: Emit) -> None:
         if self.out == "map":
-            return (result,)
-        if self.out == "filter_map":
-            return () if result is None else (result,)
-        return result  # type: ignore[no-any-return]
+            emit.each(outputs, times)
+            return
+        for place, output in enumerate(outputs):
+            results = output if self.out == "flat_map" else () if output is None else (output,)
+            for result in results:
+                emit(place, result, times[place] if times else None)
 
     def end(self, state: Any, key: Any, emit: Emit) -> None:
         """The state goes with the stream."""
