@@ -11,7 +11,7 @@ from types import ModuleType
 
 from morisot.lower import rules
 from morisot.lower.registry import supported
-from morisot.plan import aggregate, keyed, rowwise, sink, source, state, time
+from morisot.plan import aggregate, iterate, keyed, rowwise, sink, source, state, time
 from morisot.plan.node import Node, snake_case
 from morisot.reference import interpreter
 from morisot.reference.registry import has_meaning
@@ -21,8 +21,11 @@ assert interpreter.FAMILIES, "importing the families registers their meanings"
 
 README = Path(__file__).resolve().parents[1] / "README.md"
 BEGIN, END = "<!-- operators:begin -->", "<!-- operators:end -->"
-FAMILIES = (source, rowwise, keyed, aggregate, state, time, sink)
-ROOTS = frozenset({source.PathSource, rowwise.Rowwise, aggregate.Aggregate, state.Rich, sink.Sink, sink.WriteSink})
+FAMILIES = (source, rowwise, keyed, aggregate, state, time, iterate, sink)
+ROOTS = frozenset({source.PathSource, rowwise.Rowwise, aggregate.Aggregate, state.Rich, sink.Sink, sink.WriteSink}) | {
+    iterate.Loop,
+    iterate.LoopInput,
+}
 
 METHODS: dict[type[Node], tuple[str, ...]] = {
     source.StreamRange: (),  # what stream_iter and stream_par_iter make of a range
@@ -39,6 +42,8 @@ METHODS: dict[type[Node], tuple[str, ...]] = {
     aggregate.First: ("unique_by",),
     aggregate.WithAggregate: ("fold_scan", "reduce_scan"),
     aggregate.SortedBy: ("sorted_by", "sorted_limit_by"),
+    iterate.State: (),  # the results of a loop
+    iterate.Elements: (),
 }
 """The methods that make a node, where they are not just its name."""
 

@@ -138,9 +138,9 @@ class StreamContext(SourceMethods):
         return sinks
 
     def metrics(self) -> dict[str, Any]:
-        """What was left out: for each source with `on_error="skip"`, how many rows did not fit."""
+        """What was left out, for each source with `on_error="skip"`, and how the loops went (on Spark)."""
         skipped = {f"{node.operator} ({node.location})": self.engine.skipped(node) for node in self._skipping}
-        return {"skipped": skipped}
+        return {"skipped": skipped, "loops": self.engine.loops()}
 
     # -- what streams ask of their context --------------------------------------------------------------------------
 

@@ -44,6 +44,9 @@ class Engine(Protocol):
     def skipped(self, node: StreamCsv | StreamJson) -> int:
         """How many rows of a source did not fit and were left out."""
 
+    def loops(self) -> list[dict[str, Any]]:
+        """How each loop went, or goes."""
+
     def spark_plan(self, node: Node) -> str:
         """Spark's own plan, as text."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from morisot.api.base import T
 from morisot.api.methods.aggregate import AggregateMethods
+from morisot.api.methods.iterate import IterateMethods
 from morisot.api.methods.keyed import KeyedMethods
 from morisot.api.methods.rowwise import RowwiseMethods
 from morisot.api.methods.see import SeeMethods
@@ -20,6 +21,7 @@ class Stream(
     KeyedMethods[T],
     StateMethods[T],
     TimeMethods[T],
+    IterateMethods[T],
     SinkMethods[T],
     SeeMethods[T],
 ):

@@ -38,7 +38,7 @@ def compile_kernel(function: Any, parameters: Sequence[Type], declared: Type | N
     arguments = [term_of(type_, f"p{place}") for place, type_ in enumerate(plain)]
     try:
         if isinstance(function, types.FunctionType):
-            result = _Body(program, function, ast.Pass()).run(_ENTRY, arguments, {})
+            result = FunctionWriter(program, function, ast.Pass()).run(_ENTRY, arguments, {})
         elif kernel_calls.understood(function):
             result = _builtin(program, function, arguments)
         else:
@@ -111,7 +111,7 @@ def _check_rows_in_python(
         refuse(None, f"the type of the result is not certain: {reason}", "annotate the return type, or pass returns=")
 
 
-class _Body:
+class FunctionWriter:
     """Writes one function of the user's as one generated function."""
 
     def __init__(self, program: Program, function: types.FunctionType, caller: ast.AST) -> None:
@@ -137,8 +137,12 @@ class _Body:
         self.state = dict(self._bind(node, arguments, keywords))
         result = self._returned(node)
         self.program.active.pop()
-        self.program.functions.append(self.out.finish(name, _texts((*arguments, *keywords.values())), result))
+        self.program.functions.append(self.out.finish(name, self.texts((*arguments, *keywords.values())), result))
         return result
+
+    def texts(self, terms: Iterable[Term]) -> list[str]:
+        """What is passed to a generated function."""
+        return _texts(terms)
 
     def _returned(self, node: FunctionNode) -> Type:
         """Writes the body; the type that every way through it returns."""
@@ -511,9 +515,9 @@ class _Body:
             name = f"helper{len(self.program.helpers) + len(self.program.active)}"
             inner = [term_of(term.type, f"p{place}") for place, term in enumerate(arguments)]
             named = {each: term_of(term.type, f"k{place}") for place, (each, term) in enumerate(keywords.items())}
-            self.program.helpers[key] = name, _Body(self.program, function, node).run(name, inner, named)
+            self.program.helpers[key] = name, type(self)(self.program, function, node).run(name, inner, named)
         name, result = self.program.helpers[key]
-        given = _texts((*arguments, *keywords.values()))
+        given = self.texts((*arguments, *keywords.values()))
         done = self.out.new()
         names = [self.out.new() for _ in leaf_types(result)]
         self.out.line(f"{', '.join([done, *names])} = {name}({', '.join(given)})")

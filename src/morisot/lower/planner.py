@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
 
 from pyspark.sql import DataFrame, SparkSession
 
@@ -10,7 +11,7 @@ from morisot.compile.ladder import decide
 from morisot.compile.verdict import ColumnForm
 from morisot.lower import folds, kernels, stages
 from morisot.lower.frame import Frame
-from morisot.lower.registry import python_rule_for, rule_for
+from morisot.lower.registry import python_rule_for, rule_for, whole_rule_for
 from morisot.plan.closure import Closure
 from morisot.plan.graph import consumer_counts, order_needed, order_observed, walk
 from morisot.plan.node import Node
@@ -19,12 +20,16 @@ from morisot.plan.source import StreamArrow, StreamIter, StreamParIter, StreamRa
 from morisot.types.element import Type
 from morisot.worker.stage import Step
 
+if TYPE_CHECKING:
+    from morisot.lower.iterate import LoopRunner
+
 
 class Lowering:
     """One lowering of some roots (sinks or streams) that run together.
 
     `demoted` are the operators that must run in Python because their native form failed on the data;
-    `optimistic` collects those that ran natively although they may fail.
+    `optimistic` collects those that ran natively although they may fail. `given` are frames that are there already:
+    those of a round, when the roots are the body of a loop.
     """
 
     def __init__(
@@ -34,20 +39,29 @@ class Lowering:
         *,
         parallelism: int,
         demoted: frozenset[Node] = frozenset(),
+        loops: LoopRunner | None = None,
+        given: Mapping[Node, Frame] | None = None,
     ) -> None:
         self.spark = spark
+        self._loops = loops
         self.parallelism = parallelism
         self.demoted = demoted
         self.optimistic: set[Node] = set()
         self._kept: dict[Node, DataFrame] = {}
         """What is held in Spark's cache because several sinks read it."""
-        roots = tuple(roots)
-        self.nodes = tuple(walk(*roots))
+        self.roots = roots = tuple(roots)
+        self._frames: dict[Node, Frame] = dict(given or {})
+        self.nodes = tuple(walk(*roots, known=frozenset(self._frames)))
         self._consumers = consumer_counts(roots)
         self._last_consumer = {value: node for node in self.nodes for value in node.inputs}
         self._ordered = order_observed(roots)
         self._order_needed = order_needed(roots)
-        self._frames: dict[Node, Frame] = {}
+
+    @property
+    def loops(self) -> LoopRunner:
+        """What runs the loops of the plan."""
+        assert self._loops is not None, "a plan with loops is lowered by whoever can run them"
+        return self._loops
 
     def frame(self, node: Node) -> Frame:
         """The node's elements as a frame."""
@@ -61,12 +75,13 @@ class Lowering:
             return self._share(node, stages.run(frame, steps, node.type))
         if self.in_kernel(node):
             return self._share(node, kernels.run(self, *self._kernel_run(node)))
+        whole_rule = whole_rule_for(node)
+        if whole_rule is not None:
+            return self._share(node, whole_rule(node, self))
         python_rule = python_rule_for(node)
         if python_rule is not None and folds.needs_python(node, self.demoted):
             (source,) = node.inputs
-            shared = self._consumers[source] > 1
-            frame, steps = (self.frame(source), ()) if shared else self.pending(source)
-            return self._share(node, python_rule(node, self, frame, steps))
+            return self._share(node, python_rule(node, self, *self.before(source)))
         rule = rule_for(node)
         assert rule is not None, f"{node.operator} passed the check of the plan without a rule"
         return self._share(node, rule(node, self, *(self.frame(value) for value in node.inputs)))
@@ -181,6 +196,10 @@ class Lowering:
             if self._consumers[node] > 1:
                 break
         return node, run[::-1]
+
+    def before(self, node: Node) -> tuple[Frame, tuple[Step, ...]]:
+        """What an operator that runs in Python reads, and the steps it can take into its own pass."""
+        return (self.frame(node), ()) if self._consumers[node] > 1 else self.pending(node)
 
     def pending(self, node: Node) -> tuple[Frame, tuple[Step, ...]]:
         """The frame a stage reads and the steps that lead from it to the node; no steps if it needs no Python.

@@ -17,6 +17,7 @@ Rule = Callable[..., "Frame"]
 
 _RULES: dict[tuple[type[Node], Mode], Rule] = {}
 _PYTHON_RULES: dict[type[Node], Rule] = {}
+_WHOLE_RULES: dict[type[Node], Rule] = {}
 R = TypeVar("R", bound=Callable[..., Any])
 
 
@@ -43,6 +44,22 @@ def folds(*node_types: type[Node]) -> Callable[[R], R]:
     return register
 
 
+def lowers_whole(*node_types: type[Node]) -> Callable[[R], R]:
+    """Register how nodes that fetch the frames of their inputs themselves run on bounded input: (node, lowering)."""
+
+    def register(rule: R) -> R:
+        for node_type in node_types:
+            _WHOLE_RULES[node_type] = rule
+        return rule
+
+    return register
+
+
+def whole_rule_for(node: Node) -> Rule | None:
+    """The rule that runs a node together with what leads to it, if there is one."""
+    return _WHOLE_RULES.get(type(node)) if node.bounded else None
+
+
 def python_rule_for(node: Node) -> Rule | None:
     """The rule that runs a node in Python, if there is one."""
     return _PYTHON_RULES.get(type(node)) if node.bounded else None
@@ -59,7 +76,8 @@ def mode_of(node: Node) -> Mode:
 
 def runs(node: Node) -> bool:
     """Whether the node can run in its mode. Row-wise operators always can: if not natively, then as a stage."""
-    return isinstance(node, Rowwise) or rule_for(node) is not None or python_rule_for(node) is not None
+    rules = (rule_for(node), python_rule_for(node), whole_rule_for(node))
+    return isinstance(node, Rowwise) or any(rule is not None for rule in rules)
 
 
 def supported(node_type: type[Node]) -> dict[Mode, bool]:
@@ -68,6 +86,6 @@ def supported(node_type: type[Node]) -> dict[Mode, bool]:
     return {
         mode: issubclass(node_type, Rowwise)
         or (node_type, mode) in _RULES
-        or (mode == "bounded" and node_type in _PYTHON_RULES)
+        or (mode == "bounded" and (node_type in _PYTHON_RULES or node_type in _WHOLE_RULES))
         for mode in modes
     }

@@ -31,6 +31,24 @@ def carry_by_value(closure: Closure) -> None:
         register(module)
 
 
+def carry_value(value: Any) -> None:
+    """Let the classes that a value is made of travel with it, unless they are installed."""
+    seen: set[int] = set()
+    waiting = [value]
+    while waiting:
+        found = waiting.pop()
+        if id(found) in seen:
+            continue
+        seen.add(id(found))
+        register(type(found).__module__)
+        if isinstance(found, dict):
+            waiting += [*found.keys(), *found.values()]
+        elif isinstance(found, list | tuple | set | frozenset):
+            waiting += found
+        elif hasattr(found, "__dict__"):
+            waiting += vars(found).values()
+
+
 def check_travels(closure: Closure) -> None:
     """Make a closure ready to travel; refuse one that cannot."""
     carry_by_value(closure)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 
 from morisot.plan.node import Node
 from morisot.plan.sink import Sink
 
 
-def walk(*roots: Node) -> Iterator[Node]:
-    """Every node of the plans once, inputs before what uses them."""
+def walk(*roots: Node, known: Container[Node] = ()) -> Iterator[Node]:
+    """Every node of the plans once, inputs before what uses them; the inputs of `known` nodes are left out."""
     seen: set[Node] = set()
     stack: list[tuple[Node, bool]] = [(root, False) for root in reversed(roots)]
     while stack:
@@ -23,7 +23,7 @@ def walk(*roots: Node) -> Iterator[Node]:
             yield node
         else:
             stack.append((node, True))
-            stack.extend((value, False) for value in reversed(node.inputs))
+            stack.extend((value, False) for value in reversed(node.inputs) if node not in known)
 
 
 def consumer_counts(roots: Iterable[Node]) -> Counter[Node]:
@@ -52,3 +52,17 @@ def _observed(roots: tuple[Node, ...], observed: set[Node]) -> frozenset[Node]:
         if node.observes_order or (node in observed and node.keeps_order):
             observed.update(node.inputs)
     return frozenset(observed)
+
+
+def everything(*roots: Node) -> Iterator[Node]:
+    """Every node of the plans, those inside the bodies of loops before the loop itself."""
+    seen: set[Node] = set()
+    for node in walk(*roots):
+        for _, body in node.bodies:
+            for inner in everything(body):
+                if inner not in seen:
+                    seen.add(inner)
+                    yield inner
+        if node not in seen:
+            seen.add(node)
+            yield node

@@ -49,6 +49,11 @@ class Node:
         return tuple((f.name, v) for f, v in self._fields_and_values() if isinstance(v, Closure))
 
     @property
+    def bodies(self) -> tuple[tuple[str, Node], ...]:
+        """The results of plans inside this node, such as the body of a loop, by name."""
+        return ()
+
+    @property
     def parameters(self) -> dict[str, object]:
         """What the user set apart from inputs and functions, for explain and drawings."""
         own = {f.name for f in dataclasses.fields(Node)}

@@ -58,6 +58,9 @@ class ReferenceEngine:
     def skipped(self, node: StreamCsv | StreamJson) -> int:
         return sum(1 for _ in misfits(node))
 
+    def loops(self) -> list[dict[str, Any]]:
+        return []  # the reference counts nothing
+
     def spark_plan(self, node: Node) -> str:
         return "(the reference engine has no Spark plan)"
 

@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from morisot.errors import PlanError
 from morisot.plan.graph import walk
 from morisot.plan.node import Node
 from morisot.plan.rowwise import Rowwise
-from morisot.reference import aggregate, keyed, rowwise, sink, source, state, time
+from morisot.reference import aggregate, iterate, keyed, rowwise, sink, source, state, time
 from morisot.reference.registry import Meaning, Timed, meaning_of, plain, sees_time
 
-FAMILIES = (source, rowwise, keyed, aggregate, state, time, sink)
+FAMILIES = (source, rowwise, keyed, aggregate, state, time, iterate, sink)
 """Importing a family registers its meanings."""
 
 
-def evaluate(*roots: Node) -> dict[Node, list[Any]]:
-    """The elements of every node of the plans; what several read is computed once."""
-    results: dict[Node, list[Any]] = {}
-    for node in walk(*roots):
+def evaluate(*roots: Node, given: Mapping[Node, Sequence[Any]] | None = None) -> dict[Node, list[Any]]:
+    """The elements of every node of the plans; what several read is computed once, what is `given` not at all."""
+    results: dict[Node, list[Any]] = {node: list(elements) for node, elements in (given or {}).items()}
+    for node in walk(*roots, known=frozenset(results)):
+        if node in results:
+            continue
         meaning = meaning_of(node)
         if meaning is None or not node.bounded:
             raise PlanError(

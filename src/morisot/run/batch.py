@@ -11,6 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from morisot.errors import SourceError
 from morisot.lower.frame import Frame
+from morisot.lower.iterate import LoopRunner
 from morisot.lower.planner import Lowering
 from morisot.lower.sink import as_table
 from morisot.lower.stages import in_worker
@@ -49,9 +50,16 @@ class BatchRunner:
     spark: SparkSession
     parallelism: int
     demotions: Demotions
+    loops: LoopRunner
 
     def lowering(self, *roots: Node) -> Lowering:
-        return Lowering(self.spark, roots, parallelism=self.parallelism, demoted=frozenset(self.demotions.nodes))
+        return Lowering(
+            self.spark,
+            roots,
+            parallelism=self.parallelism,
+            demoted=frozenset(self.demotions.nodes),
+            loops=self.loops,
+        )
 
     def run(self, node: Node, action: Callable[[Lowering, Frame], R]) -> R:
         """The action on the node's frame, tried again with the optimistic operators in Python on a data error."""

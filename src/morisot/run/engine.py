@@ -20,6 +20,7 @@ from morisot.plan.source import StreamCsv, StreamJson
 from morisot.run import batch
 from morisot.run.batch import BatchRunner, Demotions, Receiver
 from morisot.run.job import Job, Part, ThreadPart
+from morisot.run.loop import Loops, NoLoops
 from morisot.run.progress import progress
 from morisot.run.session import borrow_session, check_session, return_session
 from morisot.run.streaming import StreamPart
@@ -37,6 +38,7 @@ class SparkEngine:
         self._borrowed: SparkSession | None = None
         self._checked = False
         self._demotions = Demotions()
+        self._loops = Loops()
 
     @property
     def spark(self) -> SparkSession:
@@ -59,7 +61,7 @@ class SparkEngine:
         return frozenset(self._demotions.nodes)
 
     def _runner(self) -> BatchRunner:
-        return BatchRunner(self.spark, self.parallelism, self._demotions)
+        return BatchRunner(self.spark, self.parallelism, self._demotions, self._loops)
 
     def collect(self, node: Node) -> list[Any]:
         runner = self._runner()
@@ -118,9 +120,13 @@ class SparkEngine:
         lowering = self._runner().lowering(node)
         return tables.misfit_count(node, functools.partial(source.read, node, lowering))
 
+    def loops(self) -> list[dict[str, Any]]:
+        """How each loop went, or goes."""
+        return [progress.metrics() for progress in self._loops.progress]
+
     def spark_plan(self, node: Node) -> str:
         """Spark's own plan, for explain(detail=True)."""
-        frame = self._runner().lowering(node).frame(node)
+        frame = BatchRunner(self.spark, self.parallelism, self._demotions, NoLoops()).lowering(node).frame(node)
         return str(frame.df._jdf.queryExecution().toString()) if hasattr(frame.df, "_jdf") else ""
 
     def _progress(self, description: str) -> Any:

@@ -13,12 +13,14 @@ from morisot.lower.planner import Lowering
 from morisot.lower.registry import python_rule_for
 from morisot.plan.aggregate import FoldAssoc, ReduceAssoc
 from morisot.plan.closure import Closure
-from morisot.plan.graph import walk
+from morisot.plan.graph import everything
+from morisot.plan.iterate import DeltaIterate, Loop
 from morisot.plan.node import Node
 from morisot.plan.rowwise import Inspect, MapAsync
 from morisot.plan.sink import ForEach
 from morisot.plan.source import StreamParIter
 from morisot.plan.state import RichFilterMap, RichFlatMap, RichMap
+from morisot.viz import loops
 
 
 class FormRecord(NamedTuple):
@@ -33,8 +35,14 @@ class FormRecord(NamedTuple):
 
 def forms_of(root: Node, demoted: frozenset[Node] = frozenset()) -> list[FormRecord]:
     """One record per function of the plan, in the order of the operators."""
-    lowering = Lowering(None, (root,), parallelism=1, demoted=demoted)  # type: ignore[arg-type]
-    return [form_of(node, name, closure, lowering) for node in walk(root) for name, closure in node.closures]
+    lowering = lowering_of(root, demoted)
+    return [form_of(node, name, closure, lowering) for node in everything(root) for name, closure in node.closures]
+
+
+def lowering_of(root: Node, demoted: frozenset[Node]) -> Lowering:
+    """A lowering that is only asked how things would run, the bodies of loops included."""
+    bodies = [body for node in everything(root) for _, body in node.bodies]
+    return Lowering(None, (root, *bodies), parallelism=1, demoted=demoted)  # type: ignore[arg-type]
 
 
 _STATE = "it carries a state from element to element"
@@ -59,6 +67,11 @@ def form_of(node: Node, name: str, closure: Closure, lowering: Lowering) -> Form
     def record(form: Form, reason: str, advice: str = "") -> FormRecord:
         return FormRecord(node.operator, closure.location, form, reason, advice)
 
+    if isinstance(node, Loop | DeltaIterate):
+        return record(*loops.form_of_own(node, name))
+    loop = loops.loop_around(node, lowering.roots)
+    if loop is not None:
+        return record(*loops.form_in_tasks(loop))
     if type(node) in _WHY_PYTHON:
         return record("stage", _WHY_PYTHON[type(node)])
     if isinstance(node, folds.FoldNode) and node not in lowering.demoted:

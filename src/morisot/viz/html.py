@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 
-from morisot.plan.graph import walk
+from morisot.plan.graph import everything
 from morisot.plan.node import Node
 from morisot.viz.forms import FormRecord, forms_of
 from morisot.viz.text import title
@@ -17,7 +17,7 @@ def html_tree(root: Node, demoted: frozenset[Node] = frozenset()) -> str:
     records: dict[tuple[str, object], list[FormRecord]] = {}
     for record in forms_of(root, demoted):
         records.setdefault((record.operator, record.location), []).append(record)
-    rows = "".join(row(node, records.get((node.operator, node.location), [])) for node in walk(root))
+    rows = "".join(row(node, records.get((node.operator, node.location), [])) for node in everything(root))
     head = "<tr><th>operator</th><th>type</th><th>functions</th><th>line</th></tr>"
     return f'<table class="morisot-plan">{head}{rows}</table>'
 

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from morisot.lower.planner import Lowering
 from morisot.plan.keyed import KeyBy
 from morisot.plan.node import Node
-from morisot.viz.forms import FormRecord, form_of
+from morisot.viz.forms import FormRecord, form_of, lowering_of
+from morisot.viz.loops import path_line
 
 _BRANCH, _LAST, _PIPE, _SPACE = "├─ ", "└─ ", "│  ", "   "
 
 
 def text_tree(root: Node, demoted: frozenset[Node] = frozenset()) -> str:
     """The operators from the result down to the sources, each with its type, line and functions."""
-    lowering = Lowering(None, (root,), parallelism=1, demoted=demoted)  # type: ignore[arg-type]
+    lowering = lowering_of(root, demoted)
     lines: list[str] = []
     seen: dict[Node, int] = {}
 
@@ -27,10 +27,15 @@ def text_tree(root: Node, demoted: frozenset[Node] = frozenset()) -> str:
             parts = [node.inputs[0], node]
             node = node.inputs[0]
         below = _PIPE if node.inputs else _SPACE
+        path = path_line(node)
+        if path is not None:
+            lines.append(f"{rest}{below}{path}")
         for part in parts:
             for name, closure in part.closures:
                 record = form_of(part, name, closure, lowering)
                 lines.extend(f"{rest}{below}{line}" for line in function_lines(record, name))
+        for name, body in node.bodies:
+            draw(body, f"{rest}{_BRANCH}{name}: ", f"{rest}{_PIPE}{_SPACE}{_SPACE}")
         for place, value in enumerate(node.inputs):
             last = place == len(node.inputs) - 1
             draw(value, rest + (_LAST if last else _BRANCH), rest + (_SPACE if last else _PIPE))

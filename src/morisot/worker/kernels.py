@@ -79,6 +79,14 @@ def _compiled(kernel_sources: tuple[str, ...], loop: str, inputs: tuple[Type, ..
         raise Unavailable(str(error)) from error
 
 
+def compiled_text(functions: str, loop: str) -> Any:
+    """The machine code of a function `loop` that calls kernels, for whatever numbers and arrays it is called with."""
+    numba, names = _prelude()
+    scope = _functions(numba, names, functions)
+    exec(compile(loop, "<morisot kernels>", "exec"), scope)
+    return numba.njit(error_model="numpy")(scope["loop"])
+
+
 def _functions(numba: Any, names: dict[str, Any], source: str) -> dict[str, Any]:
     """The functions of one kernel; each calls those before it."""
     scope = dict(names)

@@ -1,0 +1,190 @@
+"""Loops as frames. How a loop runs is decided here; `run` runs it, because a loop is a job of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol
+
+from pyspark.sql import DataFrame
+
+from morisot.compile.loop_kernel import LoopFunctions, compile_loop
+from morisot.compile.verdict import Refusal
+from morisot.lower import schema, stages
+from morisot.lower.frame import Frame
+from morisot.lower.planner import Lowering
+from morisot.lower.registry import lowers, lowers_whole
+from morisot.lower.ship import carry_value, check_travels
+from morisot.lower.stages import dumps, in_worker
+from morisot.plan.iterate import DeltaIterate, Elements, Iterate, Loop, Replay, State
+from morisot.plan.rowwise import Rowwise
+from morisot.plan.source import StreamRange
+from morisot.types.array import of_numbers
+from morisot.types.element import Type
+from morisot.worker import kernel_stage
+from morisot.worker.kernel_stage import Numbers
+from morisot.worker.link import Address
+from morisot.worker.loop import LocalFold, LoopTask, Place, RoundFold
+from morisot.worker.loop_kernel import LoopKernel
+from morisot.worker.stage import Step
+
+PathName = Literal["barrier", "frame"]
+
+
+@dataclass(frozen=True)
+class LoopPath:
+    """How a loop runs, and why."""
+
+    name: PathName
+    reason: str
+
+
+@dataclass(frozen=True)
+class LoopFrame(Frame):
+    """The results of a loop: the frame of its state, with that of its elements."""
+
+    elements: Frame | None = None
+
+
+class LoopRunner(Protocol):
+    """Runs loops while a plan is lowered."""
+
+    def run(self, node: Loop, lowering: Lowering) -> LoopFrame:
+        """The results of a loop, which has run when this returns."""
+
+    def run_delta(self, node: DeltaIterate, lowering: Lowering) -> Frame:
+        """The result of a delta iteration."""
+
+
+def path_of(node: Loop) -> LoopPath:
+    """Whether a loop is one job whose tasks stay, or a job for each round."""
+    for each in node.body.nodes:
+        if not isinstance(each, Rowwise):
+            return LoopPath(
+                "frame", f"{each.operator} ({each.location}) brings elements of several partitions together"
+            )
+    if node.body.side_inputs:
+        return LoopPath("frame", "the body gives a stream from outside the loop")
+    return LoopPath("barrier", "the body looks at one element at a time: its tasks keep their elements")
+
+
+def body_steps(node: Loop, parallelism: int) -> tuple[Step, ...]:
+    """What the body of a loop that stays in its tasks does to an element."""
+    steps = [stages.step(each, parallelism) for each in node.body.nodes]
+    return tuple(steps)
+
+
+def local_fold(node: Loop) -> LocalFold:
+    """The loop's fold, ready to travel."""
+    check_travels(node.local_fold)
+    carry_value(node.state)
+    carry_value(node.delta)
+    return LocalFold(node.local_fold.function, node.delta, node.operator, node.location)
+
+
+def loop_kernel(node: Loop) -> LoopKernel | Refusal:
+    """The body and the fold of a loop that stays in its tasks as one kernel, or why they are none."""
+    delta = of_numbers(node.delta)
+    if delta is None:
+        return Refusal("delta= is not made of numbers and arrays", advice="give delta= a number, a tuple or an array")
+    steps = body_steps(node, 1)
+    state = of_numbers(node.state)
+    fold = node.local_fold.function
+    return compile_loop(LoopFunctions(steps, fold, node.input.type, state, delta, node.body.state, node.feedback))
+
+
+def generated(node: Loop, lowering: Lowering) -> Numbers | None:
+    """The range that a loop works on, if it does: its numbers are made where they are used."""
+    return Numbers(node.input.range, lowering.parallelism) if isinstance(node.input, StreamRange) else None
+
+
+def source_of(node: Loop, lowering: Lowering) -> tuple[Frame, tuple[Step, ...]]:
+    """What the tasks of the loop read, and what they do to it before the first round."""
+    if generated(node, lowering):
+        return stages.instances(lowering), ()
+    frame, steps = lowering.before(node.input)
+    return frame.untimed(), steps
+
+
+def barrier(
+    node: Loop, lowering: Lowering, source: tuple[Frame, tuple[Step, ...]], leader: Address, attempt: int
+) -> Frame:
+    """The loop as one stage whose tasks run all at once; the caller makes sure that there are as many slots."""
+    frame, before = source
+    compiled = loop_kernel(node)
+    numbers = generated(node, lowering)
+    task = LoopTask(
+        before,
+        body_steps(node, lowering.parallelism),
+        frame.type if numbers is None else node.input.type,
+        node.input.type,
+        node.element_type,
+        node.body.state,
+        local_fold(node),
+        node.feedback,
+        leader,
+        barrier_place(attempt),
+        dumps,
+        compiled if isinstance(compiled, LoopKernel) else None,
+        numbers,
+        kernel_stage.PATIENCE,
+    )
+    rows = frame.df.mapInArrow(in_worker(task), schema.ddl(node.element_type), barrier=True)
+    return Frame(rows, node.element_type)
+
+
+def round_fold(node: Loop, frame: Frame, steps: tuple[Step, ...]) -> DataFrame:
+    """One row for each partition: its number, how many elements left the body there, and their delta."""
+    task = RoundFold(steps, frame.type, local_fold(node), stages.partition_id(), dumps)
+    return frame.df.mapInArrow(in_worker(task), "partition BIGINT, elements BIGINT, delta BINARY")
+
+
+def as_type(frame: Frame, type_: Type) -> Frame:
+    """The same elements, carried as another type."""
+    if frame.type == type_:
+        return frame
+    step = Step("map", "iterate", None, function=_itself)
+    return stages.run(frame, (step,), type_)
+
+
+def _itself(element: Any) -> Any:
+    return element
+
+
+def barrier_place(attempt: int) -> Callable[[], Place]:
+    """A function that tells a task of a barrier stage which one of how many it is."""
+
+    def place() -> Place:
+        from pyspark import BarrierTaskContext
+
+        context = BarrierTaskContext.get()
+        return Place(context.partitionId(), len(context.getTaskInfos()), attempt)
+
+    return place
+
+
+@lowers_whole(Iterate)
+def lower_iterate(node: Iterate, lowering: Lowering) -> Frame:
+    return lowering.loops.run(node, lowering)
+
+
+@lowers_whole(Replay)
+def lower_replay(node: Replay, lowering: Lowering) -> Frame:
+    return lowering.loops.run(node, lowering)
+
+
+@lowers_whole(DeltaIterate)
+def lower_delta_iterate(node: DeltaIterate, lowering: Lowering) -> Frame:
+    return lowering.loops.run_delta(node, lowering)
+
+
+@lowers(State, "bounded")
+def lower_state(node: State, lowering: Lowering, frame: Frame) -> Frame:
+    return Frame(frame.df, node.type)
+
+
+@lowers(Elements, "bounded")
+def lower_elements(node: Elements, lowering: Lowering, frame: Frame) -> Frame:
+    assert isinstance(frame, LoopFrame)
+    assert frame.elements is not None, "only iterate has elements"
+    return frame.elements

@@ -1,0 +1,182 @@
+"""Loops: a body that is run round after round, and a state that every round makes anew.
+
+A body is a plan of its own, from what enters a round to what leaves it. Streams from outside that it reads are its
+side inputs: they are computed once and replayed in every round.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from morisot.plan.closure import Closure
+from morisot.plan.graph import walk
+from morisot.plan.node import Node
+from morisot.types.element import ANY, Type, arguments
+
+
+@dataclass(frozen=True, eq=False)
+class LoopInput(Node):
+    """What enters the body of a loop in a round."""
+
+
+@dataclass(frozen=True, eq=False)
+class Body:
+    """The plan of a round, and the handle under which its functions read the round's state."""
+
+    input: LoopInput
+    output: Node
+    state: Any
+    side_inputs: tuple[Node, ...] = field(init=False)
+    """What the body reads from outside: the same in every round."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "side_inputs", tuple(_outside(self.input, self.output)))
+
+    @property
+    def nodes(self) -> tuple[Node, ...]:
+        """The operators inside, inputs first."""
+        inside = (node for node in walk(self.output, known=self.side_inputs) if node is not self.input)
+        return tuple(node for node in inside if node not in self.side_inputs)
+
+    @property
+    def reads_state(self) -> bool:
+        """Whether a function of the body, or of a loop inside it, captured the handle."""
+        return any(_captures(node, self.state) for node in self.nodes)
+
+
+def _outside(inner: LoopInput, output: Node) -> Iterator[Node]:
+    """The nodes nearest to the output that do not depend on what enters the round."""
+    depends: dict[Node, bool] = {}
+    for node in walk(output):
+        depends[node] = node is inner or any(depends[value] for value in node.inputs)
+    if not depends[output]:
+        yield output
+    seen: set[Node] = set()
+    for node in walk(output):
+        for value in node.inputs if depends[node] else ():
+            if not depends[value] and value not in seen:
+                seen.add(value)
+                yield value
+
+
+def _captures(node: Node, handle: Any) -> bool:
+    closures = [closure for _, closure in node.closures]
+    inner = [each for _, body in node.bodies for each in walk(body)]
+    return any(reads(closure.original, handle) for closure in closures) or any(_captures(e, handle) for e in inner)
+
+
+def reads(function: Any, handle: Any) -> bool:
+    """Whether a function, or one that it captured, holds the handle; of other callables nobody knows."""
+    waiting, seen = [function], set[int]()
+    while waiting:
+        found = waiting.pop()
+        if found is handle:
+            return True
+        if id(found) in seen:
+            continue
+        seen.add(id(found))
+        code = getattr(found, "__code__", None)
+        if code is None:
+            if callable(found) and not isinstance(found, type) and hasattr(found, "__dict__"):
+                waiting.extend(vars(found).values())
+            waiting.extend(getattr(found, "args", ()) or ())
+            continue
+        for cell in getattr(found, "__closure__", None) or ():
+            try:
+                waiting.append(cell.cell_contents)
+            except ValueError:  # a variable without a value holds nothing
+                continue
+        waiting.extend(getattr(found, "__defaults__", None) or ())
+        waiting.extend(found.__globals__[name] for name in code.co_names if name in found.__globals__)
+    return False
+
+
+@dataclass(frozen=True, eq=False)
+class Loop(Node):
+    """The root of iterate and replay. Its type is the state's; `element_type` is that of what leaves the last round."""
+
+    input: Node
+    max_iterations: int
+    state: Any = field(repr=False)
+    body: Body = field(repr=False)
+    local_fold: Closure
+    global_fold: Closure
+    condition: Closure
+    delta: Any = field(repr=False)
+    element_type: Type = field(default=ANY, repr=False)
+
+    observes_order: ClassVar[bool] = True
+    keeps_time: ClassVar[bool] = False
+    feedback: ClassVar[bool] = False
+    """Whether what leaves a round enters the next one."""
+
+    @property
+    def inputs(self) -> tuple[Node, ...]:
+        return (self.input, *self.body.side_inputs)
+
+    @property
+    def bodies(self) -> tuple[tuple[str, Node], ...]:
+        return (("body", self.body.output),)
+
+    def signature(self, closure: str) -> tuple[Type, ...]:
+        types = {"local_fold": (ANY, self.body.output.type), "global_fold": (self.type, ANY)}
+        return types.get(closure, (self.type,))
+
+
+@dataclass(frozen=True, eq=False)
+class Iterate(Loop):
+    """Feed what leaves the body back into it, round by round."""
+
+    feedback: ClassVar[bool] = True
+
+
+@dataclass(frozen=True, eq=False)
+class Replay(Loop):
+    """Run the body on the same elements, round by round."""
+
+
+@dataclass(frozen=True, eq=False)
+class State(Node):
+    """The last state of a loop: one element."""
+
+    input: Node
+
+
+@dataclass(frozen=True, eq=False)
+class Elements(Node):
+    """What left the body of an iterate in its last round."""
+
+    input: Node
+
+
+@dataclass(frozen=True, eq=False)
+class DeltaIterate(Node):
+    """Keep a value for each key; only the keys whose value changed go through the body again."""
+
+    input: Node
+    max_iterations: int
+    process_delta: Closure
+    make_update: Closure
+    make_output: Closure
+    condition: Closure
+    body: Body = field(repr=False)
+
+    observes_order: ClassVar[bool] = True
+    keeps_order: ClassVar[bool] = False
+    keeps_time: ClassVar[bool] = False
+
+    @property
+    def inputs(self) -> tuple[Node, ...]:
+        return (self.input, *self.body.side_inputs)
+
+    @property
+    def bodies(self) -> tuple[tuple[str, Node], ...]:
+        return (("body", self.body.output),)
+
+    def signature(self, closure: str) -> tuple[Type, ...]:
+        key, value = arguments(self.input.type)
+        delta = arguments(self.body.output.type)[-1]
+        types = {"process_delta": (key, ANY, delta), "condition": (delta,)}
+        return types.get(closure, (key, value))

@@ -1,0 +1,115 @@
+"""Loops whose body brings elements of several partitions together: a job for each round.
+
+What enters a round is cut off from what made it, so that no round makes the earlier ones again. Where the body does
+not read the state and gets the same elements every time, one plan serves all rounds.
+"""
+
+from __future__ import annotations
+
+import copy
+import pickle
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from typing import Any
+
+from pyspark.sql import DataFrame
+
+from morisot.lower import deltas, iterate
+from morisot.lower.frame import Frame
+from morisot.lower.planner import Lowering
+from morisot.plan.iterate import Body, DeltaIterate, Loop
+from morisot.plan.node import Node
+from morisot.run.rounds import Progress, Rounds
+
+
+def run(node: Loop, lowering: Lowering, rounds: Rounds) -> Frame | None:
+    """Run a loop round by round; what left the last one, if it is fed back."""
+    with ExitStack() as held:
+        entering = iterate.as_type(lowering.frame(node.input).untimed(), node.body.input.type)
+        if not node.feedback:
+            held.enter_context(kept(entering.df))
+        given = side_inputs(node.body, lowering, held)
+        fold: DataFrame | None = None
+        reusable = not node.feedback and not node.body.reads_state
+        leaving = entering
+        while not rounds.over:
+            node.body.state.set(copy.deepcopy(rounds.begin()))
+            if fold is None or not reusable:
+                body = inside(node.body, lowering, {**given, node.body.input: entering})
+                leaving, fold = one_round(node, body)
+                held.callback(body.release)
+            rounds.fold(deltas_of(fold))
+            if node.feedback:
+                entering = iterate.as_type(leaving, node.body.input.type)
+        node.body.state.clear()
+        return iterate.as_type(leaving, node.element_type) if node.feedback else None
+
+
+def one_round(node: Loop, body: Lowering) -> tuple[Frame, DataFrame]:
+    """What leaves the body, and its fold; running the fold makes both."""
+    if node.feedback:
+        leaving = body.frame(node.body.output).untimed()
+        leaving = Frame(leaving.df.localCheckpoint(eager=False), leaving.type)
+        return leaving, iterate.round_fold(node, leaving, ())
+    leaving, steps = body.before(node.body.output)
+    leaving = leaving.untimed()
+    return leaving, iterate.round_fold(node, leaving, steps)
+
+
+def deltas_of(fold: DataFrame) -> list[tuple[int, Any]]:
+    """How many elements each partition folded, and what they gave, in the order of the partitions."""
+    rows = sorted(fold.collect(), key=lambda row: int(row[0]))
+    return [(row[1], pickle.loads(row[2])) for row in rows]
+
+
+def inside(body: Body, lowering: Lowering, given: dict[Node, Frame]) -> Lowering:
+    """The lowering of one round; what may fail natively in it may fail in the plan around it."""
+    inner = Lowering(
+        lowering.spark,
+        (body.output,),
+        parallelism=lowering.parallelism,
+        demoted=lowering.demoted,
+        loops=lowering.loops,
+        given=given,
+    )
+    inner.optimistic = lowering.optimistic
+    return inner
+
+
+def side_inputs(body: Body, lowering: Lowering, held: ExitStack) -> dict[Node, Frame]:
+    """The streams from outside that every round reads, made once."""
+    given = {side: lowering.frame(side) for side in body.side_inputs}
+    for frame in given.values():
+        held.enter_context(kept(frame.df))
+    return given
+
+
+@contextmanager
+def kept(df: DataFrame) -> Iterator[None]:
+    """Hold a frame's rows while the loop runs."""
+    df.persist()
+    try:
+        yield
+    finally:
+        df.unpersist()
+
+
+def run_delta(node: DeltaIterate, lowering: Lowering, progress: Progress) -> Frame:
+    """Round by round, with the changed entries only, until nothing changes."""
+    functions = deltas.functions_of(node)
+    with ExitStack() as held:
+        given = side_inputs(node.body, lowering, held)
+        entries = deltas.packed(functions, lowering.frame(node.input).untimed()).localCheckpoint()
+        for number in range(1, node.max_iterations + 1):
+            began = time.perf_counter()
+            entering = deltas.updates(node, functions, entries)
+            body = inside(node.body, lowering, {**given, node.body.input: entering})
+            leaving = body.frame(node.body.output).untimed()
+            entries = deltas.applied(functions, entries, leaving, lowering.parallelism).localCheckpoint()
+            changed = entries.where("changed").count()
+            body.release()
+            progress.count(number, changed > 0, changed, time.perf_counter() - began)
+            if not changed:
+                break
+        return deltas.outputs(node, functions, entries)

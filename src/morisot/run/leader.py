@@ -1,0 +1,153 @@
+"""The leader of a loop: a thread of the driver that the tasks connect to.
+
+It sends the state, collects the deltas, folds them in the order of the partitions, asks the condition, and goes on. If
+a task is lost it waits for the tasks of the next try and sends them the round that was not finished.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import threading
+from multiprocessing.connection import wait
+from typing import Any
+
+from morisot.lower.stages import dumps
+from morisot.run.rounds import Rounds
+from morisot.worker.link import Address, Gone, Link, accept
+from morisot.worker.loop import Delta, End, Failed, Hello, Place, Round
+
+
+class Leader:
+    """Leads the tasks of one loop through its rounds."""
+
+    def __init__(self, rounds: Rounds, host: str, *, feedback: bool) -> None:
+        self.rounds = rounds
+        self.error: BaseException | None = None
+        self.lost = False
+        """Whether a task went away in the middle of the loop."""
+        self._feedback = feedback
+        self._listener = socket.create_server((host, 0), backlog=256)
+        self._listener.settimeout(0)
+        self.address = Address(host, self._listener.getsockname()[1], os.urandom(32))
+        self._links: dict[int, Link] = {}
+        self._waiting: dict[int, Delta] = {}
+        self._try: tuple[int, int] | None = None
+        self._ended, self._wake = socket.socketpair()
+        self._thread = threading.Thread(target=self._guarded, name="morisot-loop", daemon=True)
+        self._thread.start()
+
+    # -- what the driver asks ---------------------------------------------------------------------------------------
+
+    def finish(self) -> None:
+        """The Spark job has ended: so does the leader; whatever rounds nobody did are done without elements."""
+        self.stop()
+        if self.error is not None:
+            raise self.error
+        if not self.rounds.over and not self.lost:  # a stage without tasks
+            self.rounds.run_empty()
+
+    def stop(self) -> None:
+        """Let all tasks go and end the thread."""
+        if self._thread.is_alive():
+            self._wake.send(b"x")
+            self._thread.join()
+        self._close()
+
+    def _close(self) -> None:
+        for link in self._links.values():
+            link.close()
+        self._links.clear()
+        for each in (self._listener, self._ended, self._wake):
+            each.close()
+
+    # -- the thread -------------------------------------------------------------------------------------------------
+
+    def _guarded(self) -> None:
+        try:
+            self._lead()
+        except BaseException as error:
+            self.error = error
+        if self.error is not None:
+            self._tell(dumps(End(keep=False)))
+
+    def _lead(self) -> None:
+        while True:
+            ready: list[Any] = wait([self._listener, self._ended, *self._links.values()])  # type: ignore[list-item]
+            if self._ended in ready:
+                return
+            if self._listener in ready:
+                self._welcome()
+            for partition, link in list(self._links.items()):
+                if link in ready:
+                    self._hear(partition, link.receive())
+            if self.error is not None:
+                return
+
+    def _welcome(self) -> None:
+        link = accept(self._listener, self.address.key)
+        if link is None:
+            return
+        hello = link.receive()
+        if not isinstance(hello, Hello):
+            link.close()
+            return
+        place = hello.place
+        if self._try != (place.attempt, place.partitions):
+            self._start_over(place)
+        self._links[place.partition] = link
+        self.rounds.elements += hello.elements
+        if len(self._links) == place.partitions:
+            self.lost = False
+            self._send_round()
+
+    def _start_over(self, place: Place) -> None:
+        """Tasks of a new try: those of the old one are of no use any more."""
+        for link in self._links.values():
+            link.close()
+        self._links.clear()
+        self._waiting.clear()
+        self._try = (place.attempt, place.partitions)
+        self.rounds.elements = 0
+        if self._feedback:
+            self.rounds.rewind()
+
+    def _hear(self, partition: int, message: Any) -> None:
+        match message:
+            case Delta():
+                self._waiting[partition] = message
+                if self._try is not None and len(self._waiting) == self._try[1]:
+                    deltas = [self._waiting[place] for place in range(self._try[1])]
+                    self._waiting.clear()
+                    self._fold(deltas)
+            case Failed(error):
+                self.error = error
+            case Gone():
+                self._lose(partition)
+
+    def _lose(self, partition: int) -> None:
+        self._links.pop(partition).close()
+        if not self.rounds.over:
+            self.lost = True
+            self._try = None
+            for link in self._links.values():
+                link.close()
+            self._links.clear()
+            self._waiting.clear()
+
+    def _fold(self, deltas: list[Delta]) -> None:
+        self.rounds.fold([(delta.elements, delta.delta) for delta in deltas])
+        if self.rounds.over:
+            self._tell(dumps(End(keep=True)))
+        else:
+            self._send_round()
+
+    def _send_round(self) -> None:
+        if self.rounds.over:
+            self._tell(dumps(End(keep=True)))
+        else:
+            self._tell(dumps(Round(self.rounds.number + 1, self.rounds.begin())))
+
+    def _tell(self, message: bytes) -> None:
+        for link in self._links.values():
+            link.send(message)

@@ -1,0 +1,114 @@
+"""The line between a task and the leader of its loop: length-prefixed pickles, once both proved to know the key.
+
+Whoever does not know the job's random key is cut off before a byte of theirs is unpickled.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import pickle
+import socket
+import struct
+from multiprocessing import AuthenticationError
+from multiprocessing.connection import Connection, answer_challenge, deliver_challenge
+from types import TracebackType
+from typing import Any, NamedTuple, Self
+
+_HANDSHAKE_SECONDS = 10
+
+
+class Address(NamedTuple):
+    """Where the leader listens, and the key that both sides must know."""
+
+    host: str
+    port: int
+    key: bytes
+
+    def __repr__(self) -> str:
+        return f"Address({self.host}:{self.port})"
+
+
+class Gone(NamedTuple):
+    """What is received when nobody is at the other end any more."""
+
+
+class Link:
+    """One end of the line."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    def fileno(self) -> int:
+        return self._connection.fileno()
+
+    def send(self, message: bytes) -> bool:
+        """Send a pickle; whether somebody was there."""
+        try:
+            self._connection.send_bytes(message)
+        except OSError:
+            return False
+        return True
+
+    def receive(self) -> Any:
+        """The next message, or Gone."""
+        try:
+            return pickle.loads(self._connection.recv_bytes())
+        except (EOFError, OSError):
+            return Gone()
+
+    def close(self) -> None:
+        with contextlib.suppress(OSError):
+            self._connection.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def connect(address: Address) -> Link | None:
+    """A task's end of the line; None if the leader does not listen any more."""
+    try:
+        found = socket.create_connection((address.host, address.port), timeout=_HANDSHAKE_SECONDS)
+    except OSError:
+        return None
+    return _proved(found, address.key, leads=False)
+
+
+def accept(listener: socket.socket, key: bytes) -> Link | None:
+    """The leader's end of a line that somebody asked for; None if they do not know the key."""
+    try:
+        found, _ = listener.accept()
+    except OSError:
+        return None
+    return _proved(found, key, leads=True)
+
+
+def _proved(found: socket.socket, key: bytes, *, leads: bool) -> Link | None:
+    found.setblocking(True)
+    found.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    _limit(found, _HANDSHAKE_SECONDS)
+    connection = Connection(found.detach())
+    try:
+        if leads:
+            deliver_challenge(connection, key)
+            answer_challenge(connection, key)
+        else:
+            answer_challenge(connection, key)
+            deliver_challenge(connection, key)
+    except (AuthenticationError, EOFError, OSError, AssertionError):
+        connection.close()
+        return None
+    unlimited = socket.socket(fileno=connection.fileno())
+    _limit(unlimited, 0)
+    unlimited.detach()
+    return Link(connection)
+
+
+def _limit(line: socket.socket, seconds: int) -> None:
+    """How long a silent other side is waited for; 0: without end."""
+    for option in (socket.SO_RCVTIMEO, socket.SO_SNDTIMEO):
+        line.setsockopt(socket.SOL_SOCKET, option, struct.pack("ll", seconds, 0))

@@ -1,0 +1,340 @@
+"""What a task of a loop does: hold its part of the data, and work on it whenever the leader sends a state.
+
+The leader is a thread of the driver. A task says who it is, gets a state, runs the body and the local fold over what
+it holds, answers with its delta, and so on until it is told to end. Nothing of the loop passes through Spark between
+two rounds.
+"""
+
+from __future__ import annotations
+
+import copy
+import pickle
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+
+from morisot.errors import ElementError, Location
+from morisot.types.array import flat
+from morisot.types.element import Type, leaves
+from morisot.worker import failure
+from morisot.worker.batches import Dumps, decode, encode
+from morisot.worker.kernel_stage import PATIENCE, Numbers
+from morisot.worker.link import Address, Link, connect
+from morisot.worker.loop_kernel import LoopKernel, MachineRound, machine_code
+from morisot.worker.loop_state import LoopState
+from morisot.worker.stage import Pipeline, Step, decode_columns, encode_batch
+
+_OUTPUT_ROWS = 10_000
+
+
+class Place(NamedTuple):
+    """Which task of how many this is, and in which try of the stage."""
+
+    partition: int
+    partitions: int
+    attempt: int
+
+
+class Hello(NamedTuple):
+    """What a task says first."""
+
+    place: Place
+    elements: int
+
+
+class Round(NamedTuple):
+    """What the leader asks for: one round with a state."""
+
+    number: int
+    state: Any
+
+
+class End(NamedTuple):
+    """The loop is over; `keep` is whether what the task holds is the result."""
+
+    keep: bool
+
+
+class Delta(NamedTuple):
+    """What a task answers."""
+
+    number: int
+    elements: int
+    """How many elements left the body."""
+    delta: Any
+
+
+class Failed(NamedTuple):
+    """A function of the user's failed in a task."""
+
+    error: ElementError
+
+
+@dataclass(frozen=True)
+class LocalFold:
+    """The fold over what leaves the body, in one task."""
+
+    function: Callable[[Any, Any], Any]
+    delta: Any
+    operator: str
+    location: Location | None
+
+    def start(self) -> Any:
+        """A delta of its own for every round: the function may change it in place."""
+        return copy.deepcopy(self.delta)
+
+    def over(self, delta: Any, elements: list[Any]) -> Any:
+        function = self.function
+        element: Any = None
+        try:
+            for element in elements:
+                delta = function(delta, element)
+        except Exception as error:
+            raise failure.element_error(self.operator, self.location, element, error, 1) from error
+        return delta
+
+
+@dataclass(frozen=True)
+class LoopTask:
+    """The function given to mapInArrow: reads its batches, then does what the leader says."""
+
+    before: tuple[Step, ...]
+    """What is done once to the elements, before the first round."""
+    body: tuple[Step, ...]
+    input: Type
+    """What the batches hold."""
+    entering: Type
+    """What enters the first round."""
+    output: Type
+    handle: LoopState
+    fold: LocalFold
+    feedback: bool
+    leader: Address
+    place: Callable[[], Place]
+    dumps: Dumps = field(repr=False)
+    kernel: LoopKernel | None = None
+    numbers: Numbers | None = None
+    """A range that is generated here instead of read."""
+    patience: float = PATIENCE
+
+    def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
+        place = self.place()
+        try:
+            held = self.load(batches)
+        except ElementError as error:
+            raise failure.pack(error, self.dumps) from None
+        link = connect(self.leader)
+        if link is None:  # the loop has ended without this task: there is nothing to do
+            return
+        worker = LoopWorker(self, held)
+        with link:
+            kept = self.follow(link, place, worker)
+        if kept and self.feedback:
+            for start in range(0, worker.held.count, _OUTPUT_ROWS):
+                part = worker.held.slice(start, start + _OUTPUT_ROWS)
+                yield encode_batch(part, self.output, self.dumps, self.fold.operator, self.fold.location)
+
+    def load(self, batches: Iterator[Any]) -> Held:
+        """The task's part of the data: as columns if machine code may work on it, else as Python's elements."""
+        pipeline = Pipeline(self.before)
+        elements: list[Any] = []
+        read: list[Any] = []
+        for batch in self._generated(batches):
+            if self.kernel is not None and not self.before:
+                read.append(batch)
+                continue
+            found = decode_columns(batch, self.input)
+            elements += pipeline.run(found) if self.before else found
+        if read:
+            return Held.of_batches(read, self.entering)
+        return Held(self.entering, len(elements), elements=elements)
+
+    def _generated(self, batches: Iterator[Any]) -> Iterator[Any]:
+        for batch in batches:
+            if self.numbers is None:
+                yield batch
+            else:
+                for partition in batch.column(0).to_pylist():
+                    yield from self.numbers.batches(partition)
+
+    def follow(self, link: Link, place: Place, worker: LoopWorker) -> bool:
+        """Round after round, until the leader says it is enough or is gone; whether what is held is the result."""
+        link.send(pickle.dumps(Hello(place, worker.held.count)))
+        while True:
+            order = link.receive()
+            if not isinstance(order, Round):
+                return isinstance(order, End) and order.keep
+            try:
+                count, delta = worker.round(order.state)
+            except ElementError as error:
+                link.send(self.dumps(Failed(error)))
+                return False
+            link.send(self.dumps(Delta(order.number, count, delta)))
+
+
+class Held:
+    """What a task holds from round to round: columns of numbers, Python's elements, or the same as both."""
+
+    def __init__(
+        self, type_: Type, count: int, *, columns: list[Any] | None = None, elements: list[Any] | None = None
+    ) -> None:
+        self.type = type_
+        self.count = count
+        self._columns = columns
+        self._elements = elements
+
+    @classmethod
+    def of_batches(cls, batches: list[Any], type_: Type) -> Held:
+        table = pa.Table.from_batches(batches).combine_chunks()
+        columns = [column.chunk(0) if column.num_chunks else column.combine_chunks() for column in table.columns]
+        return cls(type_, table.num_rows, columns=columns[: len(leaves(type_))])
+
+    def slice(self, start: int, stop: int) -> list[Any]:
+        """Some of the elements."""
+        if self._elements is None:
+            assert self._columns is not None
+            return decode([pa.array(column[start:stop]) for column in self._columns], self.type)
+        return self._elements[start:stop]
+
+    def elements(self) -> list[Any]:
+        """All elements; they are kept."""
+        if self._elements is None:
+            self._elements = self.slice(0, self.count)
+        return self._elements
+
+    def numbers(self, places: Sequence[int], dumps: Dumps) -> list[Any] | None:
+        """The columns as arrays, those that are needed; None if the elements are not what their type says."""
+        import numpy as np
+
+        if self._columns is None:
+            try:
+                self._columns = encode(self.elements(), self.type, dumps)
+            except Exception:  # whatever does not fit its type is Python's to work on
+                return None
+        columns = self._columns
+        for place in places:
+            column = columns[place]
+            if isinstance(column, pa.Array):
+                columns[place] = np.ascontiguousarray(column.to_numpy(zero_copy_only=False))
+        return columns
+
+
+class LoopWorker:
+    """Runs the rounds of one task: in Python until that took long enough for machine code to pay, then in that."""
+
+    def __init__(self, task: LoopTask, held: Held) -> None:
+        self.task = task
+        self.held = held
+        self._pipeline = Pipeline(task.body)
+        self._spent = 0.0
+        self._kernel = task.kernel
+        self._code: Any = None
+
+    def round(self, state: Any) -> tuple[int, Any]:
+        """How many elements left the body, and their delta."""
+        self.task.handle.set(state)
+        done = self._in_machine_code(state) if self._is_due else None
+        if done is None:
+            done = self._in_python(state)
+        return done
+
+    @property
+    def _is_due(self) -> bool:
+        return self._kernel is not None and self._spent >= self.task.patience
+
+    def _in_python(self, state: Any) -> tuple[int, Any]:
+        delta, count = self.task.fold.start(), 0
+        leaving: list[Any] = []
+        for start, stop in self._slices():
+            began = time.perf_counter()
+            part = self.held.slice(start, stop)
+            part = self._pipeline.run(part) if self.task.body else part
+            delta = self.task.fold.over(delta, part)
+            count += len(part)
+            if self.task.feedback:
+                leaving += part
+            was_due, self._spent = self._is_due, self._spent + time.perf_counter() - began
+            if self._is_due and not was_due and stop < self.held.count:  # the rest is worth compiling for
+                done = self._in_machine_code(state)
+                if done is not None:
+                    return done
+        if self.task.feedback:
+            self.held = Held(self.task.entering, count, elements=leaving)
+        return count, delta
+
+    def _slices(self) -> Iterator[tuple[int, int]]:
+        """All elements at once, or more and more of them while it is open which way is the faster."""
+        if self._kernel is None:
+            self.held.elements()
+            yield 0, self.held.count
+            return
+        start, size = 0, 64
+        while start < self.held.count:
+            yield start, min(start + size, self.held.count)
+            start, size = start + size, min(size * 4, 1 << 16)
+
+    def _in_machine_code(self, state: Any) -> tuple[int, Any] | None:
+        """The round in machine code; None if that cannot do it."""
+        kernel = self._kernel
+        assert kernel is not None
+        needed = range(kernel.outputs) if kernel.outputs else kernel.columns
+        columns = self.held.numbers(needed, self.task.dumps)
+        if self._code is None:
+            self._code = machine_code(kernel.functions, kernel.loop)
+        if columns is None or self._code is None:
+            self._kernel = None
+            return None
+        machine = MachineRound(kernel, self._code, columns, self.held.count)
+        try:
+            done = machine.run(state, self.task.fold.start(), self._repaired)
+        except Exception as error:
+            if isinstance(error, ElementError):
+                raise
+            self._kernel = None  # numba could not: the text was not what it understands
+            return None
+        if done is None:
+            return None
+        count, delta, outputs = done
+        if self.task.feedback:
+            self.held = Held(self.task.entering, count, columns=outputs)
+        return count, delta
+
+    def _repaired(self, row: int, delta: Any) -> tuple[list[list[Any]], Any] | None:
+        """One element, done in Python: what left the body, as rows of numbers, and the delta."""
+        found = self.held.slice(row, row + 1)
+        leaving = self._pipeline.run(found) if self.task.body else found
+        delta = self.task.fold.over(delta, leaving)
+        rows = [flat(element, self.task.entering) for element in leaving] if self.task.feedback else [[]] * len(leaving)
+        return None if None in rows else ([row for row in rows if row is not None], delta)
+
+
+@dataclass(frozen=True)
+class RoundFold:
+    """The function given to mapInArrow for one round of a loop whose body moves elements: a delta per partition."""
+
+    steps: tuple[Step, ...]
+    input: Type
+    fold: LocalFold
+    partition: Callable[[], int]
+    dumps: Dumps = field(repr=False)
+
+    def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
+        pipeline = Pipeline(self.steps)
+        delta, count = self.fold.start(), 0
+        for batch in batches:
+            elements = decode_columns(batch, self.input)
+            try:
+                leaving = pipeline.run(elements) if self.steps else elements
+                delta = self.fold.over(delta, leaving)
+            except ElementError as error:
+                raise failure.pack(error, self.dumps) from None
+            count += len(leaving)
+        row: dict[str, list[Any]] = {
+            "partition": [self.partition()],
+            "elements": [count],
+            "delta": [self.dumps(delta)],
+        }
+        yield pa.RecordBatch.from_pydict(row)

@@ -1,0 +1,489 @@
+"""Loops on every engine: iterate, replay, delta_iterate."""
+
+from __future__ import annotations
+
+import dataclasses
+import threading
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+
+import morisot as mo
+
+
+def add(left: Any, right: Any) -> Any:
+    return left + right
+
+
+def always(state: Any) -> bool:
+    return True
+
+
+def same(stream: Any, state: Any) -> Any:
+    return stream
+
+
+class Total(NamedTuple):
+    count: int
+    sum: int
+
+
+@dataclasses.dataclass(frozen=True)
+class Best:
+    number: int
+    rounds: int
+
+
+# -- iterate -------------------------------------------------------------------------------------------------------
+
+
+def test_iterate_feeds_elements_back(ctx: mo.StreamContext) -> None:
+    state, elements = ctx.stream_iter([0, 1, 2]).iterate(
+        3, 0, lambda s, state: s.map(lambda n: n + 10), add, add, always, delta=0
+    )
+    assert state.collect() == [189]
+    assert elements.collect() == [30, 31, 32]
+
+
+def test_iterate_reads_the_state_of_the_round(ctx: mo.StreamContext) -> None:
+    state, elements = ctx.stream_iter(range(5)).iterate(
+        2, 0, lambda s, state: s.map(lambda n: n + state.value), add, add, always, delta=0
+    )
+    assert state.collect() == [70]
+    assert sorted(elements.collect()) == [10, 11, 12, 13, 14]
+
+
+def test_iterate_ends_when_the_condition_says_so(ctx: mo.StreamContext) -> None:
+    state, elements = ctx.stream_iter([1, 2]).iterate(
+        100, 0, lambda s, state: s.map(lambda n: n * 2), add, add, lambda state: state < 1000, delta=0
+    )
+    assert state.collect() == [1530]
+    assert elements.collect() == [256, 512]
+
+
+def test_iterate_may_drop_and_add_elements(ctx: mo.StreamContext) -> None:
+    state, elements = ctx.stream_iter([1, 8, 5]).iterate(
+        2,
+        0,
+        lambda s, state: s.filter(lambda n: n != 8).flat_map(lambda n: [n, n + 100]),
+        lambda delta, n: delta + 1,
+        add,
+        always,
+        delta=0,
+    )
+    assert state.collect() == [12]
+    assert elements.collect() == [1, 101, 101, 201, 5, 105, 105, 205]
+
+
+def test_iterate_may_change_the_type_of_elements(ctx: mo.StreamContext) -> None:
+    state, elements = ctx.stream_iter([1, 2]).iterate(
+        2, 0, lambda s, state: s.map(lambda n: f"{n}!"), lambda delta, text: delta + len(text), add, always, delta=0
+    )
+    assert state.collect() == [10]
+    assert elements.collect() == ["1!!", "2!!"]
+
+
+def test_iterate_on_a_keyed_stream(ctx: mo.StreamContext) -> None:
+    state, elements = (
+        ctx.stream_iter([1, 2, 3])
+        .group_by(lambda n: n % 2)
+        .iterate(
+            2,
+            0,
+            lambda s, state: s.map(lambda k, n: n * 10 + k),
+            lambda delta, pair: delta + pair[1],
+            add,
+            always,
+            delta=0,
+        )
+    )
+    assert state.collect() == [62 + 622]
+    assert sorted(elements.collect()) == [(0, 200), (1, 111), (1, 311)]
+
+
+def test_iterate_with_a_body_that_groups(ctx: mo.StreamContext) -> None:
+    state, elements = ctx.stream_iter([1, 2, 3, 4]).iterate(
+        3,
+        0,
+        lambda s, state: s.group_by_sum(lambda n: n % 2, lambda n: n + state.value).drop_key(),
+        add,
+        add,
+        always,
+        delta=0,
+    )
+    assert state.collect() == [110]
+    assert elements.collect() == [70]
+
+
+# -- replay --------------------------------------------------------------------------------------------------------
+
+
+def test_replay_runs_on_the_same_elements(ctx: mo.StreamContext) -> None:
+    state = ctx.stream_iter([1, 2, 3]).replay(
+        2, 1, lambda s, state: s.map(lambda n: n * state.value), add, add, always, delta=0
+    )
+    assert state.collect() == [49]
+
+
+def test_replay_without_delta_starts_from_none(ctx: mo.StreamContext) -> None:
+    state = ctx.stream_iter([3, 1, 2]).replay(
+        2,
+        0,
+        same,
+        lambda delta, n: n if delta is None else max(delta, n),
+        lambda state, delta: max(state, delta),
+        always,
+    )
+    assert state.collect() == [3]
+
+
+def test_the_condition_may_change_a_state_that_can_be_changed(ctx: mo.StreamContext) -> None:
+    def minus_one(state: list[int]) -> bool:
+        state[0] -= 1
+        return True
+
+    state = ctx.stream_iter(range(20)).replay(
+        5,
+        [1],
+        lambda s, state: s.map(lambda n: n * state.value[0]),
+        add,
+        lambda state, delta: [state[0] + delta],
+        minus_one,
+        delta=0,
+    )
+    assert state.collect() == [[252857034046]]
+
+
+@pytest.mark.parametrize(
+    ("start", "delta", "local", "combine", "expected"),
+    [
+        (0.0, 0.0, add, add, 20.0),
+        ((0, 1), (0, 0), lambda d, x: (d[0] + 1, d[1] + int(x)), lambda s, d: (s[0] + d[0], s[1] + d[1]), (8, 21)),
+        (
+            Total(0, 0),
+            Total(0, 0),
+            lambda d, x: Total(d.count + 1, d.sum + int(x)),
+            lambda s, d: Total(s.count + d.count, s.sum + d.sum),
+            Total(8, 20),
+        ),
+        (Best(0, 0), 0.0, max, lambda s, d: Best(max(s.number, int(d)), s.rounds), Best(4, 0)),
+        ([], [], lambda d, x: [*d, int(x)], add, [1, 2, 3, 4, 1, 2, 3, 4]),
+        ({}, {}, lambda d, x: {**d, str(x): 1}, lambda s, d: {**s, **d}, {"1.0": 1, "2.0": 1, "3.0": 1, "4.0": 1}),
+    ],
+    ids=["number", "tuple", "record", "dataclass", "list", "dict"],
+)
+def test_the_state_may_be_of_any_type(
+    ctx: mo.StreamContext, start: Any, delta: Any, local: Any, combine: Any, expected: Any
+) -> None:
+    state = ctx.stream_iter([1.0, 2.0, 3.0, 4.0]).replay(2, start, same, local, combine, always, delta=delta)
+    assert state.collect() == [expected]
+
+
+def test_the_state_may_be_an_array(ctx: mo.StreamContext) -> None:
+    def put(delta: Any, n: int) -> Any:
+        delta[n % 3] += n
+        return delta
+
+    (state,) = ctx.stream_iter(range(10)).replay(3, np.zeros(3), same, put, add, always, delta=np.zeros(3)).collect()
+    assert state.tolist() == [54.0, 36.0, 45.0]
+
+
+def test_the_start_is_not_changed(ctx: mo.StreamContext) -> None:
+    start, delta = [0], [0]
+
+    def put(delta: list[int], n: int) -> list[int]:
+        delta[0] += n
+        return delta
+
+    def take(state: list[int], delta: list[int]) -> list[int]:
+        state[0] += delta[0]
+        return state
+
+    stream = ctx.stream_iter([1, 2, 3]).replay(2, start, same, put, take, always, delta=delta)
+    assert stream.collect() == [[12]]
+    assert stream.collect() == [[12]]
+    assert (start, delta) == ([0], [0])
+
+
+# -- edges ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_loop_on_an_empty_stream(ctx: mo.StreamContext) -> None:
+    numbers = ctx.stream_iter([1, 2]).filter(lambda n: n > 5)
+    state, elements = numbers.iterate(3, 7, same, add, add, always, delta=0)
+    assert state.collect() == [7]
+    assert elements.collect() == []
+    assert ctx.stream_iter([]).replay(3, 7, same, add, add, always, delta=0).collect() == [7]
+
+
+def test_a_loop_on_one_element(ctx: mo.StreamContext) -> None:
+    state, elements = ctx.stream_iter([5]).iterate(3, 0, same, add, add, always, delta=0)
+    assert (state.collect(), elements.collect()) == ([15], [5])
+
+
+def test_a_round_that_nothing_leaves_does_not_change_the_state(ctx: mo.StreamContext) -> None:
+    state = ctx.stream_iter([1, 2, 3]).replay(
+        4, 1, lambda s, state: s.filter(lambda n: n > state.value), lambda delta, n: delta + 1, add, always, delta=0
+    )
+    assert state.collect() == [3]
+
+
+def test_a_loop_that_never_converges_ends_after_max_iterations(ctx: mo.StreamContext) -> None:
+    state = ctx.stream_iter([1]).replay(50, 0, same, add, add, always, delta=0)
+    assert state.collect() == [50]
+
+
+@pytest.mark.jvm
+def test_more_partitions_than_slots(spark_ctx: mo.StreamContext) -> None:
+    many = spark_ctx.stream_dataframe(spark_ctx.spark.range(0, 1000, 1, 17)).map(lambda row: row.id)
+    state, elements = many.iterate(
+        2, 0, lambda s, state: s.map(lambda n: n + state.value % 3), add, add, always, delta=0
+    )
+    reference = mo.StreamContext(engine="reference").stream_iter(range(1000))
+    expected, left = reference.iterate(
+        2, 0, lambda s, state: s.map(lambda n: n + state.value % 3), add, add, always, delta=0
+    )
+    assert state.collect() == expected.collect()
+    assert elements.collect() == left.collect()
+
+
+@pytest.mark.jvm
+def test_partitions_are_folded_in_order(spark_ctx: mo.StreamContext) -> None:
+    many = spark_ctx.stream_dataframe(spark_ctx.spark.range(0, 40, 1, 5)).map(lambda row: row.id)
+    state = many.replay(2, [], same, lambda delta, n: [*delta, n], add, always, delta=[])
+    assert state.collect() == [[*range(40), *range(40)]]
+
+
+# -- plans ---------------------------------------------------------------------------------------------------------
+
+
+def test_loops_in_sequence(ctx: mo.StreamContext) -> None:
+    _, doubled = ctx.stream_iter([1, 2]).iterate(
+        2, 0, lambda s, state: s.map(lambda n: n * 2), add, add, always, delta=0
+    )
+    state = doubled.map(lambda n: n + 1).replay(3, 0, same, add, add, always, delta=0)
+    assert state.collect() == [(5 + 9) * 3]
+
+
+def test_loops_side_by_side(ctx: mo.StreamContext) -> None:
+    numbers = ctx.stream_iter([1, 2, 3])
+    first = numbers.replay(2, 0, same, add, add, always, delta=0).collect_vec()
+    second = numbers.replay(3, 0, same, add, add, always, delta=0).collect_vec()
+    ctx.execute()
+    assert (first.get(), second.get()) == ([12], [18])
+
+
+def test_both_results_are_ordinary_streams(ctx: mo.StreamContext) -> None:
+    state, elements = ctx.stream_iter([1, 2, 3]).iterate(
+        2, 0, lambda s, state: s.map(lambda n: n + 1), add, add, always, delta=0
+    )
+    results = (
+        state.map(lambda n: n * 10).collect_vec(),
+        elements.filter(lambda n: n > 3).collect_vec(),
+        elements.collect_count(),
+    )
+    ctx.execute()
+    assert [result.get() for result in results] == [[210], [4, 5], 3]
+
+
+def nested(ctx: mo.StreamContext, reads_outer: bool) -> Any:
+    def inner(outer: Any) -> Any:
+        return lambda s, state: s.map(lambda n: n + (outer.value % 2 if reads_outer else 0)).reduce_assoc(add)
+
+    return ctx.stream_iter(range(10)).replay(
+        2, 0, lambda s, outer: s.replay(2, 0, inner(outer), add, add, always, delta=0), add, add, always, delta=0
+    )
+
+
+def test_a_loop_inside_a_loop(ctx: mo.StreamContext) -> None:
+    assert nested(ctx, reads_outer=False).collect() == [180]
+
+
+def test_a_loop_inside_a_loop_reads_the_state_outside(ctx: mo.StreamContext) -> None:
+    assert nested(ctx, reads_outer=True).collect() == [180]
+
+
+def test_a_loop_inside_a_loop_that_stays_in_its_tasks(ctx: mo.StreamContext) -> None:
+    state = ctx.stream_iter([1, 2, 3]).replay(
+        3,
+        1,
+        lambda s, outer: s.replay(
+            2, 0, lambda t, inner: t.map(lambda n: n * outer.value + inner.value), add, add, always, delta=0
+        ),
+        add,
+        add,
+        always,
+        delta=0,
+    )
+    total = 1
+    for _ in range(3):
+        inner = 0
+        for _ in range(2):
+            inner += sum(n * total + inner for n in (1, 2, 3))
+        total += inner
+    assert state.collect() == [total]
+
+
+def test_a_body_may_give_a_stream_from_outside(ctx: mo.StreamContext) -> None:
+    others = ctx.stream_iter([10, 20]).map(lambda n: n + 1)
+    assert ctx.stream_iter([1]).replay(2, 0, lambda s, state: others, add, add, always, delta=0).collect() == [64]
+
+
+# -- delta_iterate -------------------------------------------------------------------------------------------------
+
+NEIGHBOURS = {1: [2], 2: [1, 3], 3: [2], 4: [5], 5: [4], 6: []}
+
+
+def labels(changed: Any) -> Any:
+    sent = changed.unkey().flat_map(lambda pair: [(other, pair[1]) for other in NEIGHBOURS[pair[0]]])
+    return sent.group_by(lambda pair: pair[0]).map(lambda node, pair: pair[1])
+
+
+def test_delta_iterate_until_nothing_changes(ctx: mo.StreamContext) -> None:
+    nodes = ctx.stream_iter(sorted(NEIGHBOURS)).group_by(lambda n: n)
+    result = nodes.delta_iterate(
+        20,
+        lambda node, label, delta: min(label, delta),
+        lambda node, label: label,
+        lambda node, label: (node, label),
+        lambda delta: True,
+        labels,
+    )
+    assert sorted(result.collect()) == [
+        (n, (n, label)) for n, label in zip(range(1, 7), [1, 1, 1, 4, 4, 6], strict=True)
+    ]
+
+
+def test_delta_iterate_takes_at_most_max_iterations_rounds(ctx: mo.StreamContext) -> None:
+    nodes = ctx.stream_iter(sorted(NEIGHBOURS)).group_by(lambda n: n)
+    result = nodes.delta_iterate(
+        1, lambda k, label, delta: min(label, delta), lambda k, v: v, lambda k, v: v, lambda delta: True, labels
+    )
+    assert sorted(result.collect()) == [(1, 1), (2, 1), (3, 2), (4, 4), (5, 4), (6, 6)]
+
+
+def test_delta_iterate_only_sends_what_changed(ctx: mo.StreamContext) -> None:
+    """A key whose deltas are refused, or change nothing, sends nothing in the next round."""
+    counters = ctx.stream_iter([0, 10]).group_by(lambda n: n)
+    result = counters.delta_iterate(
+        5, lambda k, value, delta: value + delta, lambda k, v: k, lambda k, v: v, lambda delta: delta > 0, lambda c: c
+    )
+    assert sorted(result.collect()) == [(0, 0), (10, 60)]
+
+
+def test_delta_iterate_makes_entries_for_new_keys(ctx: mo.StreamContext) -> None:
+    ones = ctx.stream_iter([1]).group_by(lambda n: n)
+    result = ones.delta_iterate(
+        4,
+        lambda key, value, delta: delta if value is None else value,
+        lambda key, value: key,
+        lambda key, value: value,
+        lambda delta: True,
+        lambda changed: changed.drop_key().map(lambda key: key + 1, returns=int).group_by(lambda key: key),
+    )
+    assert sorted(result.collect()) == [(1, 1), (2, 2), (3, 3), (4, 4), (5, 5)]
+
+
+# -- failures ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("loop", "element"),
+    [
+        (lambda s: s.replay(3, 0, lambda t, state: t.map(lambda n: 1 // n), add, add, always, delta=0), "0"),
+        (lambda s: s.replay(3, 0, same, lambda delta, n: 1 // n, add, always, delta=0), "0"),
+        (lambda s: s.replay(3, 0, same, add, lambda state, delta: 1 // 0, always, delta=0), "(0, 3)"),
+        (lambda s: s.replay(3, 7, same, add, lambda state, delta: state, lambda state: 1 // 0, delta=0), "7"),
+        (lambda s: s.map(lambda n: [1 // n][0]).replay(3, 0, same, add, add, always, delta=0), "0"),
+    ],
+    ids=["body", "local_fold", "global_fold", "condition", "before"],
+)
+def test_a_function_that_fails(ctx: mo.StreamContext, loop: Any, element: str) -> None:
+    threads = threading.active_count()
+    numbers = (
+        ctx.stream_iter([0, 1, 2])
+        if ctx.config.engine == "reference"
+        else ctx.stream_par_iter(lambda i, n: range(3) if i == 0 else [])
+    )
+    with pytest.raises(mo.ElementError) as caught:
+        loop(numbers).collect()
+    assert isinstance(caught.value.__cause__, ZeroDivisionError)
+    assert caught.value.element == element
+    assert caught.value.location is not None
+    assert caught.value.location.file == __file__
+    assert threading.active_count() <= threads
+    assert numbers.replay(2, 0, same, add, add, always, delta=0).collect() == [6]
+
+
+@pytest.mark.parametrize("method", ["iterate", "replay"])
+def test_unbounded_input_is_refused(spark_ctx: mo.StreamContext, method: str) -> None:
+    ticks = spark_ctx.stream_rate(5)
+    with pytest.raises(mo.PlanError, match=f"{method} cannot run on unbounded input.*test_iterate.py"):
+        getattr(ticks, method)(3, 0, same, add, add, always)
+
+
+def test_an_unbounded_side_input_is_refused(spark_ctx: mo.StreamContext) -> None:
+    ticks = spark_ctx.stream_rate(5)
+    with pytest.raises(mo.PlanError, match="reads an unbounded stream"):
+        spark_ctx.stream_iter([1]).replay(3, 0, lambda s, state: ticks, add, add, always)
+
+
+def test_what_cannot_be_a_loop_is_refused() -> None:
+    stream = mo.StreamContext(engine="reference").stream_iter([1])
+    for rounds in (0, -1, 2.5, True):
+        with pytest.raises(mo.PlanError, match="cannot make .* rounds"):
+            stream.replay(rounds, 0, same, add, add, always)  # type: ignore[arg-type]
+    with pytest.raises(mo.PlanError, match="gave int and not a stream"):
+        stream.replay(3, 0, lambda s, state: 5, add, add, always)
+    with pytest.raises(mo.PlanError, match="replay as body is called with two arguments"):
+        stream.replay(3, 0, lambda s: s, add, add, always)  # type: ignore[arg-type, misc]
+    with pytest.raises(mo.PlanError, match="replay as condition is called with one argument"):
+        stream.replay(3, 0, same, add, add, lambda: True)  # type: ignore[arg-type, misc]
+    with pytest.raises(mo.PlanError, match="known only while the loop runs"):
+        stream.replay(3, 0, lambda s, state: s.limit(state.value), add, add, always)
+    with pytest.raises(mo.PlanError, match="makes a keyed stream of a plain stream"):
+        stream.iterate(3, 0, lambda s, state: s.group_by(lambda n: n), add, add, always)  # type: ignore[arg-type, return-value]
+    other = mo.StreamContext(engine="reference").stream_iter([1])
+    with pytest.raises(mo.PlanError, match="another context"):
+        stream.replay(3, 0, lambda s, state: other, add, add, always)
+    with pytest.raises(mo.PlanError, match="a delta belongs to a key"):
+        stream.group_by(lambda n: n).delta_iterate(
+            3,
+            lambda k, v, d: v,
+            lambda k, v: v,
+            lambda k, v: v,
+            lambda d: True,
+            lambda c: c.drop_key(),  # type: ignore[arg-type, return-value]
+        )
+
+
+# -- seeing --------------------------------------------------------------------------------------------------------
+
+
+def test_explain_says_which_way_a_loop_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    ctx = mo.StreamContext(engine="reference")
+    ctx.stream_iter([1]).replay(3, 0, lambda s, state: s.map(lambda n: n + state.value), add, add, always).explain()
+    text = capsys.readouterr().out
+    assert "one job — the body looks at one element at a time" in text
+    assert "body: map" in text
+    ctx.stream_iter([1]).replay(3, 0, lambda s, state: s.count(), add, add, always).explain()
+    text = capsys.readouterr().out
+    assert "a job for each round — count" in text
+
+
+def test_forms_has_the_functions_of_the_body() -> None:
+    ctx = mo.StreamContext(engine="reference")
+    stream = ctx.stream_iter([1]).replay(3, 0, lambda s, state: s.map(lambda n: n + state.value), add, add, always)
+    assert [record.operator for record in stream.forms()] == ["map", "replay", "replay", "replay"]
+
+
+@pytest.mark.jvm
+def test_metrics_tell_how_the_loops_went(spark_ctx: mo.StreamContext) -> None:
+    spark_ctx.stream_iter([1, 2, 3]).replay(4, 0, same, add, add, lambda state: state < 12, delta=0).collect()
+    (loop,) = spark_ctx.metrics()["loops"]
+    assert loop["rounds"] == 2
+    assert loop["elements"] == 3
+    assert loop["condition"] is False
+    assert loop["seconds"] > 0
+    assert loop["loop"].startswith("replay (")
