@@ -85,11 +85,20 @@ OWN_TEST = {
     "collect_count_empty": "test_collect_count",
     "csv_with_header": "test_csv",
     "csv_without_header": "test_csv",
+    "iterate_doc": "test_iterate_doc",
+    "iterate_primes": "test_iterate_primes",
+    "iterate_with_shuffle": "test_iterate_with_state",
+    "keyed_fold_per_epoch": "test_keyed_fold_per_round",
     "parallel_iterator_partitioned": "test_parallel_iterator",
     "reorder": "test_reorder",
+    "replay_nested_no_shuffle": "test_replay_nested",
+    "replay_nested_shuffle_both": "test_replay_nested",
+    "replay_nested_shuffle_inner": "test_replay_nested",
+    "replay_nested_shuffle_outer": "test_replay_nested",
+    "replay_with_shuffle": "test_replay_with_state",
     "word_count": "test_word_count",
 }
-"""Cases that are about a source or a sink."""
+"""Cases that are about a source, a sink or a loop."""
 
 NOT_YET = {
     "combine": "route_first_match merge_disjoint zip_unequal_shuffled zip_unequal_doc",
@@ -109,11 +118,7 @@ NOT_YET = {
         " event_untimestamped window_all_join_aligned_disabled window_join_one_side_empty transaction_commit_discard"
         " transaction_commit_after_end"
     ),
-    "iterate": (
-        "iterate_with_shuffle iterate_primes iterate_doc replay_with_shuffle replay_nested_no_shuffle"
-        " replay_nested_shuffle_inner replay_nested_shuffle_outer replay_nested_shuffle_both join_in_replay_loop"
-        " keyed_fold_per_epoch zip_epoch_reset"
-    ),
+    "join and combine, inside a loop": "join_in_replay_loop zip_epoch_reset",
 }
 """Which family will bring which cases."""
 
@@ -270,6 +275,120 @@ def test_word_count(ctx: mo.StreamContext, tmp_path: Path) -> None:
     file.write_text("".join(f"{line}\n" for line in case["input"]))
     words = ctx.stream_file(file).flat_map(lambda line: line.lower().split())
     check("word_count", words.group_by_count(lambda word: word).collect())
+
+
+def added(left: int, right: int) -> int:
+    return left + right
+
+
+def always(state: Any) -> bool:
+    return True
+
+
+def check_loop(name: str, results: tuple[Any, Any]) -> None:
+    """The state and the elements are what the case expects, as far as it says."""
+    expected = CASES[name]["expected"]
+    found = {"state": results[0].collect(), "items": results[1].collect()}
+    for part, values in expected.items():
+        assert in_any_order(found[part]) == in_any_order(values)
+
+
+def test_iterate_doc(ctx: mo.StreamContext) -> None:
+    case = CASES["iterate_doc"]
+    numbers = ctx.stream_iter(case["input"])
+    rounds, start = case["params"]["iterations"], case["params"]["init"]
+    loop = numbers.iterate(rounds, start, lambda s, state: s.map(lambda n: n + 10), added, added, always, delta=0)
+    check_loop("iterate_doc", loop)
+
+
+def test_iterate_with_state(ctx: mo.StreamContext) -> None:
+    case = CASES["iterate_with_shuffle"]
+    loop = ctx.stream_iter(case["input"]).iterate(
+        case["params"]["iterations"],
+        case["params"]["init"],
+        lambda s, state: s.map(lambda x: x + state.value),
+        added,
+        added,
+        always,
+        delta=0,
+    )
+    check_loop("iterate_with_shuffle", loop)
+
+
+def test_iterate_primes(ctx: mo.StreamContext) -> None:
+    """The condition changes the state: here a list, because an int cannot be changed."""
+    case = CASES["iterate_primes"]
+
+    def next_number(state: list[int]) -> bool:
+        state[0] += 1
+        return True
+
+    loop = ctx.stream_iter(spread(case["input"])).iterate(
+        case["params"]["iterations"],
+        [case["params"]["init"]],
+        lambda s, state: s.filter(lambda x: x == state.value[0] or x % state.value[0] != 0),
+        lambda delta, x: delta,
+        lambda state, delta: state,
+        next_number,
+        delta=0,
+    )
+    check_loop("iterate_primes", loop)
+
+
+def test_replay_with_state(ctx: mo.StreamContext) -> None:
+    case = CASES["replay_with_shuffle"]
+
+    def minus_one(state: list[int]) -> bool:
+        state[0] -= 1
+        return True
+
+    states = ctx.stream_iter(case["input"]).replay(
+        case["params"]["iterations"],
+        [case["params"]["init"]],
+        lambda s, state: s.map(lambda x: x * state.value[0]),
+        added,
+        lambda state, delta: [state[0] + delta],
+        minus_one,
+        delta=0,
+    )
+    assert [number for (number,) in states.collect()] == case["expected"]
+
+
+@pytest.mark.parametrize("name", [name for name in CASES if name.startswith("replay_nested")])
+def test_replay_nested(name: str, ctx: mo.StreamContext) -> None:
+    outer, inner = CASES[name]["params"]["iterations"]
+
+    def body(stream: Any, state: Any) -> Any:
+        return stream.replay(inner, 0, lambda s, _: s.reduce_assoc(added), added, added, always, delta=0)
+
+    check(name, ctx.stream_iter(CASES[name]["input"]).replay(outer, 0, body, added, added, always, delta=0).collect())
+
+
+def test_keyed_fold_per_round(ctx: mo.StreamContext) -> None:
+    """A fold inside a loop starts anew in every round, which is what Renoir's `flush_restart` marks."""
+    case = CASES["keyed_fold_per_epoch"]
+    rounds: list[list[Any]] = [[]]
+    for item in case["input"]:
+        rounds = [*rounds, []] if isinstance(item, dict) else [*rounds[:-1], [*rounds[-1], item]]
+    placed = [(number, *pair) for number, pairs in enumerate(rounds) for pair in pairs]
+
+    def next_round(state: list[Any]) -> bool:
+        state[0] += 1
+        return True
+
+    states = ctx.stream_iter(placed).replay(
+        len(rounds) - 1,
+        [0, []],
+        lambda s, state: (
+            s.filter(lambda e: e[0] == state.value[0]).group_by(lambda e: e[1]).fold(0, lambda a, e: a + e[2])
+        ),
+        lambda delta, pair: [*delta, list(pair)],
+        lambda state, delta: [state[0], state[1] + delta],
+        next_round,
+        delta=[],
+    )
+    ((_, results),) = states.collect()
+    assert results == [item for item in case["expected"] if not isinstance(item, dict)]
 
 
 def test_functions_are_compiled_if_their_source_is_known() -> None:

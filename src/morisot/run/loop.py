@@ -41,7 +41,7 @@ class Loops:
             elements = run_barrier(node, lowering, rounds)
         else:
             elements = frames.run(node, lowering, rounds)
-        return LoopFrame(one_row(lowering.spark, rounds.state, node), node.type, elements)
+        return LoopFrame(one_row(lowering.spark, rounds.state, node), node.type, elements=elements)
 
     def run_delta(self, node: DeltaIterate, lowering: Lowering) -> Frame:
         """The result of a delta iteration."""
@@ -56,7 +56,7 @@ class NoLoops:
     def run(self, node: Loop, lowering: Lowering) -> LoopFrame:
         """No state and no elements."""
         elements = Frame(nothing(lowering.spark, node.element_type), node.element_type)
-        return LoopFrame(nothing(lowering.spark, node.type), node.type, elements)
+        return LoopFrame(nothing(lowering.spark, node.type), node.type, elements=elements)
 
     def run_delta(self, node: DeltaIterate, lowering: Lowering) -> Frame:
         """No entries."""

@@ -35,7 +35,7 @@ def text_tree(root: Node, demoted: frozenset[Node] = frozenset()) -> str:
                 record = form_of(part, name, closure, lowering)
                 lines.extend(f"{rest}{below}{line}" for line in function_lines(record, name))
         for name, body in node.bodies:
-            draw(body, f"{rest}{_BRANCH}{name}: ", f"{rest}{_PIPE}{_SPACE}{_SPACE}")
+            draw(body, f"{rest}{_BRANCH}{name}: ", f"{rest}{_PIPE}{_SPACE}")
         for place, value in enumerate(node.inputs):
             last = place == len(node.inputs) - 1
             draw(value, rest + (_LAST if last else _BRANCH), rest + (_SPACE if last else _PIPE))
