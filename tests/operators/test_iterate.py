@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import morisot as mo
+from morisot.worker import kernel_stage
 
 
 def add(left: Any, right: Any) -> Any:
@@ -35,7 +36,7 @@ class Best:
     rounds: int
 
 
-# -- iterate -------------------------------------------------------------------------------------------------------
+# -- iterate --------------------------------------------------------------------------------------------------
 
 
 def test_iterate_feeds_elements_back(ctx: mo.StreamContext) -> None:
@@ -116,7 +117,7 @@ def test_iterate_with_a_body_that_groups(ctx: mo.StreamContext) -> None:
     assert elements.collect() == [70]
 
 
-# -- replay --------------------------------------------------------------------------------------------------------
+# -- replay ---------------------------------------------------------------------------------------------------
 
 
 def test_replay_runs_on_the_same_elements(ctx: mo.StreamContext) -> None:
@@ -189,6 +190,21 @@ def test_the_state_may_be_an_array(ctx: mo.StreamContext) -> None:
     assert state.tolist() == [54.0, 36.0, 45.0]
 
 
+def test_items_of_arrays_become_pythons_numbers(ctx: mo.StreamContext) -> None:
+    state, elements = ctx.stream_iter([0, 1]).iterate(
+        1,
+        (np.array([0.5, 1.5]), 0.0),
+        lambda s, state: s.map(lambda n: state.value[0][n]),
+        lambda delta, x: (delta[0] + x, 1),
+        lambda state, delta: (state[0], state[1] + delta[0]),
+        always,
+        delta=(0.0, 0),
+    )
+    ((_, total),) = state.collect()
+    assert (type(total), total) == (float, 2.0)
+    assert [(type(x), x) for x in elements.collect()] == [(float, 0.5), (float, 1.5)]
+
+
 def test_the_start_is_not_changed(ctx: mo.StreamContext) -> None:
     start, delta = [0], [0]
 
@@ -206,7 +222,7 @@ def test_the_start_is_not_changed(ctx: mo.StreamContext) -> None:
     assert (start, delta) == ([0], [0])
 
 
-# -- edges ---------------------------------------------------------------------------------------------------------
+# -- edges ----------------------------------------------------------------------------------------------------
 
 
 def test_a_loop_on_an_empty_stream(ctx: mo.StreamContext) -> None:
@@ -255,7 +271,7 @@ def test_partitions_are_folded_in_order(spark_ctx: mo.StreamContext) -> None:
     assert state.collect() == [[*range(40), *range(40)]]
 
 
-# -- plans ---------------------------------------------------------------------------------------------------------
+# -- plans ----------------------------------------------------------------------------------------------------
 
 
 def test_loops_in_sequence(ctx: mo.StreamContext) -> None:
@@ -330,7 +346,7 @@ def test_a_body_may_give_a_stream_from_outside(ctx: mo.StreamContext) -> None:
     assert ctx.stream_iter([1]).replay(2, 0, lambda s, state: others, add, add, always, delta=0).collect() == [64]
 
 
-# -- delta_iterate -------------------------------------------------------------------------------------------------
+# -- delta_iterate --------------------------------------------------------------------------------------------
 
 NEIGHBOURS = {1: [2], 2: [1, 3], 3: [2], 4: [5], 5: [4], 6: []}
 
@@ -385,7 +401,7 @@ def test_delta_iterate_makes_entries_for_new_keys(ctx: mo.StreamContext) -> None
     assert sorted(result.collect()) == [(1, 1), (2, 2), (3, 3), (4, 4), (5, 5)]
 
 
-# -- failures ------------------------------------------------------------------------------------------------------
+# -- failures -------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -458,7 +474,7 @@ def test_what_cannot_be_a_loop_is_refused() -> None:
         )
 
 
-# -- seeing --------------------------------------------------------------------------------------------------------
+# -- seeing ---------------------------------------------------------------------------------------------------
 
 
 def test_explain_says_which_way_a_loop_runs(capsys: pytest.CaptureFixture[str]) -> None:
@@ -487,3 +503,124 @@ def test_metrics_tell_how_the_loops_went(spark_ctx: mo.StreamContext) -> None:
     assert loop["condition"] is False
     assert loop["seconds"] > 0
     assert loop["loop"].startswith("replay (")
+
+
+# -- machine code --------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Loops are compiled before their first round."""
+    monkeypatch.setattr(kernel_stage, "PATIENCE", 0.0)
+
+
+def nearest(point: tuple[float, float], centres: Any) -> int:
+    best, least = 0, 1e300
+    for place in range(len(centres)):
+        across, up = point[0] - centres[place, 0], point[1] - centres[place, 1]
+        if across * across + up * up < least:
+            best, least = place, across * across + up * up
+    return best
+
+
+def put_point(sums: Any, assigned: tuple[int, tuple[float, float]]) -> Any:
+    place, point = assigned
+    sums[place, 0] += point[0]
+    sums[place, 1] += point[1]
+    sums[place, 2] += 1.0
+    return sums
+
+
+def move_centres(state: tuple[Any, Any]) -> bool:
+    centres, sums = state
+    used = sums[:, 2] > 0
+    centres[used] = sums[used, :2] / sums[used, 2:]
+    sums[:] = 0.0
+    return True
+
+
+def test_k_means_in_machine_code(ctx: mo.StreamContext, impatient: None) -> None:
+    """Coordinates are whole numbers, so that sums do not depend on how the points are cut into partitions."""
+    points = [(float(n * 37 % 101), float(n * 53 % 97)) for n in range(400)]
+    centres = np.array([[10.0, 10.0], [50.0, 50.0], [90.0, 90.0]])
+    stream = ctx.stream_iter(points).replay(
+        6,
+        (centres, np.zeros((3, 3))),
+        lambda s, state: s.map(lambda p: (nearest(p, state.value[0]), p)),
+        put_point,
+        lambda state, delta: (state[0], state[1] + delta),
+        move_centres,
+        delta=np.zeros((3, 3)),
+    )
+    assert {record.form for record in stream.forms() if record.operator == "map"} == {"kernel"}
+    ((found, _),) = stream.collect()
+    expected = centres.copy()
+    for _ in range(6):
+        labels = [nearest(point, expected) for point in points]
+        expected = np.array(
+            [np.mean([p for p, at in zip(points, labels, strict=True) if at == k], axis=0) for k in range(3)]
+        )
+    assert found.tolist() == expected.tolist()
+
+
+def test_feedback_in_machine_code(ctx: mo.StreamContext, impatient: None) -> None:
+    state, elements = ctx.stream_iter(range(1, 300)).iterate(
+        9,
+        0,
+        lambda s, state: s.map(lambda n: n // 2 if n % 2 == 0 else 3 * n + 1 + state.value * 0).filter(
+            lambda n: n != 1
+        ),
+        lambda delta, n: delta + 1,
+        add,
+        always,
+        delta=0,
+    )
+    numbers, total = list(range(1, 300)), 0
+    for _ in range(9):
+        numbers = [m for n in numbers if (m := n // 2 if n % 2 == 0 else 3 * n + 1) != 1]
+        total += len(numbers)
+    assert state.collect() == [total]
+    assert elements.collect() == numbers
+
+
+def test_odd_elements_in_machine_code(ctx: mo.StreamContext, impatient: None) -> None:
+    numbers = [1, 2**62, 3, -(2**63), 5]
+    state = ctx.stream_iter(numbers).replay(
+        2, 1, lambda s, state: s.map(lambda n: n * 4 * state.value % 1009), add, add, always, delta=0
+    )
+    total = 1
+    for _ in range(2):
+        total += sum(n * 4 * total % 1009 for n in numbers)
+    assert state.collect() == [total]
+
+
+def test_a_state_that_outgrows_machine_code(ctx: mo.StreamContext, impatient: None) -> None:
+    state = ctx.stream_iter([3, 5]).replay(
+        40, 1, lambda s, state: s.map(lambda n: n * state.value), add, add, always, delta=0
+    )
+    assert state.collect() == [9**40]
+
+
+def test_a_function_that_fails_in_machine_code(ctx: mo.StreamContext, impatient: None) -> None:
+    stream = ctx.stream_iter([4, 2, 0, 1]).replay(
+        3, 100, lambda s, state: s.map(lambda n: state.value // n), add, add, always, delta=0
+    )
+    with pytest.raises(mo.ElementError, match="map.*failed on the element 0: ZeroDivisionError"):
+        stream.collect()
+
+
+def test_a_range_is_generated_in_the_tasks(ctx: mo.StreamContext, impatient: None) -> None:
+    def steps(n: int) -> tuple[int, int]:
+        count, start = 0, n
+        while n != 1:
+            n = n // 2 if n % 2 == 0 else 3 * n + 1
+            count += 1
+        return count, start
+
+    def longer(best: tuple[int, int], found: tuple[int, int]) -> tuple[int, int]:
+        return found if found[0] > best[0] else best
+
+    longest = ctx.stream_par_iter(range(1, 5000)).replay(
+        1, (0, 0), lambda s, state: s.map(steps), longer, longer, always, delta=(0, 0)
+    )
+    assert longest.collect() == [(237, 3711)]

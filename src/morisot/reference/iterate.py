@@ -10,6 +10,7 @@ from morisot.plan.closure import Closure
 from morisot.plan.iterate import Body, DeltaIterate, Elements, Iterate, Loop, Replay, State
 from morisot.plan.node import Node
 from morisot.reference.registry import call, evaluates
+from morisot.types.array import own_numbers
 from morisot.worker.keys import canonical
 
 ABSENT = object()
@@ -39,13 +40,13 @@ def run_loop(node: Loop, elements: Iterable[Any], *side: Sequence[Any]) -> Itera
         for element in leaving:
             delta = folded(node, delta, element)
         if leaving:
-            state = call(node, node.global_fold, state, delta)
+            state = call(node, node.global_fold, state, own_numbers(delta))
         if node.feedback:
             entering = leaving
         if not call(node, node.condition, state):
             break
     node.body.state.clear()
-    yield state, leaving
+    yield state, list(map(own_numbers, leaving))
 
 
 def folded(node: Loop, delta: Any, element: Any) -> Any:

@@ -72,3 +72,15 @@ def rebuilt(leaves: list[Any], type_: Type) -> Any:
         return leaves.pop(0)
     parts = [rebuilt(leaves, child) for _, child in type_.children]
     return type_.cls(*parts) if isinstance(type_, Record) else tuple(parts)
+
+
+def own_numbers(value: Any) -> Any:
+    """The value with numpy's numbers, which items of arrays are, as Python's; inside tuples and records too."""
+    cls = type(value)
+    if cls.__module__ == "numpy" and hasattr(value, "item") and not hasattr(value, "__len__"):
+        return value.item()
+    if cls is tuple:
+        return tuple(map(own_numbers, value))
+    if isinstance(value, tuple) and is_record_class(cls):
+        return cls(*map(own_numbers, value))
+    return value

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from morisot.errors import ElementError, Location
-from morisot.types.array import flat
+from morisot.types.array import flat, own_numbers
 from morisot.types.element import Type, leaves
 from morisot.worker import failure
 from morisot.worker.batches import Dumps, decode, encode
@@ -94,7 +94,7 @@ class LocalFold:
                 delta = function(delta, element)
         except Exception as error:
             raise failure.element_error(self.operator, self.location, element, error, 1) from error
-        return delta
+        return own_numbers(delta)
 
 
 @dataclass(frozen=True)
@@ -134,7 +134,7 @@ class LoopTask:
             kept = self.follow(link, place, worker)
         if kept and self.feedback:
             for start in range(0, worker.held.count, _OUTPUT_ROWS):
-                part = worker.held.slice(start, start + _OUTPUT_ROWS)
+                part = list(map(own_numbers, worker.held.slice(start, start + _OUTPUT_ROWS)))
                 yield encode_batch(part, self.output, self.dumps, self.fold.operator, self.fold.location)
 
     def load(self, batches: Iterator[Any]) -> Held:
