@@ -35,6 +35,7 @@ from morisot.types.element import (
     INT,
     STR,
     Keyed,
+    List,
     Optional,
     Record,
     Tuple,
@@ -49,6 +50,8 @@ from morisot.worker.batches import decode, encode, schema_of
 from morisot.worker.failure import WorkerFailure
 from morisot.worker.kernels import Kernel, compiled, library_function, loop_source
 from morisot.worker.stage import Step
+from tests.properties.proof.outcomes import FAILED, by_python, same
+from tests.properties.proof.values import Values
 
 INTS = [0, 1, -1, 2, -2, 3, 7, -7, 10, 62, 63, 64, 2**31, -(2**31), 2**53, 2**53 + 1, -(2**53) - 1, 2**62, -(2**62)]
 INTS += [3037000499, 3037000500, -3037000500, 2**63 - 1, -(2**63) + 1, -(2**63)]
@@ -144,6 +147,16 @@ KERNEL: list[tuple[tuple[Type, ...], str, str]] = [
     ((FLOAT,), "def f(x):\n    if x < 0:\n        raise ValueError(f'negative {x}')\n    elif x > 1e9:\n        return x\n    y = x\n    for _ in range(20):\n        y = (y + x / (y or 1.0)) / 2\n    return y", "float"),
     ((FLOAT,), "def f(x):\n    assert x != 1.0\n    p = (x, x + 1)\n    q = p\n    p = (p[1], p[0])\n    return p[0] - q[0], p", None),
     ((INT,), "def f(n):\n    t = 0\n    for i in range(n % 5):\n        for j in range(i):\n            if j == 2:\n                break\n            t += i * j\n        else_ = t\n    return t", "int"),
+    ((INT,), "lambda n: (m := n) + m", "int"),
+    ((INT,), "lambda n: n + (n := 3) * n", "int"),
+    ((INT,), "def f(n):\n    steps = 0\n    while (n := n // 2) > 0:\n        steps += n\n    return steps, n", None),
+    ((INT,), "def f(n):\n    for d in range(2, n % 30):\n        if n % d == 0:\n            break\n    else:\n        return -1\n    return n", "int"),
+    ((INT,), "def f(n):\n    i = 0\n    while i < n % 7:\n        i += 1\n        if i == 5:\n            break\n    else:\n        i = 100\n    return i", "int"),
+    ((FLOAT,), "lambda x: (round(x, 2), round(x, 0), round(x, 5), round(x, 15))", None),
+    ((INT,), "lambda n: (round(n, 2), math.isqrt(n))", "tuple[int, int]"),
+    ((INT, INT), "lambda a, b: math.gcd(a, b)", "int"),
+    ((INT, FLOAT), "def f(n, x):\n    a, b = map(math.radians, (x, 2.0))\n    c, d = map(abs, (n, x))\n    return a + b, c, d", None),
+    ((INT,), "def f(n):\n    best = current = 0\n    for i in range(n % 20):\n        current = current + 1 if i % 3 else 0\n        best = max(best, current)\n    return best", "int"),
     ((INT,), "def f(p):\n    p_0 = p\n    p = (1, 2)\n    return p_0 + p[0]", "int"),
     ((INT,), "def f(t1):\n    c = 5 if t1 > 0 else t1\n    t2 = (c, t1) if c else (0, 0)\n    t1, c = c, t1\n    return t1, c, t2", None),
 ]  # fmt: skip
@@ -163,14 +176,18 @@ REFUSED: list[tuple[tuple[Type, ...], str, str]] = [
     ((INT,), "lambda n: n + 2 ** 70", "beyond 64 bits"),
     ((INT,), "lambda n: [n]", "a list has no kernel form"),
     ((INT,), "lambda n: endless(n)", "calls itself"),
-    ((INT,), "lambda n: (m := n) + m", ":= has no kernel form"),
-    ((STR, INT), "lambda s, n: (s, n)", "a part of type str"),
+    ((INT,), "lambda n: (m + n if n > 0 and (m := n) else m)", "m is not set on every way"),
+    ((STR, INT), "lambda s, n: ('a', n)", "str is not a number"),
+    ((STR, STR, INT), "lambda s, t, n: (s if n else t, n)", "one str or another"),
+    ((List(INT), INT), "lambda xs, n: xs[1:]", "a part of type list"),
+    ((List(INT),), "def f(xs):\n    for i in range(3):\n        xs = xs[1:]\n    return len(xs)", "xs is another list"),
+    ((List(STR),), "def f(xs):\n    n = 0\n    for x in xs:\n        n += 1\n    return n", "range(…) or a list of numbers"),
     ((INT,), "def f(n):\n    t = 0\n    for i in range(n):\n        t += i * 0.5\n    return t", "t is int before the loop and float"),
     ((INT,), "def f(n):\n    if n > 0:\n        y = 1\n    else:\n        y = 1.0\n    return y", "y is int on one way to here and float"),
     ((INT,), "def f(n):\n    for i in range(n):\n        pass\n    return i", "i is not set on every way"),
     ((INT,), "def f(n):\n    if n > 0:\n        return n", "returns None on some way"),
     ((INT,), "def f(n):\n    if n > 0:\n        return n\n    return 0.0", "int on one way and float on another"),
-    ((INT,), "def f(n):\n    for x in [1, 2]:\n        n += x\n    return n", "a loop over anything but range"),
+    ((INT,), "def f(n):\n    for x in [1, 2]:\n        n += x\n    return n", "a list has no kernel form"),
     ((INT,), "def f(n):\n    try:\n        return n\n    except ValueError:\n        return 0", "try has no kernel form"),
     ((INT,), "def f(n) -> float:\n    for i in range(3):\n        n += i\n    return n", "declared to return float"),
 ]  # fmt: skip
@@ -222,9 +239,15 @@ def run(kernel: Kernel, parameters: tuple[Type, ...], rows: Sequence[tuple[Any, 
     dtype = {INT: np.int64, FLOAT: np.float64, BOOL: np.bool_}
     names = [f"r{place}" for place in range(len(outputs))]
     given_ = ", ".join(f"a{place}[i]" for place in range(len(used)))
-    lines = [f"{', '.join(['done', *names])} = kernel0({given_})", "if not done:", "    status[i] = 2", "    continue"]
+    lines = [
+        f"({', '.join(['done', *names])},) = kernel0({given_})",
+        "if not done:",
+        "    status[i] = 2",
+        "    continue",
+    ]
     lines += [f"o{place}[i] = {name}" for place, name in enumerate(names)]
-    text = loop_source(lines, len(used), len(outputs))
+    arrays = [*(f"a{place}" for place in range(len(used))), *(f"o{place}" for place in range(len(outputs)))]
+    text = loop_source(lines, arrays)
     code = compiled((kernel.source,), text, tuple(kinds[place] for place in used), tuple(outputs))
     inputs = [np.array([row[place] for row in rows], dtype[kinds[place]]) for place in used]
     results = [np.zeros(len(rows), dtype[type_]) for type_ in outputs]
@@ -296,6 +319,63 @@ def test_refused(function_of: Maker, parameters: tuple[Type, ...], text: str, re
     )
     assert isinstance(found, Refusal), found
     assert reason in found.reason
+
+
+LISTS: list[tuple[Type, str]] = [
+    (List(INT), "lambda xs: (len(xs), bool(xs), xs[0] if xs else -1)"),
+    (List(INT), "lambda xs: math.sin(xs[-2]) if len(xs) > 1 else 0.0"),
+    (List(INT), "def f(xs):\n    best = current = 0\n    for x in xs:\n        current = current + 1 if x > 0 else 0\n        best = max(best, current)\n    return best"),
+    (List(INT), "def f(xs):\n    total = 0\n    for i, x in enumerate(xs):\n        total += x if i % 2 == 0 else -x\n    return total"),
+    (List(FLOAT), "def f(xs):\n    total = 0.0\n    for i in range(1, len(xs)):\n        total += abs(xs[i] - xs[i - 1])\n    return total"),
+    (List(FLOAT), "def f(xs):\n    value = xs[0]\n    for x in xs[1:]:\n        value = 0.5 * value + 0.5 * x\n    return value"),
+    (List(FLOAT), "def f(xs):\n    mean = sum(xs) / len(xs)\n    total = 0.0\n    for x in xs:\n        total += (x - mean) ** 2\n    return total"),
+    (List(FLOAT), "def f(xs):\n    low, high = min(xs), max(xs)\n    for x in xs[-3:-1]:\n        low += x\n    return low, high"),
+    (List(BOOL), "def f(xs):\n    n = 0\n    for x in xs:\n        if x:\n            n += 1\n    return n + sum(xs)"),
+    (List(INT), "def f(xs):\n    for x in xs:\n        if x == 7:\n            break\n    else:\n        return -1\n    return len(xs)"),
+    (Tuple((List(INT), List(FLOAT), STR)), "def f(t):\n    total = 0.0\n    for a, b in zip(t[0], t[1]):\n        total += a * b\n    return t[2], total, t[0]"),
+    (Tuple((STR, INT, Optional(STR))), "def f(t):\n    name, n, other = t\n    total = 0\n    for i in range(n % 5):\n        total += i\n    return other, total, name"),
+    (of_record_class(Point), "def f(p):\n    x = p.x\n    for i in range(3):\n        x = x * 0.5\n    return Point(x, p.y, p.name)"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("type_", "text"), LISTS, ids=[text for _, text in LISTS])
+def test_lists_and_what_passes_by(function_of: Maker, type_: Type, text: str) -> None:
+    """Through the whole pass, on values of all kinds; only rows that Python has to do are done there."""
+    function = function_of(text)
+    values = Values(random.Random(text))
+    elements = [values.of(type_) for _ in range(300)]
+    fine = []
+    for element in elements:
+        found = by_python(function, (element,))
+        if found is not FAILED:
+            fine.append((element, found))
+    seen: list[Any] = []
+    results = through(stage([("map", function)], type_, seen), [element for element, _ in fine])
+    assert len(fine) > 100
+    assert len(seen) < len(fine) / 2
+    assert all(map(same, results, [expected for _, expected in fine]))
+    failing = next((element for element in elements if by_python(function, (element,)) is FAILED), None)
+    if failing is not None:
+        with pytest.raises(WorkerFailure):
+            through(stage([("map", function)], type_, seen), [failing])
+
+
+def test_a_key_is_made_by_a_kernel() -> None:
+    seen: list[Any] = []
+
+    def steps(p: Point) -> int:
+        n, count = int(p.x), 0
+        while n > 1:
+            n //= 2
+            count += 1
+        return count
+
+    element, points = of_record_class(Point), [Point(8.0, 0.5, "a"), Point(1e300, 1.0, "b"), Point(3.0, 0.0)]
+    chain = [("key_by", steps), ("map", lambda key, p: (p.name, math.sin(p.y))), ("filter", lambda key, t: key > 1)]
+    expected = [(steps(p), (p.name, math.sin(p.y))) for p in points if steps(p) > 1]
+    assert through(stage(chain, element, seen), points) == expected
+    keyed = [("map", lambda key, n: n * 2), ("key_by", lambda n: n // 3)]
+    assert through(stage(keyed, Keyed(STR, INT), seen), [("a", 4), ("b", 9)]) == [(2, 8), (6, 18)]
 
 
 @pytest.mark.parametrize("name", [name for name in kernel_calls.LIBM if hasattr(math, name)])
@@ -378,7 +458,9 @@ def stage(
     steps, kernels, current = [], [], type_
     for kind, function in functions:
         parameters = arguments(current)
-        verdict = ladder.kernel(Closure(function, Location(__file__, 1), kind), parameters)
+        verdict = ladder.kernel(
+            Closure(function, Location(__file__, 1), kind), parameters[-1:] if kind == "key_by" else parameters
+        )
         assert isinstance(verdict, KernelForm), verdict
 
         def noting(*values: Any, function: Callable[..., Any] = function) -> Any:
@@ -387,7 +469,10 @@ def stage(
 
         steps.append(Step(kind, kind, Location(__file__, 1), isinstance(current, Keyed), noting))
         kernels.append(verdict.kernel)
-        current = current if kind == "filter" else with_value(current, verdict.type)
+        if kind == "key_by":
+            current = Keyed(verdict.type, parameters[-1])
+        else:
+            current = current if kind == "filter" else with_value(current, verdict.type)
     return kernel_stage.KernelStage(
         tuple(steps), tuple(kernels), type_, current, pickle.dumps, **{"patience": 0.0, **options}
     )

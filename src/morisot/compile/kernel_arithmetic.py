@@ -7,7 +7,7 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
-from morisot.compile.kernel_terms import Term, Writer, literal
+from morisot.compile.kernel_terms import Term, Writer, is_list, literal
 from morisot.compile.scope import refuse
 from morisot.compile.translate import STAGE
 from morisot.types.element import BOOL, FLOAT, INT, NONE, NUMBERS, Product, Record, Tuple
@@ -273,4 +273,6 @@ def truth(node: ast.AST, term: Term) -> Term:
         return Term(BOOL, f"({term.text} != {'0' if term.type == INT else '0.0'})")
     if isinstance(term.type, Tuple) and not isinstance(term.type, Record):
         return Term(BOOL, "True", constant=True)
+    if is_list(term):
+        return Term(BOOL, f"({term.text}_stop != {term.text}_start)")
     return refuse(node, f"whether a value of type {term.type} is true has no kernel form", "compare it with something")

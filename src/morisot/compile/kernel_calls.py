@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from morisot.compile import records
+from morisot.compile import kernel_lists, records
 from morisot.compile.kernel_arithmetic import LEAST, binary, compare, finite, floating, number, truth
 from morisot.compile.kernel_terms import Term, Writer, literal
 from morisot.compile.scope import refuse
@@ -71,6 +71,8 @@ def _fabs(_: Writer, node: ast.AST, arguments: Sequence[Term]) -> Term:
 
 def _extreme(sign: ast.cmpop) -> Rule:
     def rule(out: Writer, node: ast.AST, arguments: Sequence[Term]) -> Term:
+        if len(arguments) == 1:
+            return kernel_lists.extreme(out, node, sign, arguments[0])
         best = arguments[0]
         for argument in arguments[1:]:
             other = out.atom(argument)
@@ -86,8 +88,8 @@ def _extreme(sign: ast.cmpop) -> Rule:
     return rule
 
 
-calls(min, takes=range(2, 9))(_extreme(ast.Lt()))
-calls(max, takes=range(2, 9))(_extreme(ast.Gt()))
+calls(min, takes=range(1, 9))(_extreme(ast.Lt()))
+calls(max, takes=range(1, 9))(_extreme(ast.Gt()))
 
 
 def _to_int(name: str) -> Rule:
@@ -104,8 +106,53 @@ def _to_int(name: str) -> Rule:
     return rule
 
 
+calls(sum)(kernel_lists.total)
 calls(int, math.trunc)(_to_int(""))
-calls(round)(_to_int("c_rint"))
+
+
+@calls(len)
+def _len(_: Writer, node: ast.AST, arguments: Sequence[Term]) -> Term:
+    if isinstance(arguments[0].type, Tuple):
+        return Term(INT, str(len(arguments[0].items)), constant=len(arguments[0].items))
+    kernel_lists.item_type(node, arguments[0])
+    return kernel_lists.length(arguments[0])
+
+
+_MOST_PLACES = 15
+
+
+@calls(round, takes=range(1, 3))
+def _round(out: Writer, node: ast.AST, arguments: Sequence[Term]) -> Term:
+    if len(arguments) == 1:
+        return _to_int("c_rint")(out, node, arguments)
+    term, places = number(node, arguments[0]), arguments[1].constant
+    if type(places) is not int or not 0 <= places <= _MOST_PLACES:
+        refuse(node, f"{ast.unparse(node)} has a kernel form for a constant number of places only", STAGE)
+    if term.type == INT:
+        return term
+    done, result = out.new(), out.new()
+    out.line(f"{done}, {result} = round_places({term.text}, {10.0**places!r})")
+    out.bad_if(f"not {done}")
+    return Term(FLOAT, result)
+
+
+def _of_whole(name: str, count: int) -> Rule:
+    """A function of the prelude that takes ints and gives whether it could, and an int."""
+
+    def rule(out: Writer, node: ast.AST, arguments: Sequence[Term]) -> Term:
+        terms = [number(node, argument) for argument in arguments]
+        if any(term.type != INT for term in terms) or len(terms) != count:
+            refuse(node, f"{ast.unparse(node)} has a kernel form for {count} ints only", STAGE)
+        done, result = out.new(), out.new()
+        out.line(f"{done}, {result} = {name}({', '.join(term.text for term in terms)})")
+        out.bad_if(f"not {done}")
+        return Term(INT, result)
+
+    return rule
+
+
+calls(math.isqrt)(_of_whole("int_root", 1))
+calls(math.gcd, takes=range(2, 3))(_of_whole("int_gcd", 2))
 calls(math.floor)(_to_int("c_floor"))
 calls(math.ceil)(_to_int("c_ceil"))
 

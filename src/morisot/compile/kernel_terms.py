@@ -5,14 +5,14 @@ from __future__ import annotations
 import ast
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
 from morisot.compile.scope import refuse
 from morisot.compile.values import Known
-from morisot.types.element import BOOL, FLOAT, INT, NONE, NUMBERS, Optional, Product, Tuple, Type
+from morisot.types.element import BOOL, FLOAT, INT, NONE, NUMBERS, List, Optional, Product, Tuple, Type
 
 BAD = "return BAD"
 """Gives the row back to Python; becomes a real return once the function's result type is known."""
@@ -45,12 +45,10 @@ class Term:
     def is_number(self) -> bool:
         return self.type in NUMBERS
 
-
-@dataclass(frozen=True)
-class Unclear:
-    """A variable that is of one type after one branch and of another after the other."""
-
-    types: tuple[Type, Type]
+    @property
+    def shape(self) -> tuple[Any, ...]:
+        """What two terms have in common that can take each other's place: types, and what is no number as it is."""
+        return (self.type, *(leaf.text for leaf in self.leaves() if not leaf.is_number))
 
 
 def literal(value: Any) -> Term | Known:
@@ -85,7 +83,7 @@ class Program:
     """All functions generated for one closure."""
 
     functions: list[str] = field(default_factory=list)
-    helpers: dict[tuple[Any, ...], tuple[str, Type]] = field(default_factory=dict)
+    helpers: dict[tuple[Any, ...], tuple[str, Term]] = field(default_factory=dict)
     active: list[Any] = field(default_factory=list)
     """The user's functions that are being translated, outermost first."""
     may_differ: str = ""
@@ -171,31 +169,50 @@ class Writer:
             self.line(f"{kept} = {term.text}")
         return Term(term.type, kept)
 
-    def finish(self, name: str, parameters: list[str], result: Type) -> str:
-        """The whole function, returning whether it could and the leaves of its result."""
-        zeros = ", ".join(_ZEROS[leaf] for leaf in leaf_types(result))
-        body = [line.replace(BAD, f"return (False, {zeros})") for line in self.lines]
+    def finish(self, name: str, parameters: list[str], result: Term) -> str:
+        """The whole function, returning whether it could and the numbers of its result."""
+        zeros = (_ZEROS[leaf.type] for leaf in result.leaves() if leaf.is_number)
+        gives_up = f"return ({', '.join(['False', *zeros])},)"
+        body = [line.replace(BAD, gives_up) for line in self.lines]
         return "\n".join([f"def {name}({', '.join(parameters)}):", *body]) + "\n"
 
 
-def leaf_types(type_: Type) -> Iterator[Type]:
-    """The types of the leaves of a result."""
-    if isinstance(type_, Product):
-        for _, child in type_.children:
-            yield from leaf_types(child)
-    else:
-        yield type_
+def rebuilt(like: Term, names: Iterator[str]) -> Term:
+    """A term like another one whose numbers are in variables."""
+    if isinstance(like.type, Product):
+        return Term(like.type, items=tuple(rebuilt(item, names) for item in like.items))
+    return Term(like.type, next(names)) if like.is_number else like
 
 
-def rebuilt(type_: Type, names: Iterator[str]) -> Term:
-    """The term whose leaves are variables."""
-    if isinstance(type_, Product):
-        return Term(type_, items=tuple(rebuilt(child, names) for _, child in type_.children))
-    return Term(type_, next(names))
+def renamed(term: Term, root: str) -> Term:
+    """The parameter of a function that gets a term; what is neither a number nor a list passes by the function."""
+    if isinstance(term.type, Product):
+        return Term(term.type, items=tuple(renamed(item, f"{root}_{n}") for n, item in enumerate(term.items)))
+    return Term(term.type, root) if term.is_number or isinstance(term.type, List) else term
+
+
+def texts(terms: Iterable[Term]) -> list[str]:
+    """What is passed to a function: the numbers among the leaves of its arguments, and the lists of numbers."""
+    return [text for term in terms for leaf in term.leaves() for text in _leaf_texts(leaf)]
+
+
+def _leaf_texts(leaf: Term) -> list[str]:
+    if is_list(leaf):
+        return [f"{leaf.text}_{part}" for part in LIST_PARTS]
+    return [leaf.text] if leaf.is_number else []
+
+
+LIST_PARTS = ("items", "start", "stop")
+"""A list is an array of all rows' items and the places where its own begin and end."""
+
+
+def is_list(term: Term) -> bool:
+    """Whether a term is a list of numbers."""
+    return isinstance(term.type, List) and term.type.item in NUMBERS
 
 
 def term_of(type_: Type, root: str) -> Term:
-    """A parameter: a name for each leaf; a leaf that is no number cannot be used."""
+    """A parameter: a name for each leaf; a leaf that is no number and no list of numbers can only be passed on."""
     if isinstance(type_, Product):
         children = (child for _, child in type_.children)
         return Term(type_, items=tuple(term_of(child, f"{root}_{n}") for n, child in enumerate(children)))

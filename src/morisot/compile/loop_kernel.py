@@ -13,20 +13,18 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from morisot.compile import kernel_calls
-from morisot.compile.kernel import FunctionWriter
 from morisot.compile.kernel_arithmetic import binary, floating, integer
-from morisot.compile.kernel_terms import Program, Term, Writer, rebuilt, term_of
+from morisot.compile.kernel_body import FunctionWriter
+from morisot.compile.kernel_terms import Program, Term, Writer, is_list, term_of
 from morisot.compile.scope import Refused, refuse
 from morisot.compile.translate import STAGE, shown
 from morisot.compile.values import Known
 from morisot.compile.verdict import Refusal
 from morisot.types.array import Array
-from morisot.types.element import BOOL, FLOAT, INT, NUMBERS, Keyed, Product, Tuple, Type, arguments, leaves
+from morisot.types.element import ANY, BOOL, FLOAT, INT, NUMBERS, Keyed, Product, Tuple, Type, arguments, leaves
 from morisot.worker.loop_kernel import LoopKernel
 from morisot.worker.loop_state import LoopState
 from morisot.worker.stage import Step
-
-_ZEROS: dict[Type, str] = {INT: "0", FLOAT: "0.0", BOOL: "False"}
 
 
 @dataclass
@@ -81,7 +79,7 @@ class _Loop:
     def kernel(self) -> LoopKernel:
         places = leaves(self.loop.input)
         texts = [f"a{place}[i]" for place in range(len(places))]
-        self.element = rebuilt(self.loop.input, iter(texts))
+        self.element = _built(self.loop.input, iter(texts), iter(()))
         for number, step in enumerate(self.loop.steps):
             self._step(f"step{number}", step)
         leaving = self.element
@@ -132,7 +130,7 @@ class _Loop:
         self, name: str, function: Any, given: Sequence[Term], code: int, writable: frozenset[str] = frozenset()
     ) -> Term:
         """The lines that call a function on terms; the row is Python's if it could not."""
-        inner = [term_of(term.type, f"p{place}") for place, term in enumerate(given)]
+        inner = [_without_lists(term_of(term.type, f"p{place}")) for place, term in enumerate(given)]
         result = _LoopWriter.written(self.program, function, name, inner, writable)
         texts = [leaf.text for term in given for leaf in term.leaves() if _passed(leaf)]
         names = [f"{name}_{place}" for place, _ in enumerate(_numbers(result))]
@@ -180,6 +178,13 @@ class _Loop:
         return "\n".join([head, "    for i in range(start, rows):", *body, f"    return (rows, n, 0, {given})"]) + "\n"
 
 
+def _without_lists(term: Term) -> Term:
+    """The parameter, whose lists cannot be read: the elements of a loop come as arrays of numbers."""
+    if isinstance(term.type, Product):
+        return Term(term.type, items=tuple(map(_without_lists, term.items)))
+    return Term(ANY, term.text) if is_list(term) else term
+
+
 def _passed(leaf: Term) -> bool:
     return leaf.is_number or isinstance(leaf.type, Array)
 
@@ -200,15 +205,6 @@ def _built(type_: Type, names: Iterator[str], arrays: Iterator[Term]) -> Term:
     return next(arrays) if isinstance(type_, Array) else Term(type_, next(names))
 
 
-class _LoopText(Writer):
-    """The text of a function that may pass arrays on."""
-
-    def finish(self, name: str, parameters: list[str], result: Type) -> str:
-        zeros = "".join(f"{_ZEROS[leaf]}, " for leaf in _numbers(result))
-        body = [line.replace("return BAD", f"return (False, {zeros})") for line in self.lines]
-        return "\n".join([f"def {name}({', '.join(parameters)}):", *body]) + "\n"
-
-
 class _LoopWriter(FunctionWriter):
     """Writes one function of the user's that may read the loop's state, and arrays."""
 
@@ -216,7 +212,6 @@ class _LoopWriter(FunctionWriter):
 
     def __init__(self, program: LoopProgram, function: types.FunctionType, caller: ast.AST) -> None:
         super().__init__(program, function, caller)
-        self.out = _LoopText(program)
         self.writable: frozenset[str] = frozenset()
         """The arrays, by their names here, that may be written to."""
         self.arrays: list[str] | None = None
@@ -232,17 +227,17 @@ class _LoopWriter(FunctionWriter):
         if isinstance(function, types.FunctionType):
             writer = cls(program, function, ast.Pass())
             writer.writable = writable
-            result = writer.run(name, inner, {})
+            result = writer.run(name, inner, {}).type
             if writer.arrays != [leaf.text for leaf in inner[0].leaves() if leaf.text in writable]:
                 refuse(None, "the local fold does not return the arrays it got", "change the delta's arrays in place")
             return result
         if not kernel_calls.understood(function):
             refuse(None, f"{shown(function)} has no kernel form", STAGE)
-        out = _LoopText(program)
+        out = Writer(program)
         called = kernel_calls.call(out, ast.Pass(), function, inner)
         out.line(f"return (True, {''.join(f'{leaf.text}, ' for leaf in called.leaves())})")
         names = [leaf.text for term in inner for leaf in term.leaves() if _passed(leaf)]
-        program.functions.append(out.finish(name, [*names, *program.state_names], called.type))
+        program.functions.append(out.finish(name, [*names, *program.state_names], called))
         return called.type
 
     def texts(self, terms: Iterable[Term]) -> list[str]:
@@ -256,29 +251,29 @@ class _LoopWriter(FunctionWriter):
         for leaf in term.leaves():
             if not _passed(leaf):
                 refuse(value, f"the result has a part of type {leaf.type}: a kernel gives numbers", STAGE)
-        if self.result not in (None, term.type):
+        if self.result is not None and self.result.type != term.type:
             refuse(
                 value,
-                f"the result is {self.result} on one way and {term.type} on another",
+                f"the result is {self.result.type} on one way and {term.type} on another",
                 "give all of them one type, such as 0.0 for 0",
             )
         arrays = [leaf.text for leaf in term.leaves() if isinstance(leaf.type, Array)]
         if self.arrays not in (None, arrays):
             refuse(value, "the result has one array on one way and another on another", STAGE)
-        self.result, self.arrays = term.type, arrays
+        self.result, self.arrays = term, arrays
         numbers = "".join(f"{leaf.text}, " for leaf in term.leaves() if leaf.is_number)
         self.out.line(f"return (True, {numbers})")
         self.state = None
 
-    def _assign(self, target: ast.expr, term: Term) -> None:
+    def assign(self, target: ast.expr, term: Term) -> None:
         arrays = [leaf.text for leaf in term.leaves() if isinstance(leaf.type, Array)]
         if isinstance(target, ast.Name):
-            known = self._here().get(target.id)
+            known = self.here().get(target.id)
             if isinstance(known, Term) and target.id not in self.aliases:
                 self.aliases[target.id] = [leaf.text for leaf in known.leaves() if isinstance(leaf.type, Array)]
             if self.aliases.setdefault(target.id, arrays) != arrays:
                 refuse(target, f"{target.id} stands for one array and then for another", "use two variables")
-        super()._assign(target, term)
+        super().assign(target, term)
 
     def _helper(
         self, node: ast.AST, function: types.FunctionType, arguments: Sequence[Term], keywords: Mapping[str, Term]
@@ -295,7 +290,7 @@ class _LoopWriter(FunctionWriter):
         writer = type(self)(self.program, function, node)
         writer.writable = frozenset(text for text, leaf in inside.items() if leaf.text in self.writable)
         name = f"helper{len(self.program.functions)}_{len(self.program.active)}"
-        result = writer.run(name, places, named)
+        result = writer.run(name, places, named).type
         if any(text not in inside for text in writer.arrays or ()):
             refuse(node, f"{function.__name__} gives an array that it did not get", STAGE)
         names = [self.out.new() for _ in _numbers(result)]

@@ -10,9 +10,10 @@ from typing import Any
 
 import pyarrow as pa
 
-from morisot.types.element import INT, Leaf, Type, leaves
+from morisot.types.element import INT, List, Type, leaves
 from morisot.worker.batches import Dumps, arrow_type, decode, schema_of
-from morisot.worker.kernels import Kernel, compiled, loop_source, number_type
+from morisot.worker.kernel_loop import Loop, fuse
+from morisot.worker.kernels import Kernel, compiled
 from morisot.worker.stage import Pipeline, Step, encode_batch, reporting
 
 _ROWS_GENERATED = 1 << 16
@@ -39,68 +40,6 @@ class Numbers:
             places = np.arange(start, min(start + _ROWS_GENERATED, last), dtype=np.int64)
             values = places * np.int64(self.range.step) + np.int64(self.range.start)
             yield pa.RecordBatch.from_arrays([pa.array(values)], schema=schema_of(INT))
-
-
-@dataclass(frozen=True)
-class _Cell:
-    """A leaf of the element on its way through the steps."""
-
-    text: str
-    type: Type
-    column: int | None = None
-    """The input column it still is."""
-
-
-@dataclass(frozen=True)
-class Loop:
-    """The steps as one loop: its text, the columns it reads, and where each leaf of the output comes from."""
-
-    text: str
-    columns: tuple[int, ...]
-    outputs: tuple[int | Type, ...]
-    """An input column, or the type of a new array."""
-
-
-def fuse(steps: Sequence[Step], kernels: Sequence[Kernel], input_: Type, output: Type) -> Loop:
-    """One loop for all steps."""
-    places = leaves(input_)
-    cells = {leaf.path: _Cell(f"a<{place}>[i]", leaf.type, place) for place, leaf in enumerate(places)}
-    lines: list[str] = []
-    for number, (step, kernel) in enumerate(zip(steps, kernels, strict=True)):
-        given = [cells[(parameter, *path) if step.keyed else path].text for parameter, path in kernel.inputs]
-        results = leaves(kernel.type)
-        names = [f"r{number}_{place}" for place in range(len(results))]
-        lines += [
-            f"{', '.join([f'done{number}', *names])} = kernel{number}({', '.join(given)})",
-            f"if not done{number}:",
-            "    status[i] = 2",
-            "    continue",
-        ]
-        if step.kind == "filter":
-            lines.append(f"if not {names[0]}: continue" if not kernel.type.children else "")
-            continue
-        kept = {path: cell for path, cell in cells.items() if step.keyed and path[0] == 0}
-        root = (1,) if step.keyed else ()
-        cells = kept | {
-            (*root, *leaf.path): _Cell(name, number_type(leaf.type)) for leaf, name in zip(results, names, strict=True)
-        }
-    return _finished([line for line in lines if line], cells, leaves(output))
-
-
-def _finished(lines: list[str], cells: dict[tuple[int, ...], _Cell], output: Sequence[Leaf]) -> Loop:
-    outputs: list[int | Type] = []
-    arrays = 0
-    for leaf in output:
-        cell = cells[leaf.path]
-        if cell.column is None:
-            lines.append(f"o{arrays}[i] = {cell.text}")
-            arrays += 1
-        outputs.append(cell.type if cell.column is None else cell.column)
-    text = "\n".join(lines)
-    used = sorted({int(part.split(">")[0]) for part in text.split("a<")[1:]})
-    for place, column in enumerate(used):
-        text = text.replace(f"a<{column}>", f"a{place}")
-    return Loop(loop_source(text.split("\n"), len(used), arrays), tuple(used), tuple(outputs))
 
 
 @dataclass(frozen=True)
@@ -171,7 +110,8 @@ class KernelStage:
 
         columns = self._columns(batch)
         status = np.zeros(batch.num_rows, np.int8)
-        inputs = [self._numbers(columns[place], status) for place in loop.columns]
+        types = leaves(self.input)
+        inputs = [array for place in loop.columns for array in self._arrays(columns[place], types[place].type, status)]
         outputs = {
             place: np.empty(batch.num_rows, arrow_type(output).to_pandas_dtype())
             for place, output in enumerate(loop.outputs)
@@ -193,14 +133,20 @@ class KernelStage:
         both = pa.Table.from_batches([done.take(kept), repaired], schema=done.schema).take(order)
         return both.combine_chunks().to_batches()[0] if both.num_rows else done.slice(0, 0)
 
-    def _numbers(self, column: Any, status: Any) -> Any:
-        """The numbers of a column; a row where there is none is one for Python."""
+    def _arrays(self, column: Any, type_: Type, status: Any) -> list[Any]:
+        """The numbers of a column; a row where there is none is for Python. Of lists: all items, and the offsets."""
         import numpy as np
 
+        if isinstance(type_, List):
+            items = column.values
+            if items.null_count:
+                status[:] = 2
+                items = items.fill_null(False if pa.types.is_boolean(items.type) else 0)
+            return [_array(items), np.ascontiguousarray(column.offsets.to_numpy(), dtype=np.int64)]
         if column.null_count:
             status[np.asarray(column.is_null())] = 2
             column = column.fill_null(False if pa.types.is_boolean(column.type) else 0)
-        return np.ascontiguousarray(column.to_numpy(zero_copy_only=False))
+        return [_array(column)]
 
     def _repaired(self, columns: Sequence[Any], odd: Any, pipeline: Pipeline) -> tuple[Any, pa.RecordBatch]:
         """The rows that the machine code could not do, done in Python: which are left, and their results."""
@@ -222,3 +168,9 @@ class KernelStage:
         last = self.steps[-1]
         encoded = encode_batch(results, self.output, self.dumps, last.operator, last.location)
         return np.array(places, np.int64), encoded
+
+
+def _array(column: Any) -> Any:
+    import numpy as np
+
+    return np.ascontiguousarray(column.to_numpy(zero_copy_only=False))

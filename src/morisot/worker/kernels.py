@@ -8,7 +8,6 @@ from __future__ import annotations
 import ctypes
 import functools
 import importlib
-import itertools
 import math
 import os
 import random
@@ -18,7 +17,11 @@ from dataclasses import dataclass
 from types import FunctionType
 from typing import Any
 
-from morisot.types.element import BOOL, FLOAT, INT, Optional, Type
+from morisot.types.element import BOOL, FLOAT, INT, List, Optional, Type
+from morisot.worker import kernel_functions
+
+Place = tuple[int, tuple[int, ...]]
+"""Which parameter, and which leaf of it."""
 
 
 @dataclass(frozen=True)
@@ -26,10 +29,11 @@ class Kernel:
     """A closure as the text of functions for numba; the last, `kernel`, takes the leaves in `inputs`."""
 
     source: str
-    inputs: tuple[tuple[int, tuple[int, ...]], ...]
-    """Which parameter, and which leaf of it."""
+    inputs: tuple[Place, ...]
     type: Type
     """What it returns after a first True; after a first False the row has to be done in Python."""
+    passed: tuple[tuple[int, Place], ...] = ()
+    """The leaves of the result that it does not return: they are inputs, which may be of any type."""
 
 
 _LIBM = re.compile(r"\bc_(\w+)\(")
@@ -71,7 +75,8 @@ def _compiled(kernel_sources: tuple[str, ...], loop: str, inputs: tuple[Type, ..
         exec(compile(loop, "<morisot kernels>", "exec"), scope)
         types = numba.types
         kinds: dict[Type, Any] = {INT: types.int64, FLOAT: types.float64, BOOL: types.boolean}
-        arrays = [types.Array(kinds[number_type(type_)], 1, "C", readonly=True) for type_ in inputs]
+        read = [kind for type_ in inputs for kind in _kinds(type_, kinds)]
+        arrays = [types.Array(kind, 1, "C", readonly=True) for kind in read]
         arrays += [types.Array(kinds[number_type(type_)], 1, "C") for type_ in outputs]
         signature = types.void(types.int64, types.Array(types.int8, 1, "C"), *arrays)
         return numba.njit(signature, error_model="numpy")(scope["loop"])
@@ -85,6 +90,11 @@ def compiled_text(functions: str, loop: str) -> Any:
     scope = _functions(numba, names, functions)
     exec(compile(loop, "<morisot kernels>", "exec"), scope)
     return numba.njit(error_model="numpy")(scope["loop"])
+
+
+def _kinds(type_: Type, kinds: dict[Type, Any]) -> list[Any]:
+    """What is in the arrays of a column: one of numbers, or the items of lists and their offsets."""
+    return [kinds[type_.item], kinds[INT]] if isinstance(type_, List) else [kinds[number_type(type_)]]
 
 
 def _functions(numba: Any, names: dict[str, Any], source: str) -> dict[str, Any]:
@@ -150,10 +160,9 @@ def _runtime() -> tuple[Any, dict[str, Any]]:
     names: dict[str, Any] = {"INF": math.inf, "NAN": math.nan, "sqrt": math.sqrt, "copysign": math.copysign}
     for name in ("add", "subtract", "multiply"):
         names[name] = _checked(numba, name)
-    names |= {"c_fmod": library_function("fmod"), "c_floor": library_function("floor")}
+    names |= {f"c_{name}": library_function(name) for name in ("fmod", "floor", "rint")}
     scope = {**names, "math": math}
-    functions: tuple[Any, ...] = (int_power, float_modulo, float_floor_divide)
-    for function in functions:
+    for function in kernel_functions.COMPILED:
         body = FunctionType(function.__code__, scope, function.__name__)
         names[function.__name__] = numba.njit(**_NO_WRAPPERS)(body)
     return numba, names
@@ -186,73 +195,10 @@ def _checked(numba: Any, name: str) -> Any:
     return intrinsic(typed)
 
 
-# What follows is compiled by numba: plain Python on numbers, where these names stand for those of the prelude.
-
-
-def multiply(left: int, right: int) -> tuple[int, bool]:
-    """The product, and whether it is beyond 64 bit."""
-    return left * right, not -(2**63) <= left * right < 2**63
-
-
-def c_fmod(left: float, right: float) -> float:
-    """What the C library gives."""
-    return math.fmod(left, right)
-
-
-def c_floor(value: float) -> float:
-    """What the C library gives."""
-    return float(math.floor(value))
-
-
-def int_power(base: int, exponent: int) -> tuple[bool, int]:
-    """`base ** exponent`, if it is an int of 64 bit."""
-    if exponent < 0:
-        return False, 0
-    result = 1
-    while exponent > 0:
-        if exponent & 1:
-            result, overflow = multiply(result, base)
-            if overflow:
-                return False, 0
-        exponent >>= 1
-        if exponent > 0:
-            base, overflow = multiply(base, base)
-            if overflow:
-                return False, 0
-    return True, result
-
-
-def float_modulo(left: float, right: float) -> float:
-    """`left % right`, as CPython's float_rem does it."""
-    rest = c_fmod(left, right)
-    if rest != 0.0:
-        if (right < 0.0) != (rest < 0.0):
-            rest += right
-    else:
-        rest = math.copysign(0.0, right)
-    return rest
-
-
-def float_floor_divide(left: float, right: float) -> float:
-    """`left // right`, as CPython's float_floor_div does it."""
-    rest = c_fmod(left, right)
-    quotient = (left - rest) / right
-    if rest != 0.0 and (right < 0.0) != (rest < 0.0):
-        quotient -= 1.0
-    if quotient != 0.0:
-        whole = c_floor(quotient)
-        if quotient - whole > 0.5:
-            whole += 1.0
-    else:
-        whole = math.copysign(0.0, left / right)
-    return whole
-
-
-def loop_source(lines: Sequence[str], inputs: int, outputs: int) -> str:
+def loop_source(lines: Sequence[str], arrays: Sequence[str]) -> str:
     """The text of the loop over rows around the lines for one row; status 0: dropped, 1: kept, 2: for Python."""
-    names = itertools.chain((f"a{place}" for place in range(inputs)), (f"o{place}" for place in range(outputs)))
     head = [
-        f"def loop(rows, status, {', '.join(names)}):",
+        f"def loop(rows, status, {', '.join(arrays)}):",
         "    for i in range(rows):",
         "        if status[i] != 0: continue",
     ]

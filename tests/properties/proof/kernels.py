@@ -26,9 +26,15 @@ def done(kernel: Kernel, types: Sequence[Type], rows: Sequence[tuple[Any, ...]])
     outputs = [leaf.type for leaf in leaves(kernel.type)]
     names = [f"r{place}" for place in range(len(outputs))]
     given = ", ".join(f"a{place}[i]" for place in range(len(used)))
-    lines = [f"{', '.join(['done', *names])} = kernel0({given})", "if not done:", "    status[i] = 2", "    continue"]
+    lines = [
+        f"({', '.join(['done', *names])},) = kernel0({given})",
+        "if not done:",
+        "    status[i] = 2",
+        "    continue",
+    ]
     lines += [f"o{place}[i] = {name}" for place, name in enumerate(names)]
-    text = loop_source(lines, len(used), len(outputs))
+    arrays = [*(f"a{place}" for place in range(len(used))), *(f"o{place}" for place in range(len(outputs)))]
+    text = loop_source(lines, arrays)
     code = compiled((kernel.source,), text, tuple(type_ for _, _, type_ in used), tuple(outputs))
     assert code is not None, "this process cannot run kernels"
     inputs = [np.array([_leaf(row[number], path) for row in rows], _DTYPES[type_]) for number, path, type_ in used]

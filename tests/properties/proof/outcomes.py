@@ -13,13 +13,13 @@ EXACT, REFUSED, ERROR, WRONG, MISSED = "exact", "refused", "error-match", "WRONG
 VERDICTS = (EXACT, REFUSED, ERROR, WRONG, MISSED)
 
 
-def by_python(function: Callable[..., Any], row: tuple[Any, ...]) -> Any:
-    """CPython's value; FAILED where it raises, or where an int leaves the 64 bits that columns have."""
+def by_python(function: Callable[..., Any], row: tuple[Any, ...], *, limited: bool = True) -> Any:
+    """CPython's value; FAILED where it raises, or if limited where an int leaves the 64 bits that columns have."""
     try:
         result = function(*row)
     except Exception:
         return FAILED
-    return FAILED if out_of_range(result) else result
+    return FAILED if limited and out_of_range(result) else result
 
 
 def out_of_range(value: Any) -> bool:

@@ -135,7 +135,8 @@ class _Run:
     def _stage(self, case: Case, result: Type, rows: list[tuple[Any, ...]]) -> None:
         self.tally.closure("stage")
         for row, found in zip(rows, stages.done(case, result, rows), strict=True):
-            self.tally.pair("stage", case.text, row, by_python(case.function, row), found)
+            expected = by_python(case.function, row, limited=found is FAILED)  # pickled, an int may have any size
+            self.tally.pair("stage", case.text, row, expected, found)
 
     # -- kernels and folds -------------------------------------------------------------------------------------------
 
