@@ -67,15 +67,22 @@ class Runner:
             os.utime(file, (number + 1, number + 1))  # a followed directory is read in the order of the files' times
         node = StreamBatches(directory=str(self.directory), type=type_, location=mo.errors.Location(__file__, 1))
         results: list[Any] = []
-        program(context.plain(node)).for_each(lambda *parts: results.append(parts[0] if len(parts) == 1 else parts))
+        stream = program(context.plain(node))
+        stream.for_each(lambda *parts: results.append(parts[0] if len(parts) == 1 else parts))
+        expected = len(elements) * ways(stream._node, node)
         job = context.start()
         try:
             deadline = time.monotonic() + 60
-            while job.metrics()["elements_in"] < len(elements) and time.monotonic() < deadline:
+            while job.metrics()["elements_in"] < expected and time.monotonic() < deadline:
                 job.wait(0.1)
         finally:
             job.stop()
         return results
+
+
+def ways(node: Node, source: Node) -> int:
+    """On how many ways elements come from a source to a node: Spark reads, and counts, the source for each."""
+    return 1 if node is source else sum(ways(value, source) for value in node.inputs)
 
 
 def last_by_key(pairs: Sequence[tuple[Any, Any]]) -> list[tuple[Any, Any]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Generic, TypeVar
 
 from morisot.api.methods.aggregate import KeyedAggregateMethods
+from morisot.api.methods.combine import KeyedCombineMethods
 from morisot.api.methods.iterate import KeyedIterateMethods
 from morisot.api.methods.keyed import KeyedKeyedMethods
 from morisot.api.methods.rowwise import KeyedRowwiseMethods
@@ -25,6 +26,7 @@ class KeyedStream(
     KeyedKeyedMethods[K, V],
     KeyedStateMethods[K, V],
     KeyedTimeMethods[K, V],
+    KeyedCombineMethods[K, V],
     KeyedIterateMethods[K, V],
     SinkMethods[tuple[K, V]],
     SeeMethods[tuple[K, V]],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from morisot.api.base import T
 from morisot.api.methods.aggregate import AggregateMethods
+from morisot.api.methods.combine import CombineMethods
 from morisot.api.methods.iterate import IterateMethods
 from morisot.api.methods.keyed import KeyedMethods
 from morisot.api.methods.rowwise import RowwiseMethods
@@ -21,6 +22,7 @@ class Stream(
     KeyedMethods[T],
     StateMethods[T],
     TimeMethods[T],
+    CombineMethods[T],
     IterateMethods[T],
     SinkMethods[T],
     SeeMethods[T],

@@ -29,7 +29,8 @@ class Lowering:
 
     `demoted` are the operators that must run in Python because their native form failed on the data;
     `optimistic` collects those that ran natively although they may fail. `given` are frames that are there already:
-    those of a round, when the roots are the body of a loop.
+    those of a round, when the roots are the body of a loop. One that `keeps` holds in Spark's cache what several
+    operators read, until it is released.
     """
 
     def __init__(
@@ -41,12 +42,14 @@ class Lowering:
         demoted: frozenset[Node] = frozenset(),
         loops: LoopRunner | None = None,
         given: Mapping[Node, Frame] | None = None,
+        keeps: bool = True,
     ) -> None:
         self.spark = spark
         self._loops = loops
         self.parallelism = parallelism
         self.demoted = demoted
         self.optimistic: set[Node] = set()
+        self._keeps = keeps
         self._kept: dict[Node, DataFrame] = {}
         """What is held in Spark's cache because several sinks read it."""
         self.roots = roots = tuple(roots)
@@ -88,7 +91,7 @@ class Lowering:
 
     def _share(self, node: Node, frame: Frame) -> Frame:
         """Keep what several operators read and would be dear to make again; a stream cannot be kept."""
-        if self._consumers[node] > 1 and node.bounded and self._is_dear(node):
+        if self._keeps and self._consumers[node] > 1 and node.bounded and self._is_dear(node):
             self._kept[node] = frame.df.persist()
         return frame
 

@@ -8,17 +8,18 @@ from typing import TYPE_CHECKING, Any
 from pyspark import cloudpickle
 
 from morisot.compile.ladder import decide
-from morisot.compile.verdict import ColumnForm, KernelForm
+from morisot.compile.verdict import ColumnForm, KernelForm, Verdict
 from morisot.lower import schema
 from morisot.lower.frame import Frame
 from morisot.lower.ship import check_travels
-from morisot.plan import keyed, rowwise
+from morisot.plan import combine, keyed, rowwise
 from morisot.plan.closure import Closure
 from morisot.plan.node import Node
 from morisot.plan.source import StreamParIter
 from morisot.plan.time import AddTimestamps
-from morisot.types.element import INT, Keyed, List, Type, arguments
+from morisot.types.element import BOOL, INT, Keyed, List, Tuple, Type, arguments
 from morisot.worker.batches import Dumps
+from morisot.worker.branches import Choice, FirstMatch, GoesTo
 from morisot.worker.kernels import Kernel
 from morisot.worker.stage import Generator, Kind, Memo, Stage, Step
 
@@ -37,6 +38,9 @@ _KINDS: dict[type[Node], Kind] = {
     rowwise.MapMemo: "map",
     rowwise.MapAsync: "map_async",
     keyed.KeyBy: "key_by",
+    combine.SplitBy: "mark",
+    combine.Route: "mark",
+    combine.Branch: "branch",
     AddTimestamps: "with_result",
     StreamParIter: "flat_map",
 }
@@ -61,11 +65,29 @@ def needs_python(node: Node, demoted: frozenset[Node] = frozenset()) -> bool:
             return not (isinstance(verdict, ColumnForm) and isinstance(verdict.type, List))
         case keyed.KeyBy(input=source, key=key):
             return not isinstance(decide(key, arguments(source.type)[-1:]), ColumnForm)
+        case combine.SplitBy(input=source, function=function):
+            return not names_branches(decide(function, arguments(source.type)))
+        case combine.Route(input=source, predicates=predicates):
+            verdicts = (decide(predicate, arguments(source.type)) for predicate in predicates)
+            return not all(isinstance(verdict, ColumnForm) for verdict in verdicts)
         case rowwise.Rowwise(input=source):
             closure = main_closure(node)
             return closure is not None and not isinstance(decide(closure, arguments(source.type)), ColumnForm)
         case _:
             return False
+
+
+def names_branches(verdict: Verdict) -> bool:
+    """Whether a function is a column whose values are numbers of branches: one, a list, or a tuple of them."""
+    if not isinstance(verdict, ColumnForm):
+        return False
+    match verdict.type:
+        case List(item):
+            return item == INT
+        case Tuple(items):
+            return all(item == INT for item in items)
+        case _:
+            return verdict.type in (INT, BOOL)
 
 
 def kernel_of(node: Node, demoted: frozenset[Node] = frozenset()) -> Kernel | None:
@@ -83,7 +105,6 @@ def main_closure(node: Node) -> Closure | None:
 
 def step(node: Node, parallelism: int) -> Step:
     """What the operator does to one element, for the worker."""
-    closure = main_closure(node)
     keyed_input = any(isinstance(value.type, Keyed) for value in node.inputs)
     if isinstance(node, keyed.Unkey):
         return Step(_UNKEY_KINDS[node.keep], node.operator, node.location, keyed=True)
@@ -92,19 +113,28 @@ def step(node: Node, parallelism: int) -> Step:
         node.operator,
         node.location,
         keyed=keyed_input,
-        function=None if closure is None else _function(node, closure, parallelism),
+        function=_function(node, parallelism),
         concurrency=node.concurrency if isinstance(node, rowwise.MapAsync) else 1,
     )
 
 
-def _function(node: Node, closure: Closure, parallelism: int) -> Callable[..., Any]:
+def _function(node: Node, parallelism: int) -> Callable[..., Any] | None:
     for _, each in node.closures:
         check_travels(each)
-    if isinstance(node, StreamParIter):
-        return Generator(closure.function, parallelism)
-    if isinstance(node, rowwise.MapMemo):
-        return Memo(closure.function, node.key.function if node.key else None, node.capacity)
-    return closure.function
+    match node:
+        case StreamParIter(generator=closure):
+            return Generator(closure.function, parallelism)
+        case rowwise.MapMemo(function=closure, key=key, capacity=capacity):
+            return Memo(closure.function, key.function if key else None, capacity)
+        case combine.SplitBy(function=closure, n=n):
+            return Choice(closure.function, n, node.several)
+        case combine.Route(predicates=predicates):
+            return FirstMatch(tuple(each.function for each in predicates))
+        case combine.Branch(number=number):
+            return GoesTo(number)
+        case _:
+            main = main_closure(node)
+            return None if main is None else main.function
 
 
 def instances(lowering: Lowering) -> Frame:

@@ -18,7 +18,7 @@ class Node:
     """One operator of a plan.
 
     Traversal, explain and drawings read the dataclass fields: fields of type Node are inputs, fields of type Closure
-    are the user's functions, the rest are parameters.
+    are the user's functions, the rest are parameters. A field may also be a tuple of nodes or of closures.
     """
 
     type: Type
@@ -41,12 +41,18 @@ class Node:
 
     @property
     def inputs(self) -> tuple[Node, ...]:
-        return tuple(value for value in self._values() if isinstance(value, Node))
+        return tuple(part for value in self._values() for part in _parts(value) if isinstance(part, Node))
 
     @property
     def closures(self) -> tuple[tuple[str, Closure], ...]:
         """The user's functions, by field name."""
-        return tuple((f.name, v) for f, v in self._fields_and_values() if isinstance(v, Closure))
+        found: list[tuple[str, Closure]] = []
+        for f, value in self._fields_and_values():
+            several = isinstance(value, tuple)
+            for place, part in enumerate(_parts(value)):
+                if isinstance(part, Closure):
+                    found.append((f"{f.name}[{place}]" if several else f.name, part))
+        return tuple(found)
 
     @property
     def bodies(self) -> tuple[tuple[str, Node], ...]:
@@ -60,7 +66,7 @@ class Node:
         return {
             f.name: value
             for f, value in self._fields_and_values()
-            if f.name not in own and f.repr and not isinstance(value, Node | Closure) and value != f.default
+            if f.name not in own and f.repr and value != f.default and not _is_graph(value)
         }
 
     @functools.cached_property
@@ -87,6 +93,15 @@ class Node:
 
     def _values(self) -> list[object]:
         return [value for _, value in self._fields_and_values()]
+
+
+def _parts(value: object) -> tuple[object, ...]:
+    return value if isinstance(value, tuple) else (value,)
+
+
+def _is_graph(value: object) -> bool:
+    """Whether a field's value is inputs or functions."""
+    return bool(value) and all(isinstance(part, Node | Closure) for part in _parts(value))
 
 
 def snake_case(name: str) -> str:

@@ -52,13 +52,14 @@ class BatchRunner:
     demotions: Demotions
     loops: LoopRunner
 
-    def lowering(self, *roots: Node) -> Lowering:
+    def lowering(self, *roots: Node, keeps: bool = True) -> Lowering:
         return Lowering(
             self.spark,
             roots,
             parallelism=self.parallelism,
             demoted=frozenset(self.demotions.nodes),
             loops=self.loops,
+            keeps=keeps,
         )
 
     def run(self, node: Node, action: Callable[[Lowering, Frame], R]) -> R:

@@ -74,7 +74,8 @@ class SparkEngine:
             return batch.to_arrow(runner, node)
 
     def to_dataframe(self, node: Node) -> DataFrame:
-        return as_table(self._runner().lowering(node).frame(node))
+        # Nobody knows when the user is done with the DataFrame, so nothing is kept for it.
+        return as_table(self._runner().lowering(node, keeps=False).frame(node))
 
     def execute(self, receivers: Mapping[Sink, Receiver | None]) -> None:
         runner = self._runner()
@@ -126,8 +127,12 @@ class SparkEngine:
 
     def spark_plan(self, node: Node) -> str:
         """Spark's own plan, for explain(detail=True)."""
-        frame = BatchRunner(self.spark, self.parallelism, self._demotions, NoLoops()).lowering(node).frame(node)
-        return str(frame.df._jdf.queryExecution().toString()) if hasattr(frame.df, "_jdf") else ""
+        lowering = BatchRunner(self.spark, self.parallelism, self._demotions, NoLoops()).lowering(node)
+        try:
+            frame = lowering.frame(node)
+            return str(frame.df._jdf.queryExecution().toString()) if hasattr(frame.df, "_jdf") else ""
+        finally:
+            lowering.release()
 
     def _progress(self, description: str) -> Any:
         return progress(self.spark, enabled=self._config.progress, description=description)

@@ -1,0 +1,177 @@
+"""Several streams to one, and one to several."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from morisot.api.base import StreamBase, T
+from morisot.api.companions import check_times, companion
+from morisot.api.location import caller
+from morisot.errors import PlanError
+from morisot.plan.combine import Branch, Marked, Merge, Route, SplitBy, Zip
+from morisot.plan.node import Node
+from morisot.types import infer
+from morisot.types.element import ANY, BOOL, INT, Keyed, List, Tuple, Type, contains_any, with_value
+
+if TYPE_CHECKING:
+    from morisot.api.keyed_stream import KeyedStream
+    from morisot.api.stream import Stream
+
+U = TypeVar("U")
+K = TypeVar("K")
+V = TypeVar("V")
+
+
+class _Combine(StreamBase[T]):
+    """How the nodes are made, for plain and keyed streams alike."""
+
+    def _merge(self, others: Sequence[Any]) -> Node:
+        nodes = (self._node, *(companion(self, other, "merge") for other in others))
+        if len({node.bounded for node in nodes}) > 1:
+            raise PlanError(
+                "merge cannot combine a bounded stream with an unbounded one",
+                location=caller(),
+                advice="let both follow their input (unbounded=True), or neither",
+            )
+        check_times("merge", *nodes)
+        type_ = functools.reduce(merged_type, (node.type for node in nodes))
+        return Merge(nodes, type=type_, location=caller())
+
+    def _branches(self, marked: Marked, n: int) -> list[Node]:
+        return [Branch(marked, number, type=self.type, location=marked.location) for number in range(n)]
+
+    def _split_by(self, function: Callable[..., Any], n: int) -> list[Node]:
+        check_branches("split_by", n)
+        closure, verdict = self._compiled(function, "split_by", self._arguments)
+        mark = mark_type(verdict.type)
+        if mark is None:
+            raise PlanError(
+                f"the function given to split_by gives {verdict.type}; it must give the number of a branch, or several",
+                location=closure.location,
+                advice="give an int, or a list, tuple or set of int",
+            )
+        type_ = with_value(self.type, Tuple((mark, self._arguments[-1])))
+        return self._branches(SplitBy(self._node, closure, n, type=type_, location=closure.location), n)
+
+    def _route(self, predicates: Sequence[Callable[..., Any]]) -> list[Node]:
+        if not predicates:
+            raise PlanError(
+                "route needs a predicate for each of its branches",
+                location=caller(),
+                advice="pass at least one function of the element",
+            )
+        closures = tuple(self._compiled(each, "route", self._arguments)[0] for each in predicates)
+        type_ = with_value(self.type, Tuple((INT, self._arguments[-1])))
+        return self._branches(Route(self._node, closures, type=type_, location=caller()), len(closures))
+
+
+def merged_type(left: Type, right: Type) -> Type:
+    """The type that holds the elements of both streams; what only `object` could hold is refused."""
+    if isinstance(left, Keyed) and isinstance(right, Keyed):
+        return Keyed(merged_type(left.key, right.key), merged_type(left.value, right.value))
+    both = infer.unify(left, right)
+    if contains_any(both) and not contains_any(left) and not contains_any(right):
+        raise PlanError(
+            f"merge cannot combine elements of the types {left} and {right}",
+            location=caller(),
+            advice="bring them to one type with map(…) first",
+        )
+    return both
+
+
+def mark_type(answer: Type) -> Type | None:
+    """The type of the marks that a function's answers become; None if they name no branches."""
+    if answer in (INT, BOOL):
+        return INT
+    several = answer == ANY or answer == List(INT)
+    several |= isinstance(answer, Tuple) and all(item == INT for item in answer.items)
+    return List(INT) if several else None
+
+
+def check_branches(operator: str, n: Any) -> None:
+    """Refuse numbers of branches that cannot be."""
+    if type(n) is not int or n < 1:
+        raise PlanError(
+            f"{operator} cannot make {n!r} streams", location=caller(), advice="give the number of branches, from 1 on"
+        )
+
+
+class CombineMethods(_Combine[T]):
+    """Combining and dividing plain streams."""
+
+    def merge(self, *others: Stream[T]) -> Stream[T]:
+        """The elements of this stream and of the others.
+
+        >>> import morisot as mo
+        >>> ctx = mo.StreamContext(engine="reference")
+        >>> ctx.stream_iter([1, 2]).merge(ctx.stream_iter([3]), ctx.stream_iter([4])).collect()
+        [1, 2, 3, 4]
+        """
+        return self._context.plain(self._merge(others))
+
+    def zip(self, other: Stream[U]) -> Stream[tuple[T, U]]:
+        """Pairs of the elements that have the same place in the two streams; the longer one's rest is dropped.
+
+        >>> import morisot as mo
+        >>> ctx = mo.StreamContext(engine="reference")
+        >>> ctx.stream_iter("abc").zip(ctx.stream_iter([1, 2])).collect()
+        [('a', 1), ('b', 2)]
+        """
+        right = companion(self, other, "zip")
+        check_times("zip", self._node, right)
+        return self._context.plain(Zip(self._node, right, type=Tuple((self.type, right.type)), location=caller()))
+
+    def split(self, n: int) -> tuple[Stream[T], ...]:
+        """The stream `n` times: each sees all elements.
+
+        >>> import morisot as mo
+        >>> small, large = mo.StreamContext(engine="reference").stream_iter([1, 20]).split(2)
+        >>> small.filter(lambda n: n < 10).collect(), large.filter(lambda n: n >= 10).collect()
+        ([1], [20])
+        """
+        check_branches("split", n)
+        return tuple(self._context.plain(self._node) for _ in range(n))
+
+    def split_by(self, function: Callable[[T], Any], n: int) -> tuple[Stream[T], ...]:
+        """`n` streams: an element goes to the one, or to those, whose number `function(element)` gives.
+
+        >>> import morisot as mo
+        >>> even, odd = mo.StreamContext(engine="reference").stream_iter([1, 2, 3]).split_by(lambda n: n % 2, 2)
+        >>> even.collect(), odd.collect()
+        ([2], [1, 3])
+        """
+        return tuple(map(self._context.plain, self._split_by(function, n)))
+
+    def route(self, *predicates: Callable[[T], Any]) -> tuple[Stream[T], ...]:
+        """A stream for each predicate: an element goes to the first that is true for it, or nowhere.
+
+        >>> import morisot as mo
+        >>> numbers = mo.StreamContext(engine="reference").stream_iter(range(8))
+        >>> small, even = numbers.route(lambda n: n < 3, lambda n: n % 2 == 0)
+        >>> small.collect(), even.collect()
+        ([0, 1, 2], [4, 6])
+        """
+        return tuple(map(self._context.plain, self._route(predicates)))
+
+
+class KeyedCombineMethods(_Combine[Any], Generic[K, V]):
+    """Combining and dividing keyed streams; functions take (key, value)."""
+
+    def merge(self, *others: KeyedStream[K, V]) -> KeyedStream[K, V]:
+        """The elements of this stream and of the others, with their keys."""
+        return self._context.keyed(self._merge(others))
+
+    def split(self, n: int) -> tuple[KeyedStream[K, V], ...]:
+        """The stream `n` times: each sees all elements."""
+        check_branches("split", n)
+        return tuple(self._context.keyed(self._node) for _ in range(n))
+
+    def split_by(self, function: Callable[[K, V], Any], n: int) -> tuple[KeyedStream[K, V], ...]:
+        """`n` streams: an element goes to the one, or to those, whose number `function(key, value)` gives."""
+        return tuple(map(self._context.keyed, self._split_by(function, n)))
+
+    def route(self, *predicates: Callable[[K, V], Any]) -> tuple[KeyedStream[K, V], ...]:
+        """A stream for each predicate: an element goes to the first that is true for it, or nowhere."""
+        return tuple(map(self._context.keyed, self._route(predicates)))

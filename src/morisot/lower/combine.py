@@ -1,0 +1,100 @@
+"""Several streams to one, and one to several: unions, joins by place, and marks that branches filter by."""
+
+from __future__ import annotations
+
+import functools
+
+from pyspark.sql import DataFrame
+
+from morisot.compile.truth import truth
+from morisot.lower.columns import quoted, render
+from morisot.lower.frame import TIME, Frame
+from morisot.lower.planner import Lowering
+from morisot.lower.recode import as_type
+from morisot.lower.registry import lowers
+from morisot.plan.combine import Branch, Merge, Route, SplitBy, Zip
+from morisot.types.element import BOOL, INT, Keyed, arguments
+from morisot.worker.branches import NOWHERE
+
+_MARK = quoted("mark")
+
+
+@lowers(Merge)
+def lower_merge(node: Merge, lowering: Lowering, *frames: Frame) -> Frame:
+    """A union keeps the order: its partitions are those of the first frame, then those of the second.
+
+    Spark puts the partitions of frames that are hashed alike together instead; but what was hashed has no order, or got
+    it back by sorting.
+    """
+    parts = [as_type(frame, node.type, node).df for frame in frames]
+    return Frame(functools.reduce(DataFrame.unionAll, parts), node.type, frames[0].timed)
+
+
+@lowers(Zip, "bounded")
+def lower_zip(node: Zip, lowering: Lowering, left: Frame, right: Frame) -> Frame:
+    """Every row gets its place in the stream, which Spark finds by counting the partitions before its own."""
+    sides = [placed(frame, name) for frame, name in ((left, "left"), (right, "right"))]
+    pairs = sides[0].join(sides[1], "place")
+    pairs = pairs.orderBy("place") if lowering.is_ordered(node) else pairs
+    columns = [name for side in sides for name in side.columns if name != "place" and not name.endswith("time")]
+    timed = [f"greatest({quoted('left/time')}, {quoted('right/time')}) AS {TIME}"] if left.timed else []
+    named = [f"{quoted(a)} AS {b}" for a, b in zip(columns, Frame(pairs, node.type).columns, strict=True)]
+    return Frame(pairs.selectExpr(*named, *timed), node.type, left.timed)
+
+
+def placed(frame: Frame, side: str) -> DataFrame:
+    """The rows with their place, from 0, and names that the other side does not have."""
+    names = [f"{side}/{place}" for place in range(len(frame.columns))]
+    hidden = [f"{side}/time"] if frame.timed else []
+    return frame.df.toDF(*names, *hidden).zipWithIndex("place")
+
+
+@lowers(SplitBy)
+def lower_split_by(node: SplitBy, lowering: Lowering, frame: Frame) -> Frame:
+    form = lowering.column_form(node, node.function, *arguments(frame.type))
+    assert form is not None, "a function that names no branches natively should have been a stage"
+    lowering.optimistic.add(node)  # a number that no branch has is Python's to report
+    columns = frame.columns
+    frame, numbers = frame.evaluate(form, frame.names())
+    if form.type in (INT, BOOL):
+        mark, exists = f"CAST({numbers[0]} AS BIGINT)", f"{_MARK} >= 0 AND {_MARK} < {node.n}"
+    else:
+        mark = numbers[0] if not form.type.children else f"array({', '.join(numbers)})"
+        exists = f"forall({_MARK}, number -> number >= 0 AND number < {node.n})"
+    checked = f"CASE WHEN {exists} THEN {_MARK} ELSE raise_error('morisot: there is no such branch') END"
+    return with_mark(node, marked(frame, columns, mark), columns, checked)
+
+
+@lowers(Route)
+def lower_route(node: Route, lowering: Lowering, frame: Frame) -> Frame:
+    columns, name_of = frame.columns, frame.names()
+    for place, predicate in enumerate(node.predicates):
+        form = lowering.column_form(node, predicate, *arguments(frame.type))
+        assert form is not None, "a predicate that is no column should have been a stage"
+        widened, _ = frame.evaluate(form, name_of)
+        decided = f"WHEN {_MARK} <> {NOWHERE}L THEN {_MARK} " if place else ""
+        test = f"CASE {decided}WHEN {render(truth(form.result), name_of)} THEN {place}L ELSE {NOWHERE}L END"
+        frame = marked(widened, columns, test)
+    return with_mark(node, frame, columns, _MARK)
+
+
+def marked(frame: Frame, columns: list[str], mark: str) -> Frame:
+    """The frame with the mark in a column beside the element's."""
+    rows = frame.df.selectExpr(*columns, f"{mark} AS {_MARK}", *frame.hidden)
+    return Frame(rows, frame.type, frame.timed)
+
+
+def with_mark(node: SplitBy | Route, frame: Frame, columns: list[str], mark: str) -> Frame:
+    """The mark as a part of the element, before it; the key of a keyed stream stays in front."""
+    at = len(frame.columns_under(0)) if isinstance(frame.type, Keyed) else 0
+    return frame.select(node.type, [*columns[:at], mark, *columns[at:]])
+
+
+@lowers(Branch)
+def lower_branch(node: Branch, lowering: Lowering, frame: Frame) -> Frame:
+    keyed = isinstance(frame.type, Keyed)
+    (mark,) = frame.columns_under(1, 0) if keyed else frame.columns_under(0)
+    condition = f"{mark} = {node.number}" if node.input.mark == INT else f"array_contains({mark}, {node.number}L)"
+    value = frame.columns_under(1, 1) if keyed else frame.columns_under(1)
+    key = frame.columns_under(0) if keyed else []
+    return frame.where(condition).select(node.type, [*key, *value])

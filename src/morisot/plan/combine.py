@@ -1,0 +1,68 @@
+"""Several streams to one, and one to several."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from morisot.plan.closure import Closure
+from morisot.plan.node import Node
+from morisot.plan.rowwise import Rowwise
+from morisot.types.element import INT, Type, arguments
+
+
+@dataclass(frozen=True, eq=False)
+class Merge(Node):
+    """The elements of all streams: those of the first, then those of the second, and so on."""
+
+    streams: tuple[Node, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Zip(Node):
+    """The first element of one stream with the first of the other, the second with the second; rests are dropped.
+
+    A pair has the later of the two timestamps.
+    """
+
+    left: Node
+    right: Node
+    observes_order: ClassVar[bool] = True
+    keeps_order: ClassVar[bool] = False
+
+
+@dataclass(frozen=True, eq=False)
+class Marked(Rowwise):
+    """The root of the operators that say for each element where it goes: (mark, element), which branches read."""
+
+    @property
+    def mark(self) -> Type:
+        """The type of the mark: int, one branch; or a list of int, each of those."""
+        return arguments(self.type)[-1].children[0][1]
+
+
+@dataclass(frozen=True, eq=False)
+class SplitBy(Marked):
+    """Each element goes to the branch, or the branches, that `function` names: numbers from 0 below `n`."""
+
+    function: Closure
+    n: int
+
+    @property
+    def several(self) -> bool:
+        return self.mark != INT
+
+
+@dataclass(frozen=True, eq=False)
+class Route(Marked):
+    """Each element goes to the branch of the first of the `predicates` that is true; if none is, nowhere."""
+
+    predicates: tuple[Closure, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Branch(Rowwise):
+    """The elements that go to the branch with this number, without their marks."""
+
+    input: Marked
+    number: int

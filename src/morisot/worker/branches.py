@@ -1,0 +1,68 @@
+"""Where an element goes: the functions of split_by and route as what a stage calls."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+NOWHERE = -1
+"""The mark of an element that no predicate of route takes."""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The function of split_by, its answer checked: a number, or a list of numbers where it may name several."""
+
+    function: Callable[..., Any]
+    n: int
+    several: bool
+
+    def __call__(self, *arguments: Any) -> int | list[int]:
+        answer = self.function(*arguments)
+        if self.several:
+            return chosen(answer, self.n)
+        (number,) = chosen(answer, self.n)
+        return number
+
+
+def chosen(answer: Any, n: int) -> list[int]:
+    """The branches that an answer of the user's function names, each once, in order.
+
+    >>> chosen(1, 3), chosen({2, 0}, 3), chosen([], 3)
+    ([1], [0, 2], [])
+    """
+    numbers = [answer] if isinstance(answer, int) else answer
+    if not isinstance(numbers, Iterable) or isinstance(numbers, str | bytes):
+        raise TypeError(f"split_by takes the number of a branch or several of them, not {answer!r}")
+    found = set()
+    for number in numbers:
+        if not isinstance(number, int):
+            raise TypeError(f"the number of a branch is an int, not {number!r}")
+        if not 0 <= number < n:
+            raise IndexError(f"there is no branch {int(number)}: they have the numbers 0 to {n - 1}")
+        found.add(int(number))
+    return sorted(found)
+
+
+@dataclass(frozen=True)
+class FirstMatch:
+    """The predicates of route as one function: the place of the first that is true."""
+
+    predicates: tuple[Callable[..., Any], ...]
+
+    def __call__(self, *arguments: Any) -> int:
+        for place, predicate in enumerate(self.predicates):
+            if predicate(*arguments):
+                return place
+        return NOWHERE
+
+
+@dataclass(frozen=True)
+class GoesTo:
+    """Whether a mark names a branch."""
+
+    number: int
+
+    def __call__(self, mark: int | list[int]) -> bool:
+        return mark == self.number if isinstance(mark, int) else self.number in mark
