@@ -51,6 +51,8 @@ class Config:
     """Show Spark's own warnings and errors."""
     progress: bool | None = None
     """Show a bar during long jobs; None: when stderr is a terminal."""
+    report: bool = True
+    """Say on stderr, at the end of a job, what was left out because of `on_error` and what was moved to Python."""
     spark: dict[str, str] = field(default_factory=dict, hash=False)
     """Further Spark settings; the leading `spark.` may be left out."""
 
@@ -64,6 +66,7 @@ class Config:
         _require(memory, "memory", self.memory, "a size such as '512m' or '2g'")
         _require(isinstance(self.verbose, bool), "verbose", self.verbose, "true or false")
         _require(self.progress is None or isinstance(self.progress, bool), "progress", self.progress, "true or false")
+        _require(isinstance(self.report, bool), "report", self.report, "true or false")
         _require(isinstance(self.spark, Mapping), "spark", self.spark, "a table of Spark settings")
         object.__setattr__(self, "spark", dict(_flatten(self.spark)))
 
@@ -193,7 +196,7 @@ def _read_text(name: str, text: str) -> Any:
                 return int(text)
             except ValueError:
                 raise ConfigError(f"parallelism is {text!r}: give {_COUNT}.") from None
-        case "verbose" | "progress":
+        case "verbose" | "progress" | "report":
             _require(text.lower() in _WORDS, name, text, "true or false")
             return _WORDS[text.lower()]
         case "spark":
@@ -224,6 +227,7 @@ def _read_args(argv: Sequence[str]) -> tuple[dict[str, Any], list[str]]:
     parser.add_argument("--spark", action="append")
     parser.add_argument("--verbose", action="store_true")
     parser.add_argument("--progress", action=argparse.BooleanOptionalAction)
+    parser.add_argument("--report", action=argparse.BooleanOptionalAction)
     known, rest = parser.parse_known_args(argv)
     given = {name: _read_text(name, value) if isinstance(value, str) else value for name, value in vars(known).items()}
     if "spark" in given:

@@ -61,7 +61,9 @@ class JobError(MorisotError):
 class ElementError(MorisotError):
     """A user's function failed on an element.
 
-    Carries the operator, its file:line, the element and the original exception, which is also the `__cause__`.
+    Carries the operator, its file:line, the element as text, and the original exception with its traceback as text; the
+    exception itself is the `__cause__`. A handler given as `on_error` finds the element itself in `value`, unless it
+    cannot be pickled.
     """
 
     def __init__(
@@ -73,6 +75,7 @@ class ElementError(MorisotError):
         *,
         original_traceback: str = "",
         cause: BaseException | None = None,
+        value: Any = None,
     ) -> None:
         where = f" at {location}" if location else ""
         super().__init__(f"{operator}{where} failed on the element {element}: {original}")
@@ -81,6 +84,7 @@ class ElementError(MorisotError):
         self.element = element
         self.original = original
         self.original_traceback = original_traceback
+        self.value = value
         self.__cause__ = cause
         if original_traceback:
             self.add_note(f"The original traceback:\n{original_traceback.rstrip()}")

@@ -49,12 +49,17 @@ class Runner:
     engine: str
     make_context: Callable[[str], mo.StreamContext]
     directory: Path
+    metrics: dict[str, Any] = field(default_factory=dict)
+    """What the last run says of itself."""
 
     def run(self, program: Program, elements: Sequence[Any]) -> list[Any]:
         """What the program makes of the elements; the last running value of each key on unbounded input."""
         if self.engine == "unbounded":
             return self._unbounded(program, list(elements))
-        return list(program(self.make_context(self.engine).stream_iter(elements)).collect())
+        context = self.make_context(self.engine)
+        results = list(program(context.stream_iter(elements)).collect())
+        self.metrics = context.metrics()
+        return results
 
     def _unbounded(self, program: Program, elements: list[Any]) -> list[Any]:
         context = self.make_context("spark")
@@ -77,6 +82,7 @@ class Runner:
                 job.wait(0.1)
         finally:
             job.stop()
+        self.metrics = job.metrics()
         return results
 
 

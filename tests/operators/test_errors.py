@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -54,9 +56,60 @@ def test_traceback_shows_the_users_frames_only(ctx: mo.StreamContext) -> None:
     assert "morisot/worker" not in caught.value.original_traceback
 
 
-def test_value_that_does_not_fit_its_declared_type(spark_ctx: mo.StreamContext) -> None:
-    with pytest.raises(mo.ElementError, match=r"'x' \(str\) is not of the type int; correct `returns=`"):
-        spark_ctx.stream_iter([1]).map(lambda n: "x" if math.floor(n) else n, returns=int).collect()
+def wrong_now_and_then(n: int) -> int:
+    return "x" if math.floor(n) == 2 else n  # type: ignore[return-value]
+
+
+async def wrong_later(n: int) -> int:
+    return wrong_now_and_then(n)
+
+
+class Point(NamedTuple):
+    x: int
+    y: float
+
+
+MISFITS: dict[str, tuple[Callable[[Any], Any], str]] = {
+    "map": (lambda s: s.map(wrong_now_and_then), r"map .*'x' \(str\) is not of the type int"),
+    "returns": (
+        lambda s: s.map(lambda n: str(wrong_now_and_then(n)), returns=int),
+        r"'\w' \(str\) is not of the type int",
+    ),
+    "flat_map": (lambda s: s.flat_map(lambda n: (n, wrong_now_and_then(n)), returns=int), "flat_map .*'x'"),
+    "filter_map": (lambda s: s.filter_map(wrong_now_and_then), "filter_map .*'x'"),
+    "map_memo": (lambda s: s.map_memo(wrong_now_and_then), "map_memo .*'x'"),
+    "map_async": (lambda s: s.map_async(wrong_later), "map_async .*'x'"),
+    "key_by": (lambda s: s.key_by(wrong_now_and_then).drop_key(), "key_by .*'x'"),
+    "keyed": (lambda s: s.key_by(lambda n: n).map(lambda k, n: wrong_now_and_then(n), returns=int), "map .*'x'"),
+    "tuple": (lambda s: s.map(lambda n: (n, wrong_now_and_then(n)), returns=tuple[int, int]), "'x'"),
+    "record": (lambda s: s.map(lambda n: Point(wrong_now_and_then(n), 1.0), returns=Point), "'x'"),
+    "list": (lambda s: s.map(lambda n: [wrong_now_and_then(n)], returns=list[int]), "'x'"),
+    "optional": (lambda s: s.map(lambda n: wrong_now_and_then(n) if n < 3 else None, returns=int | None), "'x'"),
+    "bool is no int": (lambda s: s.map(lambda n: math.floor(n) == 2 or n, returns=int), r"True \(bool\)"),
+}
+
+
+@pytest.mark.parametrize("name", MISFITS)
+@pytest.mark.parametrize("place", ["last", "in the middle", "before a fold"])
+def test_value_that_does_not_fit_its_declared_type(ctx: mo.StreamContext, name: str, place: str) -> None:
+    program, message = MISFITS[name]
+    stream = program(ctx.stream_iter([3, 2, 5]))
+    producer = "key_by" if name == "key_by" else stream._node.operator
+    if place == "in the middle":
+        stream = stream.inspect(lambda *_: None)
+    if place == "before a fold":
+        stream = stream.fold_assoc([], lambda held, x: [*held, x], lambda a, b: a + b)
+    with pytest.raises(mo.ElementError, match=message) as caught:
+        stream.collect()
+    assert "correct `returns=` or the return annotation" in str(caught.value)
+    assert caught.value.operator == producer
+    assert isinstance(caught.value.__cause__, TypeError)
+
+
+def test_declared_int_beyond_64_bits(spark_ctx: mo.StreamContext) -> None:
+    stream = spark_ctx.stream_iter([1]).map(lambda n: math.floor(n) << 70, returns=int).map(lambda n: math.isqrt(n))
+    with pytest.raises(mo.ElementError, match=r"on the element 1: OverflowError: 1180591620717411303424 is beyond 64"):
+        stream.collect()
 
 
 def test_wrong_arity_is_refused_when_built(ctx: mo.StreamContext) -> None:

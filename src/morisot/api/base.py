@@ -5,14 +5,16 @@ from __future__ import annotations
 import dataclasses
 import inspect
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
 from morisot.api.location import caller
 from morisot.compile.ladder import decide
 from morisot.compile.verdict import Verdict
-from morisot.errors import PlanError
+from morisot.errors import ElementError, PlanError
 from morisot.plan.closure import Closure
 from morisot.plan.node import Node
+from morisot.plan.on_error import Divert
+from morisot.plan.on_error import OnError as Policy
 from morisot.types import infer
 from morisot.types.element import Type, arguments
 
@@ -22,6 +24,8 @@ if TYPE_CHECKING:
     from morisot.api.context import StreamContext
 
 T = TypeVar("T")
+OnError = Literal["raise", "skip"] | Callable[[ElementError], Any]
+"""What users pass as `on_error`: stop the job, leave the element out and count it, or a handler of the failure."""
 
 
 class StreamBase(Generic[T]):
@@ -60,12 +64,26 @@ class StreamBase(Generic[T]):
         closure = self._closure(function, operator, len(parameters), returns)
         return closure, decide(closure, parameters)
 
+    def _policy(self, on_error: OnError, operator: str) -> Policy:
+        """What the user says about elements on which the function fails; anything else is refused here."""
+        if on_error in ("raise", "skip"):
+            return on_error
+        location = caller()
+        if not callable(on_error):
+            raise PlanError(
+                f"{operator} cannot do {on_error!r} on an error",
+                location=location,
+                advice='pass on_error="raise", on_error="skip", or a function that takes the mo.ElementError',
+            )
+        check_callable(on_error, f"on_error of {operator}", 1, location, "the mo.ElementError")
+        return Divert(on_error)
+
     @property
     def _arguments(self) -> tuple[Type, ...]:
         return arguments(self._node.type)
 
 
-def check_callable(function: Any, operator: str, arity: int, location: Any) -> None:
+def check_callable(function: Any, operator: str, arity: int, location: Any, argument: str = "the element") -> None:
     """Refuse what is no function, or one that does not take `arity` arguments."""
     if not callable(function):
         raise PlanError(
@@ -78,10 +96,12 @@ def check_callable(function: Any, operator: str, arity: int, location: Any) -> N
     try:
         signature.bind(*range(arity))
     except TypeError:
-        what = {1: "one argument, the element", 2: "two arguments"}.get(arity, f"{arity} arguments")
+        what = {1: f"one argument, {argument}", 2: "two arguments"}.get(arity, f"{arity} arguments")
         raise PlanError(
             f"the function given to {operator} is called with {what}, but it is written as "
             f"{getattr(function, '__name__', 'function')}{signature}",
             location=location,
-            advice="on a keyed stream functions take (key, value); on a plain one, the element",
+            advice="on a keyed stream functions take (key, value); on a plain one, the element"
+            if argument == "the element"
+            else f"write a function of one argument, {argument}",
         ) from None

@@ -86,7 +86,7 @@ class StreamContext(SourceMethods):
         if self.config.engine == "reference":
             from morisot.reference.engine import ReferenceEngine
 
-            return ReferenceEngine()
+            return ReferenceEngine(self.config)
         from morisot.run.engine import SparkEngine
 
         return SparkEngine(self.config, self._spark)
@@ -138,9 +138,15 @@ class StreamContext(SourceMethods):
         return sinks
 
     def metrics(self) -> dict[str, Any]:
-        """What was left out, for each source with `on_error="skip"`, and how the loops went (on Spark)."""
-        skipped = {f"{node.operator} ({node.location})": self.engine.skipped(node) for node in self._skipping}
-        return {"skipped": skipped, "loops": self.engine.loops()}
+        """What was left out because of `on_error`, what was moved to Python at run time, and how the loops went.
+
+        `skipped` and `diverted` count by operator: elements in the operator's last run, rows that do not fit a source.
+        `moved_to_python` names the operators whose native form met a value it cannot do.
+        """
+        counts = self.engine.tally.metrics()
+        counts["skipped"] |= {node.title: self.engine.skipped(node) for node in self._skipping}
+        moved = sorted(node.title for node in self.engine.demoted)
+        return {**counts, "moved_to_python": moved, "loops": self.engine.loops()}
 
     # -- what streams ask of their context --------------------------------------------------------------------------
 

@@ -8,6 +8,7 @@ from typing import Any, Protocol
 from morisot.plan.node import Node
 from morisot.plan.sink import Sink
 from morisot.plan.source import StreamCsv, StreamJson
+from morisot.plan.tally import Tally
 from morisot.types.element import Record
 
 Receiver = Callable[[list[Any]], None]
@@ -19,6 +20,10 @@ class Engine(Protocol):
     @property
     def demoted(self) -> frozenset[Node]:
         """Operators that were moved to Python at run time."""
+
+    @property
+    def tally(self) -> Tally:
+        """What operators left out because of `on_error`, in the last run of each."""
 
     def collect(self, node: Node) -> list[Any]:
         """All elements of a bounded stream."""

@@ -56,6 +56,12 @@ class NativeFold:
     parts: tuple[Part, ...]
     form: ColumnForm
 
+    @property
+    def raises(self) -> bool:
+        """Whether an element may fail; sums that leave 64 bits are no element's failure."""
+        exprs = [expr for part in self.parts for expr in (part.operand, part.condition) if expr is not None]
+        return any(expr.raises for expr in (*exprs, *(expr for _, expr in self.form.shared)))
+
 
 def recognise_fold(init: Any, function: Closure, accumulator: Type, element: Type) -> NativeFold | Refusal:
     """`fold` as native aggregates, or why it is none."""

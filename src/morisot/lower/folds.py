@@ -16,12 +16,13 @@ from morisot.lower.registry import folds
 from morisot.lower.ship import check_travels
 from morisot.lower.stages import dumps, in_worker, partition_id
 from morisot.plan import aggregate
+from morisot.plan.closure import Closure
 from morisot.plan.node import Node
 from morisot.plan.time import AddTimestamps
 from morisot.types.element import ANY, BOOL, DATE, DATETIME, FLOAT, INT, STR, Keyed, Type, arguments, leaves
 from morisot.worker import fold
 from morisot.worker.machine import Machine
-from morisot.worker.stage import Step
+from morisot.worker.stage import Step, policies
 from morisot.worker.state import Folder, Reducer
 
 if TYPE_CHECKING:
@@ -34,12 +35,17 @@ _PLACES = [quoted(name) for name in fold.PLACE_COLUMNS]
 
 _FOLDINGS: dict[type[Node], Callable[[Any], fold.Folding]] = {
     aggregate.ReduceAssoc: lambda node: fold.Reducing(node.function.function),
-    aggregate.FoldAssoc: lambda node: fold.FoldingFrom(node.init, node.local.function, node.combine.function),
-    aggregate.Sum: lambda node: fold.Summing(node.value.function),
-    aggregate.Avg: lambda node: fold.Averaging(node.value.function),
-    aggregate.MinElement: lambda node: fold.Choosing(node.value.function, largest=False),
-    aggregate.MaxElement: lambda node: fold.Choosing(node.value.function, largest=True),
+    aggregate.FoldAssoc: lambda node: fold.FoldingFrom(node.init, own(node, node.local), node.combine.function),
+    aggregate.Sum: lambda node: fold.Summing(own(node, node.value)),
+    aggregate.Avg: lambda node: fold.Averaging(own(node, node.value)),
+    aggregate.MinElement: lambda node: fold.Choosing(own(node, node.value), largest=False),
+    aggregate.MaxElement: lambda node: fold.Choosing(own(node, node.value), largest=True),
 }
+
+
+def own(node: Node, closure: Closure) -> Callable[..., Any]:
+    """A function that gets one element: where elements may be left out, its failures are told from the fold's."""
+    return fold.OnElement(closure.function) if node.leaves_out else closure.function
 
 
 def needs_python(node: Node, demoted: frozenset[Node]) -> bool:
@@ -50,7 +56,8 @@ def needs_python(node: Node, demoted: frozenset[Node]) -> bool:
         case aggregate.MinElement(value=value) | aggregate.MaxElement(value=value):
             native = ORDERED
         case aggregate.ReduceAssoc() | aggregate.FoldAssoc() | aggregate.Fold() | aggregate.Reduce():
-            return node in demoted or native_fold(node) is None
+            native_form = native_fold(node)
+            return node in demoted or native_form is None or (node.leaves_out and native_form.raises)
         case aggregate.SortedBy() as sort:
             return node in demoted or not sorts_natively(sort)
         case AddTimestamps(timestamp=timestamp):
@@ -58,7 +65,17 @@ def needs_python(node: Node, demoted: frozenset[Node]) -> bool:
         case _:
             return True
     verdict = decide(value, arguments(node.input.type)[-1:])
-    return node in demoted or not isinstance(verdict, ColumnForm) or verdict.type not in native
+    if node in demoted or not isinstance(verdict, ColumnForm) or verdict.type not in native:
+        return True
+    return node.leaves_out and verdict.raises
+
+
+def fails_on_elements(node: Node) -> bool:
+    """Whether the value that an aggregate takes of each element is a column that may fail."""
+    if not isinstance(node, aggregate.Sum | aggregate.Avg | aggregate.MinElement | aggregate.MaxElement):
+        return False
+    verdict = decide(node.value, arguments(node.input.type)[-1:])
+    return isinstance(verdict, ColumnForm) and verdict.raises
 
 
 def sorts_natively(node: aggregate.SortedBy) -> bool:
@@ -94,8 +111,10 @@ def lower_fold(node: aggregate.Aggregate, lowering: Lowering, frame: Frame, step
     element, output = node.input.type, node.type
     key = element.key if isinstance(element, Keyed) else None
     accumulator = ANY  # on the way an int may be beyond 64 bits; only the result has to fit its type
-    task = fold.Fold(_FOLDINGS[type(node)](node), node.operator, node.location)
-    partial = fold.PartialFold(steps, frame.type, element, accumulator, task, partition_id(), dumps)
+    policy = lowering.policy(node)
+    task = fold.Fold(_FOLDINGS[type(node)](node), node.operator, node.location, policy)
+    account = lowering.account([*policies(steps), *([policy] if policy else [])])
+    partial = fold.PartialFold(steps, frame.type, element, accumulator, task, partition_id(), dumps, account)
     merge = fold.MergeFold(key, accumulator, output, task, dumps)
     partial_type = fold.partial_type(key, accumulator)
     partition, sequence, same = (quoted(leaf.column) for leaf in leaves(partial_type)[:3])
@@ -113,7 +132,7 @@ def lower_fold_in_order(
     node: aggregate.Fold | aggregate.Reduce, lowering: Lowering, frame: Frame, steps: tuple[Step, ...]
 ) -> Frame:
     """A fold that is no native aggregate: one element after the other."""
-    frame = stages.run(frame, steps, node.input.type) if steps else frame
+    frame = stages.run(frame, steps, node.input.type, lowering) if steps else frame
     origin = ordered.origin(node)
     machine: Machine = (
         Folder(node.init, node.function.function, origin)

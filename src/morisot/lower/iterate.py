@@ -26,7 +26,7 @@ from morisot.worker.kernel_stage import Numbers
 from morisot.worker.link import Address
 from morisot.worker.loop import LocalFold, LoopTask, Place, RoundFold
 from morisot.worker.loop_kernel import LoopKernel
-from morisot.worker.stage import Step
+from morisot.worker.stage import Step, policies
 
 PathName = Literal["barrier", "frame"]
 
@@ -68,9 +68,9 @@ def path_of(node: Loop) -> LoopPath:
     return LoopPath("barrier", "the body looks at one element at a time: its tasks keep their elements")
 
 
-def body_steps(node: Loop, parallelism: int) -> tuple[Step, ...]:
+def body_steps(node: Loop, lowering: Lowering | None = None) -> tuple[Step, ...]:
     """What the body of a loop that stays in its tasks does to an element."""
-    steps = [stages.step(each, parallelism) for each in node.body.nodes]
+    steps = [stages.step(each, lowering) for each in node.body.nodes]
     return tuple(steps)
 
 
@@ -87,7 +87,7 @@ def loop_kernel(node: Loop) -> LoopKernel | Refusal:
     delta = of_numbers(node.delta)
     if delta is None:
         return Refusal("delta= is not made of numbers and arrays", advice="give delta= a number, a tuple or an array")
-    steps = body_steps(node, 1)
+    steps = body_steps(node)
     state = of_numbers(node.state)
     fold = node.local_fold.function
     return compile_loop(LoopFunctions(steps, fold, node.input.type, state, delta, node.body.state, node.feedback))
@@ -103,6 +103,8 @@ def source_of(node: Loop, lowering: Lowering) -> tuple[Frame, tuple[Step, ...]]:
     if generated(node, lowering):
         return stages.instances(lowering), ()
     frame, steps = lowering.before(node.input)
+    if policies(steps):  # a loop's tasks do not report what they leave out
+        frame, steps = stages.run(frame, steps, node.input.type, lowering), ()
     return frame.untimed(), steps
 
 
@@ -115,7 +117,7 @@ def barrier(
     numbers = generated(node, lowering)
     task = LoopTask(
         before,
-        body_steps(node, lowering.parallelism),
+        body_steps(node, lowering),
         frame.type if numbers is None else node.input.type,
         node.input.type,
         node.element_type,

@@ -15,6 +15,7 @@ from morisot.types.element import INT, arguments
 from morisot.worker import kernel_stage
 from morisot.worker.kernel_stage import KernelStage, Numbers
 from morisot.worker.kernels import Kernel
+from morisot.worker.stage import policies
 
 if TYPE_CHECKING:
     from morisot.lower.planner import Lowering
@@ -40,14 +41,16 @@ def run(lowering: Lowering, source: Node, nodes: list[Node]) -> Frame:
     numbers = Numbers(source.range, lowering.parallelism) if isinstance(source, StreamRange) else None
     frame = stages.instances(lowering) if numbers else lowering.frame(source)
     found = [could_be(node) for node in nodes]
+    steps = tuple(stages.step(node, lowering) for node in nodes)
     stage = KernelStage(
-        tuple(stages.step(node, lowering.parallelism) for node in nodes),
+        steps,
         tuple(each for each in found if each is not None),
         INT if numbers else frame.type,
         nodes[-1].type,
         stages.dumps,
         numbers,
         kernel_stage.PATIENCE,
+        lowering.account(policies(steps)),
     )
     output = nodes[-1].type
     return Frame(frame.df.mapInArrow(stages.in_worker(stage), schema.ddl(output)), output)

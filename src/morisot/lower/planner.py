@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import uuid
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from pyspark.sql import DataFrame, SparkSession
 
 from morisot.compile.ladder import decide
 from morisot.compile.verdict import ColumnForm
-from morisot.lower import folds, kernels, stages
+from morisot.lower import folds, kernels, ledgers, stages
 from morisot.lower.frame import Frame
 from morisot.lower.registry import python_rule_for, rule_for, whole_rule_for
 from morisot.plan.closure import Closure
@@ -17,7 +18,9 @@ from morisot.plan.graph import consumer_counts, order_needed, order_observed, wa
 from morisot.plan.node import Node
 from morisot.plan.rowwise import Rowwise
 from morisot.plan.source import StreamArrow, StreamIter, StreamParIter, StreamRange
+from morisot.plan.tally import is_diverting
 from morisot.types.element import Type
+from morisot.worker.left_out import Account, Policy
 from morisot.worker.stage import Step
 
 if TYPE_CHECKING:
@@ -43,11 +46,15 @@ class Lowering:
         loops: LoopRunner | None = None,
         given: Mapping[Node, Frame] | None = None,
         keeps: bool = True,
+        ledger: ledgers.Ledger | None = None,
     ) -> None:
         self.spark = spark
         self._loops = loops
         self.parallelism = parallelism
         self.demoted = demoted
+        self._ledger = ledger
+        self.run = uuid.uuid4().hex
+        """Under which name tasks report what they leave out."""
         self.optimistic: set[Node] = set()
         self._keeps = keeps
         self._kept: dict[Node, DataFrame] = {}
@@ -75,7 +82,7 @@ class Lowering:
     def _lower(self, node: Node) -> Frame:
         if self.in_stage(node):
             frame, steps = self.pending(node)
-            return self._share(node, stages.run(frame, steps, node.type))
+            return self._share(node, stages.run(frame, steps, node.type, self))
         if self.in_kernel(node):
             return self._share(node, kernels.run(self, *self._kernel_run(node)))
         whole_rule = whole_rule_for(node)
@@ -127,6 +134,21 @@ class Lowering:
         if verdict.raises:
             self.optimistic.add(node)
         return verdict
+
+    # -- elements that are left out ---------------------------------------------------------------------------------
+
+    def policy(self, node: Node) -> Policy | None:
+        """What the operator does with elements on which it fails; None: the job stops."""
+        if not node.leaves_out:
+            return None
+        return Policy(node.operator, node.location, self.nodes.index(node), keep_all=is_diverting(node))
+
+    def account(self, policies: Sequence[Policy]) -> Account | None:
+        """Where tasks with these policies report; None if there are none."""
+        if not policies:
+            return None
+        assert self._ledger is not None, "a plan that leaves elements out needs somebody who counts them"
+        return Account(self.run, self._ledger.accumulator, ledgers.place())
 
     # -- stages -----------------------------------------------------------------------------------------------------
 
@@ -211,7 +233,7 @@ class Lowering:
         """
         steps: list[Step] = []
         while self.in_stage(node) and node not in self._frames:
-            steps.append(stages.step(node, self.parallelism))
+            steps.append(stages.step(node, self))
             if isinstance(node, StreamParIter):
                 return stages.instances(self), tuple(reversed(steps))
             (node,) = node.inputs

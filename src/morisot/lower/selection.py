@@ -45,7 +45,7 @@ def sort_key(expression: str, type_: Type) -> str:
 @folds(SortedBy)
 def lower_sorted_by_in_python(node: SortedBy, lowering: Lowering, frame: Frame, steps: tuple[Step, ...]) -> Frame:
     """Keys that only Python can compare are compared in one place, which holds all elements."""
-    frame = stages.run(frame, steps, node.input.type) if steps else frame
+    frame = stages.run(frame, steps, node.input.type, lowering) if steps else frame
     keyed = node.input.keyed
     machine = Sorter(node.key.function, keyed, node.n, node.offset, origin(node))
     return in_order(node, lowering, frame, machine, by_key=False)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from pyspark import cloudpickle
 
-from morisot.compile.ladder import decide
+from morisot.compile.ladder import decide, declared
 from morisot.compile.verdict import ColumnForm, KernelForm, Verdict
 from morisot.lower import schema
 from morisot.lower.frame import Frame
@@ -17,11 +17,11 @@ from morisot.plan.closure import Closure
 from morisot.plan.node import Node
 from morisot.plan.source import StreamParIter
 from morisot.plan.time import AddTimestamps
-from morisot.types.element import BOOL, INT, Keyed, List, Tuple, Type, arguments
+from morisot.types.element import ANY, BOOL, INT, Keyed, List, Tuple, Type, arguments
 from morisot.worker.batches import Dumps
 from morisot.worker.branches import Choice, FirstMatch, GoesTo
 from morisot.worker.kernels import Kernel
-from morisot.worker.stage import Generator, Kind, Memo, Stage, Step
+from morisot.worker.stage import Generator, Kind, Memo, Stage, Step, policies
 
 if TYPE_CHECKING:
     from morisot.lower.planner import Lowering
@@ -44,12 +44,16 @@ _KINDS: dict[type[Node], Kind] = {
     AddTimestamps: "with_result",
     StreamParIter: "flat_map",
 }
+_GIVING = (rowwise.Map, rowwise.FlatMap, rowwise.FilterMap, rowwise.MapMemo, rowwise.MapAsync, keyed.KeyBy)
+"""The operators whose elements are what a function gives."""
 _UNKEY_KINDS: dict[str, Kind] = {"both": "unkey", "value": "drop_key", "key": "keys"}
 
 
 def needs_python(node: Node, demoted: frozenset[Node] = frozenset()) -> bool:
     """Whether an operator has no native form (any more)."""
     if node in demoted and isinstance(node, rowwise.Rowwise):
+        return True
+    if outcome_per_element(node):
         return True
     match node:
         case StreamParIter() | rowwise.Inspect() | rowwise.MapAsync():
@@ -90,6 +94,17 @@ def names_branches(verdict: Verdict) -> bool:
             return verdict.type in (INT, BOOL)
 
 
+def outcome_per_element(node: Node) -> bool:
+    """Whether a row-wise operator that could be a column is none because some of its elements may have to be left out.
+
+    A column fails as a whole; a kernel gives the rows it cannot do to Python, one by one.
+    """
+    if not (isinstance(node, rowwise.Rowwise) and node.leaves_out):
+        return False
+    verdicts = [decide(closure, node.signature(name)) for name, closure in node.closures]
+    return any(isinstance(verdict, ColumnForm) and verdict.raises for verdict in verdicts)
+
+
 def kernel_of(node: Node, demoted: frozenset[Node] = frozenset()) -> Kernel | None:
     """The kernel of an operator that is one by itself: it has no native form, and its function is all numbers."""
     if not isinstance(node, rowwise.Map | rowwise.Filter) or node in demoted or node.time is not None:
@@ -103,8 +118,9 @@ def main_closure(node: Node) -> Closure | None:
     return node.closures[0][1] if node.closures else None
 
 
-def step(node: Node, parallelism: int) -> Step:
-    """What the operator does to one element, for the worker."""
+def step(node: Node, lowering: Lowering | None = None) -> Step:
+    """What the operator does to one element, for the worker; without a lowering for one that leaves nothing out."""
+    closure = main_closure(node)
     keyed_input = any(isinstance(value.type, Keyed) for value in node.inputs)
     if isinstance(node, keyed.Unkey):
         return Step(_UNKEY_KINDS[node.keep], node.operator, node.location, keyed=True)
@@ -113,9 +129,23 @@ def step(node: Node, parallelism: int) -> Step:
         node.operator,
         node.location,
         keyed=keyed_input,
-        function=_function(node, parallelism),
+        function=_function(node, lowering.parallelism if lowering else 1),
         concurrency=node.concurrency if isinstance(node, rowwise.MapAsync) else 1,
+        returns=None if closure is None else _tested(node, closure),
+        policy=lowering.policy(node) if lowering else None,
     )
+
+
+def _tested(node: Node, closure: Closure) -> Type | None:
+    """The type of what the function gives, where each value is tested against it.
+
+    That is where the user declared it: what the compiler found out is true. And where elements may be left out: one
+    whose value cannot travel is left out too.
+    """
+    if not isinstance(node, _GIVING) or not (node.leaves_out or declared(closure) is not None):
+        return None
+    type_ = arguments(node.type)[0 if isinstance(node, keyed.KeyBy) else -1]
+    return None if type_ == ANY else type_
 
 
 def _function(node: Node, parallelism: int) -> Callable[..., Any] | None:
@@ -143,9 +173,10 @@ def instances(lowering: Lowering) -> Frame:
     return Frame(lowering.spark.range(0, n, 1, n).selectExpr("id AS value"), INT)
 
 
-def run(frame: Frame, steps: Sequence[Step], output: Type) -> Frame:
-    """The frame after the steps."""
-    stage = Stage(tuple(steps), frame.type, output, dumps, frame.timed)
+def run(frame: Frame, steps: Sequence[Step], output: Type, lowering: Lowering | None = None) -> Frame:
+    """The frame after the steps; without a lowering for steps that leave nothing out."""
+    account = lowering.account(policies(steps)) if lowering else None
+    stage = Stage(tuple(steps), frame.type, output, dumps, frame.timed, account)
     return Frame(frame.df.mapInArrow(in_worker(stage), schema.ddl(output, *frame.hidden)), output, frame.timed)
 
 

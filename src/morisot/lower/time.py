@@ -30,9 +30,8 @@ def lower_add_timestamps_in_python(
 ) -> Frame:
     """The function's result travels beside the element until it is a column."""
     assert node.kind is not None
-    pairs = stages.run(
-        frame.untimed(), [*steps, stages.step(node, lowering.parallelism)], Tuple((node.kind, node.type))
-    )
+    both = Tuple((node.kind, node.type))
+    pairs = stages.run(frame.untimed(), [*steps, stages.step(node, lowering)], both, lowering)
     moment, *columns = pairs.columns
     named = [f"{column} AS {name}" for column, name in zip(columns, Frame(pairs.df, node.type).columns, strict=True)]
     return Frame(pairs.df.selectExpr(*named, f"{ticks_of(moment, node.kind)} AS {TIME}"), node.type, timed=True)

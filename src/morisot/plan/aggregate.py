@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from morisot.plan.closure import Closure
 from morisot.plan.node import Node
+from morisot.plan.on_error import OnError
 from morisot.types.element import Type, arguments
 
 
@@ -15,6 +16,7 @@ class Aggregate(Node):
     """The root of the operators that fold elements; an empty stream gives no result."""
 
     input: Node
+    on_error: OnError = field(default="raise", kw_only=True)
 
     keeps_order: ClassVar[bool] = False
     keeps_time: ClassVar[bool] = False
@@ -23,6 +25,10 @@ class Aggregate(Node):
     def element(self) -> Type:
         """What is folded: the element, or the value of a keyed one."""
         return arguments(self.input.type)[-1]
+
+    @property
+    def leaves_out(self) -> bool:
+        return self.on_error != "raise"
 
     def signature(self, closure: str) -> tuple[Type, ...]:
         return (self.element,)

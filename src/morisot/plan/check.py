@@ -17,10 +17,11 @@ def breaks_running_values(node: Node) -> bool:
 
     On unbounded input an aggregate emits a new value whenever one changed, and the last one of each key is its answer.
     One-to-one operators that keep the key, and sinks, keep that meaning; a filter, say, would let through a value that
-    a later one has replaced.
+    a later one has replaced. So would an operator that leaves out elements on which it fails.
     """
     if node.bounded or not node.inputs or not any(isinstance(each, Aggregate) for each in walk(*node.inputs)):
         return False
     if isinstance(node, Sink) or (isinstance(node, Unkey) and node.keep == "both"):
         return False
-    return not (isinstance(node, _ONE_TO_ONE) and not any(isinstance(each, Unkey) for each in walk(*node.inputs)))
+    one_to_one = isinstance(node, _ONE_TO_ONE) and node.on_error == "raise"
+    return not (one_to_one and not any(isinstance(each, Unkey) for each in walk(*node.inputs)))

@@ -84,6 +84,16 @@ class Node:
     def keyed(self) -> bool:
         return isinstance(self.type, Keyed)
 
+    @property
+    def leaves_out(self) -> bool:
+        """Whether elements on which a function of the operator fails are left out, instead of stopping the job."""
+        return False
+
+    @property
+    def title(self) -> str:
+        """What reports call the operator: its name and the user's line."""
+        return f"{self.label or self.operator} ({self.location})"
+
     def signature(self, closure: str) -> tuple[Type, ...]:
         """The types of the arguments that the closure in the named field is called with."""
         raise NotImplementedError(f"{type(self).__name__}.{closure}")

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from morisot.plan.closure import Closure
 from morisot.plan.node import Node
+from morisot.plan.on_error import OnError
 from morisot.types.element import Type, arguments
 
 
@@ -14,6 +15,11 @@ class Rowwise(Node):
     """The root of the row-wise operators: they fuse with their neighbours and keep the stream's order."""
 
     input: Node
+    on_error: OnError = field(default="raise", kw_only=True)
+
+    @property
+    def leaves_out(self) -> bool:
+        return self.on_error != "raise"
 
     def signature(self, closure: str) -> tuple[Type, ...]:
         return arguments(self.input.type)

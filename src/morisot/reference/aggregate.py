@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
+from morisot.errors import ElementError
 from morisot.plan.aggregate import (
     Aggregate,
     Avg,
@@ -26,7 +27,17 @@ from morisot.plan.aggregate import (
     Unique,
     WithAggregate,
 )
-from morisot.reference.registry import Timed, advance, call, evaluates, failing_as, identity, on_element, plain
+from morisot.reference.registry import (
+    Timed,
+    advance,
+    call,
+    evaluates,
+    failing_as,
+    identity,
+    leave_out,
+    on_element,
+    plain,
+)
 
 
 def per_group(node: Aggregate, elements: Iterable[Any], result: Callable[[Sequence[Any]], Any]) -> Iterator[Any]:
@@ -50,37 +61,52 @@ def evaluate_count(node: Count, elements: Iterable[Any]) -> Iterator[Any]:
 
 @evaluates(Sum)
 def evaluate_sum(node: Sum, elements: Iterable[Any]) -> Iterator[Any]:
-    return per_group(node, elements, lambda group: total(node, group))
+    return per_group(node, valued(node, elements), lambda group: total(node, group))
+
+
+def valued(node: Sum | Avg | MinElement | MaxElement, elements: Iterable[Any]) -> Iterator[Any]:
+    """The elements as pairs of value and element, each with its key; one whose value fails may be left out."""
+    for element in elements:
+        plain = element[1] if node.input.keyed else element
+        try:
+            pair = (call(node, node.value, plain), plain)
+        except ElementError as error:
+            leave_out(node, error)
+        else:
+            yield (element[0], pair) if node.input.keyed else pair
 
 
 def total(node: Sum | Avg, group: Sequence[Any]) -> Any:
     """One value after the other; sum() of newer Pythons adds floats in another way."""
     result: Any = 0
-    for element in group:
-        value = call(node, node.value, element)
+    for value, element in group:
         result = failing_as(node, element, partial(operator.add, result, value))
     return result
 
 
 @evaluates(Avg)
 def evaluate_avg(node: Avg, elements: Iterable[Any]) -> Iterator[Any]:
-    return per_group(node, elements, lambda group: total(node, group) / len(group))
+    return per_group(node, valued(node, elements), lambda group: total(node, group) / len(group))
+
+
+def elements_of(group: Sequence[Any]) -> list[Any]:
+    return [element for _, element in group]
 
 
 @evaluates(MinElement)
 def evaluate_min_element(node: MinElement, elements: Iterable[Any]) -> Iterator[Any]:
     def least(group: Sequence[Any]) -> Any:
-        return failing_as(node, group, lambda: min(group, key=lambda element: call(node, node.value, element)))
+        return failing_as(node, elements_of(group), lambda: min(group, key=operator.itemgetter(0))[1])
 
-    return per_group(node, elements, least)
+    return per_group(node, valued(node, elements), least)
 
 
 @evaluates(MaxElement)
 def evaluate_max_element(node: MaxElement, elements: Iterable[Any]) -> Iterator[Any]:
     def most(group: Sequence[Any]) -> Any:
-        return failing_as(node, group, lambda: max(group, key=lambda element: call(node, node.value, element)))
+        return failing_as(node, elements_of(group), lambda: max(group, key=operator.itemgetter(0))[1])
 
-    return per_group(node, elements, most)
+    return per_group(node, valued(node, elements), most)
 
 
 @evaluates(ReduceAssoc)
@@ -96,13 +122,22 @@ def evaluate_reduce_assoc(node: ReduceAssoc, elements: Iterable[Any]) -> Iterato
 
 @evaluates(FoldAssoc)
 def evaluate_fold_assoc(node: FoldAssoc, elements: Iterable[Any]) -> Iterator[Any]:
-    def folded(group: Sequence[Any]) -> Any:
-        accumulator = copy.deepcopy(node.init)
-        for element in group:
-            accumulator = advance(node, node.local, accumulator, element)
-        return accumulator
+    """An element on which `local` fails may be left out; a group of which nothing is left has no result."""
 
-    return per_group(node, elements, folded)
+    def folded(group: Sequence[Any]) -> list[Any]:
+        accumulator, left = copy.deepcopy(node.init), False
+        for element in group:
+            try:
+                accumulator = advance(node, node.local, accumulator, element)
+                left = True
+            except ElementError as error:
+                leave_out(node, error)
+        return [accumulator] if left else []
+
+    for result in per_group(node, elements, folded):
+        key, found = result if node.input.keyed else (None, result)
+        for value in found:
+            yield (key, value) if node.input.keyed else value
 
 
 @evaluates(Fold)

@@ -5,13 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from morisot.config import Config
 from morisot.errors import PlanError
 from morisot.plan.files import local_files
+from morisot.plan.graph import walk
 from morisot.plan.node import Node
 from morisot.plan.sink import CollectCount, Sink, WriteSink
 from morisot.plan.source import StreamCsv, StreamJson
+from morisot.plan.tally import Tally, divert, say
 from morisot.reference import tables
 from morisot.reference.interpreter import evaluate
+from morisot.reference.registry import noting
 from morisot.reference.sink import as_table
 from morisot.reference.source import misfits
 from morisot.types.element import Record
@@ -22,8 +26,24 @@ class ReferenceEngine:
 
     demoted: frozenset[Node] = frozenset()
 
+    def __init__(self, config: Config) -> None:
+        self._config = config
+        self.tally = Tally()
+
     def collect(self, node: Node) -> list[Any]:
-        return list(evaluate(node)[node])
+        return list(self._evaluate(node)[node])
+
+    def _evaluate(self, *roots: Node) -> dict[Node, list[Any]]:
+        """Evaluate plans, count what was left out, and call the handlers of what was diverted."""
+        with noting() as noted:
+            noted.update({node: [] for node in walk(*roots) if node.leaves_out})
+            results = evaluate(*roots)
+        failures = {node: (len(errors), errors) for node, errors in noted.items()}
+        self.tally.replace(failures)
+        divert(failures)
+        if self._config.report:
+            say(self.tally.lines(noted))
+        return results
 
     def to_arrow(self, node: Node) -> Any:
         return as_table(self.collect(node), node.type)
@@ -35,7 +55,7 @@ class ReferenceEngine:
 
     def execute(self, receivers: Mapping[Sink, Callable[[list[Any]], None] | None]) -> None:
         writes = [sink for sink in receivers if isinstance(sink, WriteSink)]
-        results = evaluate(*writes, *(sink.input for sink in receivers if not isinstance(sink, WriteSink)))
+        results = self._evaluate(*writes, *(sink.input for sink in receivers if not isinstance(sink, WriteSink)))
         for sink, receiver in receivers.items():
             if receiver is not None:
                 elements = results[sink.input]

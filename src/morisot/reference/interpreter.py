@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from morisot.errors import PlanError
+from morisot.errors import ElementError, PlanError
 from morisot.plan.graph import walk
 from morisot.plan.node import Node
 from morisot.plan.rowwise import Rowwise
 from morisot.reference import aggregate, combine, iterate, keyed, rowwise, sink, source, state, time
-from morisot.reference.registry import Meaning, Timed, meaning_of, plain, sees_time
+from morisot.reference.registry import Meaning, Timed, leave_out, meaning_of, plain, sees_time
 
 FAMILIES = (source, rowwise, keyed, aggregate, state, time, combine, iterate, sink)
 """Importing a family registers its meanings."""
@@ -38,9 +38,22 @@ def evaluate(*roots: Node, given: Mapping[Node, Sequence[Any]] | None = None) ->
 def _meant(node: Node, meaning: Meaning, inputs: Sequence[list[Any]]) -> Iterable[Any]:
     if sees_time(node):
         return meaning(node, *inputs)
+    if isinstance(node, Rowwise) and node.leaves_out:
+        return _one_by_one(node, meaning, inputs[0])
     if isinstance(node, Rowwise) and node.time is not None:
         return _with_time(node, meaning, inputs[0])
     return meaning(node, *map(plain, inputs))
+
+
+def _one_by_one(node: Rowwise, meaning: Meaning, elements: list[Any]) -> Iterator[Any]:
+    """What a row-wise operator makes of each element by itself; one on which it fails is left out whole."""
+    for element in elements:
+        try:
+            results = list(_with_time(node, meaning, [element]) if node.time else meaning(node, [element]))
+        except ElementError as error:
+            leave_out(node, error)
+        else:
+            yield from results
 
 
 def _with_time(node: Rowwise, meaning: Meaning, elements: list[Timed]) -> Iterator[Timed]:

@@ -6,14 +6,14 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from morisot.plan.keyed import KeyBy, Unkey
-from morisot.reference.registry import call, evaluates
+from morisot.reference.registry import call, evaluates, fitting
 
 
 @evaluates(KeyBy)
 def evaluate_key_by(node: KeyBy, elements: Iterable[Any]) -> Iterator[Any]:
     for element in elements:
         value = element[1] if node.input.keyed else element
-        yield call(node, node.key, value), value
+        yield fitting(node, node.key, value, call(node, node.key, value)), value
 
 
 @evaluates(Unkey)

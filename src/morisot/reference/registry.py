@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import contextlib
+import pickle
+from collections.abc import Callable, Iterable, Iterator
+from contextvars import ContextVar
 from typing import Any, NamedTuple, TypeVar
 
+from morisot.compile.ladder import declared
 from morisot.errors import ElementError
 from morisot.plan.closure import Closure
+from morisot.plan.keyed import KeyBy
 from morisot.plan.node import Node
+from morisot.types.element import ANY, arguments
 from morisot.worker.failure import element_error
+from morisot.worker.fits import Refused, checker
 from morisot.worker.keys import canonical
+from morisot.worker.left_out import failed
 
 Meaning = Callable[..., Iterable[Any]]
 """(node, *elements of the inputs) -> elements"""
@@ -55,12 +63,12 @@ def has_meaning(node_type: type[Node]) -> bool:
     return node_type in _MEANINGS
 
 
-def call(node: Node, closure: Closure, *arguments: Any) -> Any:
+def call(node: Node, closure: Closure, *given: Any) -> Any:
     """What a user's function gives, or an ElementError that names the operator and the element."""
     try:
-        return closure.function(*arguments)
+        return closure.function(*given)
     except Exception as error:
-        element = arguments[0] if len(arguments) == 1 else arguments
+        element = given[0] if len(given) == 1 else given
         raise element_error(node.operator, node.location, element, error, 1) from error
 
 
@@ -72,6 +80,38 @@ def advance(node: Node, closure: Closure, state: Any, *element: Any) -> Any:
         raise element_error(
             node.operator, node.location, element[0] if len(element) == 1 else element, error, 1
         ) from error
+
+
+def fitting(node: Node, closure: Closure, element: Any, value: Any) -> Any:
+    """The value, or an ElementError if it is not of the type that the user declared for it."""
+    type_ = arguments(node.type)[0 if isinstance(node, KeyBy) else -1]
+    if declared(closure) is not None and type_ != ANY:
+        try:
+            checker(type_, pickle.dumps)(value)
+        except Refused as refused:
+            raise failed(node.operator, node.location, element, refused, 0) from refused.__cause__
+    return value
+
+
+_left_out: ContextVar[dict[Node, list[ElementError]]] = ContextVar("left_out")
+
+
+@contextlib.contextmanager
+def noting() -> Iterator[dict[Node, list[ElementError]]]:
+    """Where the failures of elements that are left out gather while plans are evaluated."""
+    noted: dict[Node, list[ElementError]] = {}
+    token = _left_out.set(noted)
+    try:
+        yield noted
+    finally:
+        _left_out.reset(token)
+
+
+def leave_out(node: Node, error: ElementError) -> None:
+    """Note an element that its operator leaves out; raise the error if the operator does not."""
+    if not node.leaves_out:
+        raise error
+    _left_out.get()[node].append(error)
 
 
 def on_element(node: Node, closure: Closure, element: Any) -> Any:

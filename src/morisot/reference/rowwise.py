@@ -7,14 +7,15 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from morisot.plan.rowwise import Filter, FilterMap, FlatMap, Flatten, Inspect, Map, MapAsync, MapMemo, Rowwise
-from morisot.reference.registry import evaluates, on_element, with_key_of
+from morisot.reference.registry import evaluates, fitting, on_element, with_key_of
 from morisot.worker.failure import element_error
 
 
 @evaluates(Map)
 def evaluate_map(node: Map, elements: Iterable[Any]) -> Iterator[Any]:
     for element in elements:
-        yield with_key_of(node, element, on_element(node, node.function, element))
+        value = on_element(node, node.function, element)
+        yield with_key_of(node, element, fitting(node, node.function, element, value))
 
 
 @evaluates(Filter)
@@ -26,7 +27,7 @@ def evaluate_filter(node: Filter, elements: Iterable[Any]) -> Iterator[Any]:
 def evaluate_flat_map(node: FlatMap, elements: Iterable[Any]) -> Iterator[Any]:
     for element in elements:
         for item in items_of(node, element, on_element(node, node.function, element)):
-            yield with_key_of(node, element, item)
+            yield with_key_of(node, element, fitting(node, node.function, element, item))
 
 
 @evaluates(FilterMap)
@@ -34,7 +35,7 @@ def evaluate_filter_map(node: FilterMap, elements: Iterable[Any]) -> Iterator[An
     for element in elements:
         value = on_element(node, node.function, element)
         if value is not None:
-            yield with_key_of(node, element, value)
+            yield with_key_of(node, element, fitting(node, node.function, element, value))
 
 
 @evaluates(Flatten)
@@ -58,7 +59,8 @@ def evaluate_map_memo(node: MapMemo, elements: Iterable[Any]) -> Iterator[Any]:
     for element in elements:
         key = on_element(node, node.key, element) if node.key else element
         if key not in remembered:
-            remembered[key] = on_element(node, node.function, element)
+            value = on_element(node, node.function, element)
+            remembered[key] = fitting(node, node.function, element, value)
         yield with_key_of(node, element, remembered[key])
 
 
@@ -72,7 +74,7 @@ def evaluate_map_async(node: MapAsync, elements: Iterable[Any]) -> Iterator[Any]
             value = asyncio.run(one(element))
         except Exception as error:
             raise element_error(node.operator, node.location, element, error) from error
-        yield with_key_of(node, element, value)
+        yield with_key_of(node, element, fitting(node, node.function, element, value))
 
 
 def items_of(node: Rowwise, element: Any, container: Any) -> Iterator[Any]:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import dataclasses
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
-from morisot.errors import SourceError
+from morisot.errors import ElementError, SourceError
 from morisot.lower.frame import Frame
 from morisot.lower.iterate import LoopRunner
+from morisot.lower.ledgers import Ledger
 from morisot.lower.planner import Lowering
 from morisot.lower.sink import as_table
 from morisot.lower.stages import in_worker
@@ -19,9 +21,11 @@ from morisot.plan.files import is_local
 from morisot.plan.node import Node
 from morisot.plan.sink import CollectCount, CollectVec, Sink, WriteSink
 from morisot.plan.source import StreamCsv, StreamJson
+from morisot.plan.tally import Failures, Tally, divert
 from morisot.reference.source import misfits
 from morisot.run.failures import SPARK_ERRORS, is_data_error, job_error, users_error
 from morisot.run.files import write
+from morisot.run.left_out import reported
 from morisot.types.element import Type
 from morisot.worker.batches import decode
 from morisot.worker.ipc import PackBatches, unpack_batch
@@ -51,6 +55,8 @@ class BatchRunner:
     parallelism: int
     demotions: Demotions
     loops: LoopRunner
+    ledger: Ledger
+    tally: Tally
 
     def lowering(self, *roots: Node, keeps: bool = True) -> Lowering:
         return Lowering(
@@ -60,18 +66,35 @@ class BatchRunner:
             demoted=frozenset(self.demotions.nodes),
             loops=self.loops,
             keeps=keeps,
+            ledger=self.ledger,
         )
+
+    def apart(self) -> BatchRunner:
+        """The same runner with counts of its own."""
+        return dataclasses.replace(self, tally=Tally())
 
     def run(self, node: Node, action: Callable[[Lowering, Frame], R]) -> R:
         """The action on the node's frame, tried again with the optimistic operators in Python on a data error."""
         while True:
             lowering = self.lowering(node)
             try:
-                return action(lowering, lowering.frame(node))
+                result = action(lowering, lowering.frame(node))
             except SPARK_ERRORS as error:
                 self.demote_or_raise(lowering, error)
+            else:
+                self.conclude(reported(self.ledger, lowering))
+                return result
             finally:
-                lowering.release()
+                self._release(lowering)
+
+    def _release(self, lowering: Lowering) -> None:
+        lowering.release()
+        self.ledger.take(lowering.run)  # nobody asks any more what a run that failed left out
+
+    def conclude(self, failures: Failures) -> None:
+        """The job has succeeded: count what was left out, and call the handlers of what was diverted."""
+        self.tally.replace(failures)
+        divert(failures)
 
     def demote_or_raise(self, lowering: Lowering, error: BaseException) -> None:
         """Return if another try makes sense; otherwise raise what the user should read."""
@@ -90,6 +113,7 @@ class BatchRunner:
     def execute(self, receivers: Mapping[Sink, Receiver | None]) -> None:
         """Run all sinks; what several of them read is computed once."""
         waiting = dict(receivers)
+        failures: dict[Node, tuple[int, Sequence[ElementError]]] = {}
         while waiting:
             lowering = self.lowering(*waiting)
             try:
@@ -99,7 +123,10 @@ class BatchRunner:
             except SPARK_ERRORS as error:
                 self.demote_or_raise(lowering, error)
             finally:
+                # an operator that a second try runs again is counted anew
+                failures |= reported(self.ledger, lowering)
                 lowering.release()
+        self.conclude(failures)
 
     def _run_sink(self, sink: Sink, receiver: Receiver | None, lowering: Lowering) -> None:
         frame = lowering.frame(sink)

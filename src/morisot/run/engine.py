@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import dataclasses
 import functools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from pyspark.errors import AnalysisException
@@ -12,14 +14,19 @@ from pyspark.sql import DataFrame, SparkSession
 from morisot.config import Config
 from morisot.errors import PlanError, SourceError
 from morisot.lower import registry, rules, schema, source, tables
+from morisot.lower.ledgers import Ledger
+from morisot.lower.planner import Lowering
 from morisot.lower.sink import as_table
 from morisot.plan.check import breaks_running_values
+from morisot.plan.graph import walk
 from morisot.plan.node import Node
 from morisot.plan.sink import Sink, WriteSink
 from morisot.plan.source import StreamCsv, StreamJson
+from morisot.plan.tally import Tally, is_diverting, say
 from morisot.run import batch
 from morisot.run.batch import BatchRunner, Demotions, Receiver
 from morisot.run.job import Job, Part, ThreadPart
+from morisot.run.left_out import reported
 from morisot.run.loop import Loops, NoLoops
 from morisot.run.progress import progress
 from morisot.run.session import borrow_session, check_session, return_session
@@ -39,6 +46,10 @@ class SparkEngine:
         self._checked = False
         self._demotions = Demotions()
         self._loops = Loops()
+        self._tally = Tally()
+        self._ledger: Ledger | None = None
+        self._handed_out: list[Lowering] = []
+        """Lowerings of DataFrames that the user runs."""
 
     @property
     def spark(self) -> SparkSession:
@@ -60,38 +71,87 @@ class SparkEngine:
         """The operators that were moved to Python at run time."""
         return frozenset(self._demotions.nodes)
 
+    @property
+    def tally(self) -> Tally:
+        """What operators left out, in the last run of each."""
+        for lowering in self._handed_out:
+            reports = reported(self.ledger, lowering)
+            if any(count for count, _ in reports.values()):
+                self._tally.replace(reports)
+        return self._tally
+
+    @property
+    def ledger(self) -> Ledger:
+        """Where the session's tasks report what they leave out."""
+        if self._ledger is None:
+            self._ledger = Ledger(self.spark)
+        return self._ledger
+
     def _runner(self) -> BatchRunner:
-        return BatchRunner(self.spark, self.parallelism, self._demotions, self._loops)
+        return BatchRunner(self.spark, self.parallelism, self._demotions, self._loops, self.ledger, self._tally)
 
     def collect(self, node: Node) -> list[Any]:
         runner = self._runner()
-        with self._progress("collect"):
+        with self._reporting((node,)), self._progress("collect"):
             return runner.collect(node)
 
     def to_arrow(self, node: Node) -> Any:
         runner = self._runner()
-        with self._progress("to_arrow"):
+        with self._reporting((node,)), self._progress("to_arrow"):
             return batch.to_arrow(runner, node)
 
     def to_dataframe(self, node: Node) -> DataFrame:
         # Nobody knows when the user is done with the DataFrame, so nothing is kept for it.
-        return as_table(self._runner().lowering(node, keeps=False).frame(node))
+        lowering = self._runner().lowering(node, keeps=False)
+        for each in lowering.nodes:
+            if is_diverting(each):
+                raise PlanError(
+                    f"{each.operator} diverts failures, and nobody knows when a DataFrame has been computed",
+                    location=each.location,
+                    advice='use on_error="skip", whose counts are in ctx.metrics(), or another sink',
+                )
+        if any(each.leaves_out for each in lowering.nodes):
+            self._handed_out.append(lowering)
+        return as_table(lowering.frame(node))
 
     def execute(self, receivers: Mapping[Sink, Receiver | None]) -> None:
         runner = self._runner()
-        with self._progress("execute"):
+        with self._reporting(receivers), self._progress("execute"):
             runner.execute(receivers)
+
+    @contextlib.contextmanager
+    def _reporting(self, roots: Iterable[Node], tally: Tally | None = None) -> Iterator[None]:
+        """Say at the end of a job which operators left elements out or had to be moved to Python."""
+        before = self.demoted
+        yield
+        if self._config.report:
+            nodes = tuple(walk(*roots))
+            say(
+                [
+                    *(tally or self._tally).lines(nodes),
+                    *(moved(node) for node in nodes if node in self.demoted - before),
+                ]
+            )
 
     def start(self, receivers: Mapping[Sink, Receiver | None], closers: Mapping[Sink, Callable[[], None]]) -> Job:
         runner = self._runner()
         bounded = {sink: receiver for sink, receiver in receivers.items() if sink.bounded}
         parts: list[Part] = []
+        counted: set[Node] = set()
         for sink, receiver in receivers.items():
             if not sink.bounded:
-                parts.append(StreamPart(runner, sink, receiver, closers.get(sink)))
+                own = {node for node in walk(sink) if node.leaves_out and not node.bounded} - counted
+                counted |= own
+                parts.append(StreamPart(runner, sink, receiver, closers.get(sink), counts=own, report=self._report))
         if bounded:
-            parts.append(ThreadPart("bounded", lambda: self._run_bounded(runner, bounded, closers)))
+            counts = runner.apart()
+            run = functools.partial(self._run_bounded, counts, bounded, closers)
+            parts.append(ThreadPart("bounded", run, counts.tally.metrics))
         return Job(parts)
+
+    def _report(self, tally: Tally) -> None:
+        if self._config.report:
+            say(tally.lines())
 
     def _run_bounded(
         self,
@@ -100,7 +160,8 @@ class SparkEngine:
         closers: Mapping[Sink, Callable[[], None]],
     ) -> None:
         try:
-            runner.execute(receivers)
+            with self._reporting(receivers, runner.tally):
+                runner.execute(receivers)
         finally:
             for sink in receivers:
                 if sink in closers:
@@ -127,7 +188,7 @@ class SparkEngine:
 
     def spark_plan(self, node: Node) -> str:
         """Spark's own plan, for explain(detail=True)."""
-        lowering = BatchRunner(self.spark, self.parallelism, self._demotions, NoLoops()).lowering(node)
+        lowering = dataclasses.replace(self._runner(), loops=NoLoops()).lowering(node)
         try:
             frame = lowering.frame(node)
             return str(frame.df._jdf.queryExecution().toString()) if hasattr(frame.df, "_jdf") else ""
@@ -141,8 +202,14 @@ class SparkEngine:
         """End the session if Morisot made it and no other context uses it; a user's own session stays."""
         if self._borrowed is not None:
             return_session(self._borrowed)
-            self._spark = self._borrowed = None
+            self._spark = self._borrowed = self._ledger = None
+            self._handed_out.clear()
             self._checked = False
+
+
+def moved(node: Node) -> str:
+    """What is said of an operator that was moved to Python."""
+    return f"{node.title}: moved to Python at run time, its native form met a value it cannot do exactly"
 
 
 def refuse_unbounded(node: Node) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 from morisot.errors import MorisotError
+from morisot.plan.tally import merged
 
 
 class Part(Protocol):
@@ -55,10 +56,10 @@ class Job:
         return next((error for error in errors if isinstance(error, MorisotError)), None)
 
     def metrics(self) -> dict[str, Any]:
-        """Elements read, results delivered, micro-batches and rates, in all and per sink."""
+        """Elements read, delivered and left out, micro-batches and rates, in all and per sink."""
         sinks = [part.metrics() for part in self._parts]
         totals = {name: sum(sink.get(name, 0) for sink in sinks) for name in ("elements_in", "elements_out", "batches")}
-        return {**totals, "sinks": sinks}
+        return {**totals, **merged(sinks), "sinks": sinks}
 
     def _raise_failure(self) -> None:
         error = self.exception()
@@ -73,8 +74,9 @@ class Job:
 class ThreadPart:
     """A bounded run on a thread of its own."""
 
-    def __init__(self, name: str, run: Callable[[], None]) -> None:
+    def __init__(self, name: str, run: Callable[[], None], left_out: Callable[[], dict[str, Any]]) -> None:
         self._name = name
+        self._left_out = left_out
         self._run = run
         self.error: BaseException | None = None
         self._thread = threading.Thread(target=self._guarded, name=f"morisot-{name}", daemon=True)
@@ -95,4 +97,4 @@ class ThreadPart:
         return not self._thread.is_alive()
 
     def metrics(self) -> dict[str, Any]:
-        return {"sink": self._name}
+        return {"sink": self._name, **self._left_out()}

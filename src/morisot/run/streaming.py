@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import tempfile
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
 from pyspark.errors import StreamingQueryException
@@ -15,12 +15,16 @@ from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from morisot.errors import MorisotError
+from morisot.lower.ledgers import MICRO_BATCH
 from morisot.plan.aggregate import Aggregate
 from morisot.plan.graph import walk
+from morisot.plan.node import Node
 from morisot.plan.sink import Sink, WriteSink
+from morisot.plan.tally import Tally, divert
 from morisot.run.batch import BatchRunner, Receiver, elements
 from morisot.run.failures import SPARK_ERRORS
 from morisot.run.files import FORMATS, delete, is_connect, refuse_existing, write_options
+from morisot.run.left_out import by_operator
 
 _POLL_SECONDS = 0.2
 _OBSERVED = "morisot"
@@ -31,12 +35,23 @@ class StreamPart:
     """One sink of an unbounded job."""
 
     def __init__(
-        self, runner: BatchRunner, sink: Sink, receiver: Receiver | None, close: Callable[[], None] | None
+        self,
+        runner: BatchRunner,
+        sink: Sink,
+        receiver: Receiver | None,
+        close: Callable[[], None] | None,
+        *,
+        counts: Collection[Node] = (),
+        report: Callable[[Tally], None] = lambda _: None,
     ) -> None:
         self._runner = runner
         self._sink = sink
         self._receiver = receiver
         self._close = close
+        self._counts = counts
+        """The operators whose left-out elements this part counts; sinks that share an operator each run it."""
+        self._report = report
+        self._tally = Tally()
         self._checkpoint = tempfile.mkdtemp(prefix="morisot-checkpoint-")
         self._stopping = threading.Event()
         self._seen_batches: set[tuple[str, int]] = set()
@@ -44,6 +59,8 @@ class StreamPart:
         self._elements_out = 0
         self._rate = 0.0
         self._delivery_failure: BaseException | None = None
+        self._handler_failure: MorisotError | None = None
+        self._counting = threading.RLock()
         self.error: BaseException | None = None
         self._lowering = runner.lowering(sink)
         self._prepare()
@@ -72,6 +89,7 @@ class StreamPart:
             "elements_out": self._elements_out,
             "batches": len(self._seen_batches),
             "elements_per_second": self._rate,
+            **self._tally.metrics(),
         }
 
     # -- the query --------------------------------------------------------------------------------------------------
@@ -99,8 +117,9 @@ class StreamPart:
                 refuse_existing(self._sink, df)
                 delete(df, self._sink.path)
 
-    def _deliver(self, df: DataFrame, _batch: int) -> None:
+    def _deliver(self, df: DataFrame, batch: int) -> None:
         assert self._receiver is not None
+        self._name_micro_batch(batch)
         try:
             delivered = elements(df, self._sink.type)
             self._receiver(delivered)
@@ -113,11 +132,17 @@ class StreamPart:
 
     def _write_changes(self, sink: WriteSink) -> Callable[[DataFrame, int], None]:
         def write(df: DataFrame, batch: int) -> None:
+            self._name_micro_batch(batch)
             writer = df.write.format(FORMATS[sink.operator]).options(**write_options(sink))
             writer.mode("overwrite").save(f"{sink.path}/batch={batch}")
             self._elements_out += df.count()
 
         return write
+
+    def _name_micro_batch(self, batch: int) -> None:
+        """Tell the tasks which micro-batch they work on: the thread that Spark calls back on does not know."""
+        if any(node.leaves_out for node in self._lowering.nodes):
+            self._runner.spark.sparkContext.setLocalProperty(MICRO_BATCH, str(batch))
 
     # -- the watch --------------------------------------------------------------------------------------------------
 
@@ -128,6 +153,8 @@ class StreamPart:
                     if self._query.awaitTermination(_POLL_SECONDS):  # type: ignore[arg-type]
                         break
                     self._count_progress()
+                    if self._handler_failure is not None:
+                        raise self._handler_failure
                 except (StreamingQueryException, *SPARK_ERRORS) as error:
                     if self._stopping.is_set():
                         break
@@ -135,10 +162,18 @@ class StreamPart:
         except BaseException as error:
             self.error = error
         finally:
-            self._count_progress()
-            if self._close is not None:
-                self._close()
-            shutil.rmtree(self._checkpoint, ignore_errors=True)
+            self._end()
+
+    def _end(self) -> None:
+        self._count_progress()
+        self.error = self.error or self._handler_failure
+        self._runner.ledger.take(self._lowering.run)
+        if self._close is not None:
+            self._close()
+        if self.error is not None and not self._stopping.is_set():
+            self._query.stop()
+        shutil.rmtree(self._checkpoint, ignore_errors=True)
+        self._report(self._tally)
 
     def _restart_or_raise(self, error: BaseException) -> None:
         """Go on from the checkpoint with the failing closures in Python, or raise what the user should read."""
@@ -146,10 +181,16 @@ class StreamPart:
         if isinstance(failure, MorisotError):
             raise failure
         self._runner.demote_or_raise(self._lowering, failure)
+        self._count_progress()
+        self._runner.ledger.take(self._lowering.run)  # the micro-batch that failed is done again
         self._lowering = self._runner.lowering(self._sink)
         self._query = self._start()
 
     def _count_progress(self) -> None:
+        with self._counting:
+            self._count_batches()
+
+    def _count_batches(self) -> None:
         for progress in self._query.recentProgress:
             batch = (str(progress["runId"]), int(progress["batchId"]))
             if batch in self._seen_batches or not progress["numInputRows"]:
@@ -160,3 +201,15 @@ class StreamPart:
             observed = (progress["observedMetrics"] or {}).get(_OBSERVED)
             if observed is not None:
                 self._elements_out += int(observed["elements"])
+            self._count_left_out(batch[1])
+
+    def _count_left_out(self, batch: int) -> None:
+        """Count what a micro-batch that is done left out, and call the handlers of what was diverted."""
+        numbered = {number: node for number, node in enumerate(self._lowering.nodes) if node in self._counts}
+        if numbered:
+            failures = by_operator(self._runner.ledger.take(self._lowering.run, batch), numbered)
+            self._tally.add(failures)
+            try:
+                divert(failures)
+            except MorisotError as error:  # the thread that watches the query raises it
+                self._handler_failure = self._handler_failure or error

@@ -11,6 +11,7 @@ from morisot.errors import Location
 from morisot.lower import folds
 from morisot.lower.planner import Lowering
 from morisot.lower.registry import python_rule_for
+from morisot.lower.stages import outcome_per_element
 from morisot.plan.aggregate import FoldAssoc, ReduceAssoc
 from morisot.plan.closure import Closure
 from morisot.plan.graph import everything
@@ -61,6 +62,9 @@ _BETWEEN = "it stands between two functions that run in Python, and leaving Pyth
 _BETWEEN_KERNELS = "it stands between two functions that run as machine code, and can be machine code too"
 
 
+_OWN_OUTCOME = "on_error needs each element's own outcome"
+
+
 def form_of(node: Node, name: str, closure: Closure, lowering: Lowering) -> FormRecord:
     """The form a function of a node has in the plan as it would run now."""
 
@@ -79,7 +83,7 @@ def form_of(node: Node, name: str, closure: Closure, lowering: Lowering) -> Form
         if isinstance(fold, Refusal):
             how = "partition by partition" if isinstance(node, FoldAssoc | ReduceAssoc) else "element by element"
             return record("stage", f"this fold runs in Python, {how}: {fold}", fold.advice)
-        return record("column", "")
+        return record("stage", _OWN_OUTCOME) if folds.needs_python(node, lowering.demoted) else record("column", "")
     verdict = decide(closure, node.signature(name))
     if lowering.in_kernel(node):
         if isinstance(verdict, KernelForm):
@@ -90,6 +94,8 @@ def form_of(node: Node, name: str, closure: Closure, lowering: Lowering) -> Form
         return record("stage", str(verdict.refusal), verdict.refusal.advice)
     if node in lowering.demoted:
         return record("stage", "moved to Python at run time: its native form met a value it cannot do exactly")
+    if outcome_per_element(node) or (node.leaves_out and folds.fails_on_elements(node)):
+        return record("stage", _OWN_OUTCOME)
     if lowering.in_stage(node):
         return record("stage", _BETWEEN, "make its neighbours columns, or move it before or after them")
     if python_rule_for(node) is not None and folds.needs_python(node, lowering.demoted):

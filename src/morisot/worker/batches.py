@@ -64,6 +64,11 @@ class Misfit(Exception):  # noqa: N818 - it is caught and named by whoever knows
         self.type = type_
 
 
+def class_of(type_: Type) -> type:
+    """The class of the values of a scalar type."""
+    return _CLASS[type_]
+
+
 def arrow_type(type_: Type) -> pa.DataType:
     """How a value of the type is stored inside one column."""
     match type_:

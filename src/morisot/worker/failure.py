@@ -37,13 +37,15 @@ def element_error(
     """What the user gets for an exception that a function of theirs raised on an element."""
     text = "".join(traceback.format_exception(type(error), error, _skip(error.__traceback__, skip_frames)))
     original = "".join(traceback.format_exception_only(error)).strip()
-    return ElementError(operator, location, shown(element), original, original_traceback=text, cause=error)
+    return ElementError(
+        operator, location, shown(element), original, original_traceback=text, cause=error, value=element
+    )
 
 
 def misfit_error(operator: str, location: Location | None, element: Any, error: Exception) -> ElementError:
     """What the user gets for a value that does not fit its type: no frame of theirs is on the stack."""
     original = "".join(traceback.format_exception_only(error)).strip()
-    return ElementError(operator, location, shown(element), original, cause=error)
+    return ElementError(operator, location, shown(element), original, cause=error, value=element)
 
 
 def _skip(frames: TracebackType | None, count: int) -> TracebackType | None:
@@ -56,10 +58,11 @@ def _skip(frames: TracebackType | None, count: int) -> TracebackType | None:
 
 def pack(error: ElementError, dumps: Callable[[Any], bytes]) -> WorkerFailure:
     """The failure as an exception whose text carries everything."""
-    try:
-        cause = base64.b64encode(dumps(error.__cause__)).decode()
-    except Exception:  # an exception that cannot be pickled travels as text only
-        cause = ""
+    return WorkerFailure(f"{text_of(error, dumps)} {error}")
+
+
+def text_of(error: ElementError, dumps: Callable[[Any], bytes], *element: Any) -> str:
+    """The failure as text; with the element itself where it is wanted, which may be large."""
     payload = {
         "operator": error.operator,
         "file": error.location.file if error.location else None,
@@ -67,9 +70,18 @@ def pack(error: ElementError, dumps: Callable[[Any], bytes]) -> WorkerFailure:
         "element": error.element,
         "original": error.original,
         "traceback": error.original_traceback,
-        "cause": cause,
+        "cause": _pickled(error.__cause__, dumps),
+        "value": _pickled(element[0], dumps) if element else "",
     }
-    return WorkerFailure(f"{_MARK}{base64.b64encode(json.dumps(payload).encode()).decode()}: {error}")
+    return f"{_MARK}{base64.b64encode(json.dumps(payload).encode()).decode()}:"
+
+
+def _pickled(value: Any, dumps: Callable[[Any], bytes]) -> str:
+    """The pickled value as text; nothing for what cannot be pickled, which then travels as its text only."""
+    try:
+        return base64.b64encode(dumps(value)).decode()
+    except Exception:
+        return ""
 
 
 def unpack(text: str) -> ElementError | None:
@@ -79,21 +91,20 @@ def unpack(text: str) -> ElementError | None:
         return None
     payload = json.loads(base64.b64decode(found[1]))
     location = Location(payload["file"], payload["line"]) if payload["file"] else None
+    cause = _unpickled(payload["cause"])
     return ElementError(
         payload["operator"],
         location,
         payload["element"],
         payload["original"],
         original_traceback=payload["traceback"],
-        cause=_unpickle(payload["cause"]),
+        cause=cause if isinstance(cause, BaseException) else None,
+        value=_unpickled(payload["value"]),
     )
 
 
-def _unpickle(cause: str) -> BaseException | None:
-    if not cause:
-        return None
+def _unpickled(text: str) -> Any:
     try:
-        error = pickle.loads(base64.b64decode(cause))
+        return pickle.loads(base64.b64decode(text)) if text else None
     except Exception:  # a class that only the worker has: the text says what happened
         return None
-    return error if isinstance(error, BaseException) else None

@@ -18,7 +18,8 @@ from morisot.types.element import BYTES, INT, Keyed, Tuple, Type
 from morisot.worker import failure
 from morisot.worker.batches import Dumps
 from morisot.worker.keys import canonical
-from morisot.worker.stage import Pipeline, Step, decode_columns, encode_batch, reporting, with_column
+from morisot.worker.left_out import Account, Notes, Policy
+from morisot.worker.stage import Pipeline, Step, decode_columns, encode_batch, policies, reporting, with_column
 
 PLACE_COLUMNS = ("partition", "sequence")
 """Where the first element of a result's key stands in the stream, for those who need the order."""
@@ -153,6 +154,23 @@ class Choosing:
         return first[1] if first[0] != first[0] else best[1]
 
 
+class OwnFailure(Exception):  # noqa: N818 - it is caught and named by whoever knows the operator
+    """A function failed on an element: the `__cause__` says how."""
+
+
+@dataclass(frozen=True)
+class OnElement:
+    """A function whose failure is that of the element it got, not one of adding up or comparing."""
+
+    function: Callable[..., Any]
+
+    def __call__(self, *arguments: Any) -> Any:
+        try:
+            return self.function(*arguments)
+        except Exception as error:
+            raise OwnFailure from error
+
+
 @dataclass(frozen=True)
 class Fold:
     """A folding together with the operator it belongs to."""
@@ -160,6 +178,8 @@ class Fold:
     folding: Folding
     operator: str
     location: Location | None
+    policy: Policy | None = None
+    """What happens to an element on which an `OnElement` function fails; None: the job stops."""
 
     def failed(self, element: Any, error: BaseException) -> ElementError:
         return failure.element_error(self.operator, self.location, element, error, 1)
@@ -182,22 +202,27 @@ class PartialFold:
     fold: Fold
     partition: Callable[[], int]
     dumps: Dumps
+    account: Account | None = None
 
     def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
-        pipeline = Pipeline(self.steps)
+        notes = Notes(self.dumps)
+        pipeline = Pipeline(self.steps, notes)
         groups: dict[bytes, list[Any]] = {}
         sequence = 0
         for batch in batches:
             elements = reporting(pipeline.run, decode_columns(batch, self.input), self.dumps)
-            reporting(lambda values: self.take(groups, values), elements, self.dumps)
+            reporting(lambda values: self.take(groups, values, notes), elements, self.dumps)
             if len(groups) > _MOST_KEYS_HELD:
                 yield self.rows(groups, sequence)
                 sequence += len(groups)
                 groups.clear()
         if groups:
             yield self.rows(groups, sequence)
+        if self.account is not None:
+            own = [self.fold.policy] if self.fold.policy is not None else []
+            self.account.settle([*policies(self.steps), *own], notes)
 
-    def take(self, groups: dict[bytes, list[Any]], elements: list[Any]) -> list[Any]:
+    def take(self, groups: dict[bytes, list[Any]], elements: list[Any], notes: Notes) -> list[Any]:
         """Fold the elements into the groups."""
         keyed = isinstance(self.element, Keyed)
         folding = self.fold.folding
@@ -210,6 +235,9 @@ class PartialFold:
                     groups[same] = [key, folding.start(value)]
                 else:
                     held[1] = folding.add(held[1], value)
+            except OwnFailure as own:
+                assert self.fold.policy is not None
+                notes.add(self.fold.policy, element, own.__cause__)
             except Exception as error:
                 raise self.fold.failed(element, error) from error
         return []

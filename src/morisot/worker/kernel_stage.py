@@ -14,7 +14,8 @@ from morisot.types.element import INT, List, Type, leaves
 from morisot.worker.batches import Dumps, arrow_type, decode, schema_of
 from morisot.worker.kernel_loop import Loop, fuse
 from morisot.worker.kernels import Kernel, compiled
-from morisot.worker.stage import Pipeline, Step, encode_batch, reporting
+from morisot.worker.left_out import Account, Notes
+from morisot.worker.stage import Pipeline, Step, encode_batch, policies, reporting
 
 _ROWS_GENERATED = 1 << 16
 PATIENCE = 0.5
@@ -53,10 +54,12 @@ class KernelStage:
     dumps: Dumps
     numbers: Numbers | None = None
     patience: float = PATIENCE
+    account: Account | None = None
 
     def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
         loop = fuse(self.steps, self.kernels, self.input, self.output)
-        pipeline = Pipeline(self.steps)
+        notes = Notes(self.dumps)
+        pipeline = Pipeline(self.steps, notes)
         for batch in self._generated(batches):
             for part, by_python in self._parts(batch, loop):
                 code = None if by_python else self._code(loop)
@@ -67,6 +70,8 @@ class KernelStage:
                 result = self._in_python(part, pipeline)
                 _spent[loop.text] += time.perf_counter() - began
                 yield result
+        if self.account is not None:
+            self.account.settle(policies(self.steps), notes)
 
     def _generated(self, batches: Iterator[Any]) -> Iterator[Any]:
         if self.numbers is None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import functools
 import itertools
+import pickle
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from types import FrameType
@@ -19,7 +20,9 @@ import pyarrow as pa
 from morisot.errors import ElementError, Location
 from morisot.types.element import Type, leaves
 from morisot.worker import failure
-from morisot.worker.batches import Dumps, Misfit, decode, encode, schema_of
+from morisot.worker.batches import Dumps, decode, encode, schema_of
+from morisot.worker.fits import advised, checker, condition, refuser
+from morisot.worker.left_out import Account, Notes, Policy, failed
 
 Kind = Literal[
     "map",
@@ -39,29 +42,29 @@ Kind = Literal[
     "keys",
 ]
 
-# What a step does to the element `{x}`, giving `{y}`; `f` is the step's function. Keyed functions take (key, value)
-# and change only the value.
+# What a step does to the element `{x}`, giving `{y}`; `f` is the step's function, `check` stands for a test of what
+# it gave. Keyed functions take (key, value) and change only the value.
 _PLAIN: dict[str, tuple[str, ...]] = {
-    "map": ("{y} = {f}({x})",),
+    "map": ("{y} = {f}({x})", "check {y}"),
     "filter": ("if not {f}({x}): continue", "{y} = {x}"),
-    "flat_map": ("for {y} in {f}({x}):",),
-    "filter_map": ("{y} = {f}({x})", "if {y} is None: continue"),
+    "flat_map": ("for {y} in {f}({x}):", "    check {y}"),
+    "filter_map": ("{y} = {f}({x})", "if {y} is None: continue", "check {y}"),
     "flatten": ("for {y} in {x}:",),
     "inspect": ("{f}({x})", "{y} = {x}"),
-    "key_by": ("{y} = ({f}({x}), {x})",),
+    "key_by": ("{i} = {f}({x})", "check {i}", "{y} = ({i}, {x})"),
     "with_result": ("{y} = ({f}({x}), {x})",),
     "mark": ("{y} = ({f}({x}), {x})",),
     "branch": ("if not {f}({x}[0]): continue", "{y} = {x}[1]"),
     "same": ("{y} = {x}",),
 }
 _KEYED: dict[str, tuple[str, ...]] = {
-    "map": ("{y} = ({x}[0], {f}(*{x}))",),
+    "map": ("{i} = {f}(*{x})", "check {i}", "{y} = ({x}[0], {i})"),
     "filter": ("if not {f}(*{x}): continue", "{y} = {x}"),
-    "flat_map": ("for {i} in {f}(*{x}):", "    {y} = ({x}[0], {i})"),
-    "filter_map": ("{i} = {f}(*{x})", "if {i} is None: continue", "{y} = ({x}[0], {i})"),
+    "flat_map": ("for {i} in {f}(*{x}):", "    check {i}", "    {y} = ({x}[0], {i})"),
+    "filter_map": ("{i} = {f}(*{x})", "if {i} is None: continue", "check {i}", "{y} = ({x}[0], {i})"),
     "flatten": ("for {i} in {x}[1]:", "    {y} = ({x}[0], {i})"),
     "inspect": ("{f}(*{x})", "{y} = {x}"),
-    "key_by": ("{y} = ({f}({x}[1]), {x}[1])",),
+    "key_by": ("{i} = {f}({x}[1])", "check {i}", "{y} = ({i}, {x}[1])"),
     "with_result": ("{y} = ({f}(*{x}), {x})",),
     "mark": ("{y} = ({x}[0], ({f}(*{x}), {x}[1]))",),
     "branch": ("if not {f}({x}[1][0]): continue", "{y} = ({x}[0], {x}[1][1])"),
@@ -82,6 +85,10 @@ class Step:
     keyed: bool = False
     function: Callable[..., Any] | None = None
     concurrency: int = 1
+    returns: Type | None = None
+    """What the function gives, where that must be tested."""
+    policy: Policy | None = None
+    """What happens to an element on which the function fails; None: the job stops."""
 
 
 class Memo:
@@ -125,8 +132,8 @@ class _KeyedCall:
         return hash(self.key)
 
 
-def loop_source(steps: Sequence[Step], timed: bool = False) -> tuple[str, dict[int, int]]:
-    """The text of the fused loop, and which step each of its lines belongs to.
+def loop_source(steps: Sequence[Step], names: dict[str, Any], timed: bool = False) -> tuple[str, dict[int, int]]:
+    """The text of the fused loop, and which step each of its lines belongs to; `names` gets what the tests refer to.
 
     Timed elements come and go as (element, timestamp).
     """
@@ -134,16 +141,48 @@ def loop_source(steps: Sequence[Step], timed: bool = False) -> tuple[str, dict[i
     owner: dict[int, int] = {}
     indent = 8
     for number, step in enumerate(steps):
-        template = (_KEYED if step.keyed else _PLAIN)[step.kind]
-        names = {"x": f"e{number}", "y": f"e{number + 1}", "i": f"i{number}", "f": f"f{number}"}
+        template = _lines(step, number, names)
         for line in template:
-            lines.append(" " * indent + line.format(**names))
+            lines.append(" " * indent + line)
             owner[len(lines)] = number
-        if template[0].startswith("for"):
+        if step.kind in ("flat_map", "flatten"):
             indent += 4
     result = f"e{len(steps)}"
     lines.append(" " * indent + (f"emit(({result}, time))" if timed else f"emit({result})"))
     return "\n".join(lines) + "\n", owner
+
+
+def _lines(step: Step, number: int, names: dict[str, Any]) -> list[str]:
+    """The lines of one step."""
+    x, given = f"e{number}", f"i{number}"
+    filled = [
+        line.format(x=x, y=f"e{number + 1}", i=given, f=f"f{number}")
+        for line in (_KEYED if step.keyed else _PLAIN)[step.kind]
+    ]
+    lines = [each for line in filled if (each := _tested(line, step, number, names))]
+    if step.policy is None:
+        return lines
+    element = f"{x}[1]" if step.keyed and step.kind == "key_by" else x
+    leave = ["except Exception as error:", f"    left{number}({element}, error)", "    continue"]
+    if step.kind != "flat_map":
+        return ["try:", *(f"    {line}" for line in lines), *leave]
+    # an element is left out whole: none of its items leaves before all of them are there
+    head, _, container = lines[0].removesuffix(":").partition(" in ")
+    tests = [line for line in lines[1:] if "refuse" in line]
+    rest = [line for line in lines[1:] if line not in tests]
+    tested = [f"    {head} in items{number}:", *(f"    {line}" for line in tests)] if tests else []
+    guarded = ["try:", f"    items{number} = [*{container}]", *tested, *leave]
+    return [*guarded, f"{head} in items{number}:", *rest]
+
+
+def _tested(line: str, step: Step, number: int, names: dict[str, Any]) -> str:
+    """A line of a template, with the test that it asks for; nothing where nothing is to be tested."""
+    indent, check, value = line.partition("check ")
+    if not check:
+        return line
+    if step.returns is None:
+        return ""
+    return f"{indent}if not {condition(value, step.returns, names)}: refuse{number}({value})"
 
 
 _LOOP_FILE = "<morisot stage>"
@@ -152,10 +191,16 @@ _LOOP_FILE = "<morisot stage>"
 class Segment:
     """A run of steps as one generated loop over elements."""
 
-    def __init__(self, steps: Sequence[Step], timed: bool = False) -> None:
+    def __init__(self, steps: Sequence[Step], notes: Notes, timed: bool = False) -> None:
         self.steps = tuple(steps)
-        text, self.owner = loop_source(self.steps, timed)
-        names: dict[str, Any] = {f"f{number}": step.function for number, step in enumerate(self.steps)}
+        self.notes = notes
+        names: dict[str, Any] = {}
+        text, self.owner = loop_source(self.steps, names, timed)
+        for number, step in enumerate(self.steps):
+            names[f"f{number}"] = step.function
+            names[f"left{number}"] = functools.partial(self._leave, step)
+            if step.returns is not None:
+                names[f"refuse{number}"] = refuser(step.returns, notes.dumps)
         exec(compile(text, _LOOP_FILE, "exec"), names)
         self.loop: Callable[[Iterable[Any], Callable[[Any], None]], None] = names["loop"]
 
@@ -167,7 +212,12 @@ class Segment:
             if found is None:
                 raise
             step, element, skip = found
-            raise failure.element_error(step.operator, step.location, element, error, skip) from error
+            theirs = failed(step.operator, step.location, element, error, skip)
+            raise theirs from theirs.__cause__
+
+    def _leave(self, step: Step, element: Any, error: Exception) -> None:
+        assert step.policy is not None
+        self.notes.add(step.policy, element, error)
 
     def _where(self, error: BaseException) -> tuple[Step, Any, int] | None:
         """The step and the element of a failure, read from the loop's frame."""
@@ -185,32 +235,39 @@ def _element(frame: FrameType, step: Step, number: int) -> Any:
     return element[1] if step.keyed and step.kind == "key_by" else element
 
 
+_LEFT_OUT = object()
+
+
 class AsyncSegment:
     """A coroutine function over elements: many at once, results in order."""
 
-    def __init__(self, step: Step, timed: bool = False) -> None:
+    def __init__(self, step: Step, notes: Notes, timed: bool = False) -> None:
         self.step = step
+        self.notes = notes
         self.timed = timed
+        self._check = None if step.returns is None else checker(step.returns, notes.dumps)
 
     def __call__(self, elements: Iterable[Any], emit: Callable[[Any], None]) -> None:
         given = list(elements)
-        if self.timed:
-            results = asyncio.run(self._gather([element for element, _ in given]))
-            given = list(zip(results, (time for _, time in given), strict=True))
-        else:
-            given = asyncio.run(self._gather(given))
-        for result in given:
-            emit(result)
+        results = asyncio.run(self._gather([element for element, _ in given] if self.timed else given))
+        for result, place in zip(results, given, strict=True):
+            if result is not _LEFT_OUT:
+                emit((result, place[1]) if self.timed else result)
 
     async def _gather(self, elements: list[Any]) -> list[Any]:
         slots = asyncio.Semaphore(self.step.concurrency)
+        step = self.step
 
         async def one(element: Any) -> Any:
             async with slots:
                 try:
                     return await self._call(element)
                 except Exception as error:
-                    raise failure.element_error(self.step.operator, self.step.location, element, error, 2) from error
+                    if step.policy is None:
+                        theirs = failed(step.operator, step.location, element, error, 2)
+                        raise theirs from theirs.__cause__
+                    self.notes.add(step.policy, element, error, 2)
+                    return _LEFT_OUT
 
         tasks = [asyncio.ensure_future(one(element)) for element in elements]
         try:
@@ -222,25 +279,34 @@ class AsyncSegment:
 
     async def _call(self, element: Any) -> Any:
         assert self.step.function is not None
-        if self.step.keyed:
-            return element[0], await self.step.function(*element)
-        return await self.step.function(element)
+        value = await (self.step.function(*element) if self.step.keyed else self.step.function(element))
+        if self._check is not None:
+            self._check(value)
+        return (element[0], value) if self.step.keyed else value
 
 
-def segments(steps: Sequence[Step], timed: bool = False) -> list[Segment | AsyncSegment]:
-    """The steps cut where a coroutine needs a whole batch at once."""
+_MOST_NESTED = 15
+"""Loops in each other in one generated function; CPython compiles about twenty."""
+
+
+def segments(steps: Sequence[Step], notes: Notes, timed: bool = False) -> list[Segment | AsyncSegment]:
+    """The steps cut where a coroutine needs a whole batch, and where too many loops would stand in each other."""
     runs: list[Segment | AsyncSegment] = []
-    for is_async, group in itertools.groupby(steps, key=lambda step: step.kind == "map_async"):
-        run = list(group)
-        runs += [AsyncSegment(step, timed) for step in run] if is_async else [Segment(run, timed)]
+    nested = itertools.accumulate(step.kind in ("flat_map", "flatten") for step in steps)
+    numbered = zip(steps, nested, strict=True)
+    for (is_async, _), group in itertools.groupby(
+        numbered, key=lambda each: (each[0].kind == "map_async", each[1] // _MOST_NESTED)
+    ):
+        run = [step for step, _ in group]
+        runs += [AsyncSegment(step, notes, timed) for step in run] if is_async else [Segment(run, notes, timed)]
     return runs
 
 
 class Pipeline:
     """Steps over lists of elements, or of (element, timestamp); `run` is what the stage and the folds share."""
 
-    def __init__(self, steps: Sequence[Step], timed: bool = False) -> None:
-        self._runs = segments(steps, timed)
+    def __init__(self, steps: Sequence[Step], notes: Notes | None = None, timed: bool = False) -> None:
+        self._runs = segments(steps, notes or Notes(pickle.dumps), timed)
 
     def run(self, elements: Iterable[Any]) -> list[Any]:
         current: Iterable[Any] = elements
@@ -260,14 +326,19 @@ class Stage:
     output: Type
     dumps: Dumps
     timed: bool = False
+    account: Account | None = None
+    """Where it reports which elements it left out, if one of its steps does that."""
 
     def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
-        pipeline = Pipeline(self.steps, self.timed)
+        notes = Notes(self.dumps)
+        pipeline = Pipeline(self.steps, notes, self.timed)
         for batch in batches:
             elements = decode_columns(batch, self.input)
             if self.timed:
                 elements = list(zip(elements, batch.column("time").to_pylist(), strict=True))
             yield self.encoded(reporting(pipeline.run, elements, self.dumps))
+        if self.account is not None:
+            self.account.settle(policies(self.steps), notes)
 
     def encoded(self, results: list[Any]) -> Any:
         """The output batch, or the failure of the last operator on the value that does not fit its type."""
@@ -283,6 +354,11 @@ def with_column(batch: Any, name: str, numbers: Sequence[int]) -> Any:
     """The batch with one more column, of 64-bit numbers."""
     arrays = [*batch.columns, pa.array(numbers, pa.int64())]
     return pa.RecordBatch.from_arrays(arrays, names=[*batch.schema.names, name])
+
+
+def policies(steps: Iterable[Step]) -> list[Policy]:
+    """What the steps that leave elements out do with them."""
+    return [step.policy for step in steps if step.policy is not None]
 
 
 def decode_columns(batch: Any, type_: Type) -> list[Any]:
@@ -317,11 +393,5 @@ def _first_misfit(
         try:
             encode([element], type_, dumps)
         except Exception as error:
-            return failure.misfit_error(operator, location, element, _advised(error))
+            return failure.misfit_error(operator, location, element, advised(error))
     raise AssertionError("a batch was refused of which every element fits")
-
-
-def _advised(error: Exception) -> Exception:
-    if isinstance(error, Misfit):
-        return TypeError(f"{error}; correct `returns=` or the return annotation, or leave it out to carry any object")
-    return error

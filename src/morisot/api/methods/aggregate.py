@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from morisot.api.base import StreamBase, T
+from morisot.api.base import OnError, StreamBase, T
 from morisot.api.location import caller
 from morisot.api.methods.keyed import KeyedMethods
 from morisot.compile.ladder import decide
@@ -49,11 +49,12 @@ class _Aggregates(StreamBase[T]):
         node: type[Sum | Avg | MinElement | MaxElement],
         value: Callable[..., Any],
         operator: str,
+        on_error: OnError,
     ) -> Node:
         closure, verdict = self._compiled(value, operator, (self._element,))
         result = self._element if issubclass(node, MinElement | MaxElement) else numeric_result(node, verdict.type)
-        type_ = with_value(self.type, result)
-        return node(self._node, closure, type=type_, location=closure.location, operator=operator)
+        type_, policy = with_value(self.type, result), self._policy(on_error, operator)
+        return node(self._node, closure, type=type_, location=closure.location, operator=operator, on_error=policy)
 
     def _reduce_assoc(self, function: Callable[..., Any], operator: str = "reduce_assoc") -> Node:
         element = self._element
@@ -63,7 +64,12 @@ class _Aggregates(StreamBase[T]):
         return ReduceAssoc(self._node, closure, type=type_, location=closure.location, operator=operator)
 
     def _fold_assoc(
-        self, init: Any, local: Callable[..., Any], combine: Callable[..., Any], operator: str = "fold_assoc"
+        self,
+        init: Any,
+        local: Callable[..., Any],
+        combine: Callable[..., Any],
+        on_error: OnError,
+        operator: str = "fold_assoc",
     ) -> Node:
         start = infer.of_value(init)
         local_closure = self._closure(local, operator, 2)
@@ -76,7 +82,14 @@ class _Aggregates(StreamBase[T]):
         )
         type_ = with_value(self.type, start if keeps_type else ANY)
         return FoldAssoc(
-            self._node, init, local_closure, combine_closure, type=type_, location=caller(), operator=operator
+            self._node,
+            init,
+            local_closure,
+            combine_closure,
+            type=type_,
+            location=caller(),
+            operator=operator,
+            on_error=self._policy(on_error, operator),
         )
 
     def _fold(self, init: Any, function: Callable[..., Any], operator: str = "fold") -> Node:
@@ -128,9 +141,11 @@ class AggregateMethods(_Aggregates[T], KeyedMethods[T]):
         """
         return self._context.plain(self._reduce_assoc(function))
 
-    def fold_assoc(self, init: A, local: Callable[[A, T], A], combine: Callable[[A, A], A]) -> Stream[A]:
+    def fold_assoc(
+        self, init: A, local: Callable[[A, T], A], combine: Callable[[A, A], A], *, on_error: OnError = "raise"
+    ) -> Stream[A]:
         """Fold each partition from `init` with `local`, then merge the results with `combine`."""
-        return self._context.plain(self._fold_assoc(init, local, combine))
+        return self._context.plain(self._fold_assoc(init, local, combine, on_error))
 
     def fold(self, init: A, function: Callable[[A, T], A]) -> Stream[A]:
         """What a loop `accumulator = function(accumulator, element)` over the stream has at its end.
@@ -168,46 +183,62 @@ class AggregateMethods(_Aggregates[T], KeyedMethods[T]):
         """
         return self._context.plain(self._with(self._reduce(function, "reduce_scan")))
 
-    def group_by_count(self, key: Callable[[T], K]) -> KeyedStream[K, int]:
+    def group_by_count(self, key: Callable[[T], K], *, on_error: OnError = "raise") -> KeyedStream[K, int]:
         """How many elements each key has.
 
         >>> import morisot as mo
         >>> mo.StreamContext(engine="reference").stream_iter("abca").group_by_count(lambda c: c).collect()
         [('a', 2), ('b', 1), ('c', 1)]
         """
-        return self._context.keyed(self._grouped(key, "group_by_count")._count("group_by_count"))
+        return self._context.keyed(self._grouped(key, "group_by_count", on_error)._count("group_by_count"))
 
-    def group_by_sum(self, key: Callable[[T], K], value: Callable[[T], V]) -> KeyedStream[K, V]:
+    def group_by_sum(
+        self, key: Callable[[T], K], value: Callable[[T], V], *, on_error: OnError = "raise"
+    ) -> KeyedStream[K, V]:
         """The sum of `value(element)` for each key."""
-        return self._context.keyed(self._grouped(key, "group_by_sum")._valued(Sum, value, "group_by_sum"))
+        grouped = self._grouped(key, "group_by_sum", on_error)
+        return self._context.keyed(grouped._valued(Sum, value, "group_by_sum", on_error))
 
-    def group_by_avg(self, key: Callable[[T], K], value: Callable[[T], Any]) -> KeyedStream[K, float]:
+    def group_by_avg(
+        self, key: Callable[[T], K], value: Callable[[T], Any], *, on_error: OnError = "raise"
+    ) -> KeyedStream[K, float]:
         """The mean of `value(element)` for each key."""
-        return self._context.keyed(self._grouped(key, "group_by_avg")._valued(Avg, value, "group_by_avg"))
+        grouped = self._grouped(key, "group_by_avg", on_error)
+        return self._context.keyed(grouped._valued(Avg, value, "group_by_avg", on_error))
 
-    def group_by_min_element(self, key: Callable[[T], K], value: Callable[[T], Any]) -> KeyedStream[K, T]:
+    def group_by_min_element(
+        self, key: Callable[[T], K], value: Callable[[T], Any], *, on_error: OnError = "raise"
+    ) -> KeyedStream[K, T]:
         """The element with the smallest `value(element)` of each key; of equals the first."""
-        grouped = self._grouped(key, "group_by_min_element")
-        return self._context.keyed(grouped._valued(MinElement, value, "group_by_min_element"))
+        grouped = self._grouped(key, "group_by_min_element", on_error)
+        return self._context.keyed(grouped._valued(MinElement, value, "group_by_min_element", on_error))
 
-    def group_by_max_element(self, key: Callable[[T], K], value: Callable[[T], Any]) -> KeyedStream[K, T]:
+    def group_by_max_element(
+        self, key: Callable[[T], K], value: Callable[[T], Any], *, on_error: OnError = "raise"
+    ) -> KeyedStream[K, T]:
         """The element with the largest `value(element)` of each key; of equals the first."""
-        grouped = self._grouped(key, "group_by_max_element")
-        return self._context.keyed(grouped._valued(MaxElement, value, "group_by_max_element"))
+        grouped = self._grouped(key, "group_by_max_element", on_error)
+        return self._context.keyed(grouped._valued(MaxElement, value, "group_by_max_element", on_error))
 
     def group_by_reduce(self, key: Callable[[T], K], function: Callable[[T, T], T]) -> KeyedStream[K, T]:
         """Combine the elements of each key two by two with an associative function, in parallel."""
         return self._context.keyed(self._grouped(key, "group_by_reduce")._reduce_assoc(function, "group_by_reduce"))
 
     def group_by_fold(
-        self, key: Callable[[T], K], init: A, local: Callable[[A, T], A], combine: Callable[[A, A], A]
+        self,
+        key: Callable[[T], K],
+        init: A,
+        local: Callable[[A, T], A],
+        combine: Callable[[A, A], A],
+        *,
+        on_error: OnError = "raise",
     ) -> KeyedStream[K, A]:
         """Fold the elements of each key from `init`, partition by partition, then merge with `combine`."""
-        grouped = self._grouped(key, "group_by_fold")
-        return self._context.keyed(grouped._fold_assoc(init, local, combine, "group_by_fold"))
+        grouped = self._grouped(key, "group_by_fold", on_error)
+        return self._context.keyed(grouped._fold_assoc(init, local, combine, on_error, "group_by_fold"))
 
-    def _grouped(self, key: Callable[[T], Any], operator: str) -> KeyedStream[Any, T]:
-        return self._context.keyed(self._key_by(key, operator))
+    def _grouped(self, key: Callable[[T], Any], operator: str, on_error: OnError = "raise") -> KeyedStream[Any, T]:
+        return self._context.keyed(self._key_by(key, operator, on_error=on_error))
 
 
 class KeyedAggregateMethods(_Aggregates[Any], Generic[K, V]):
@@ -221,9 +252,11 @@ class KeyedAggregateMethods(_Aggregates[Any], Generic[K, V]):
         """Combine the values of each key two by two with an associative function, in parallel."""
         return self._context.keyed(self._reduce_assoc(function))
 
-    def fold_assoc(self, init: A, local: Callable[[A, V], A], combine: Callable[[A, A], A]) -> KeyedStream[K, A]:
+    def fold_assoc(
+        self, init: A, local: Callable[[A, V], A], combine: Callable[[A, A], A], *, on_error: OnError = "raise"
+    ) -> KeyedStream[K, A]:
         """Fold the values of each key from `init`, partition by partition, then merge with `combine`."""
-        return self._context.keyed(self._fold_assoc(init, local, combine))
+        return self._context.keyed(self._fold_assoc(init, local, combine, on_error))
 
     def fold(self, init: A, function: Callable[[A, V], A]) -> KeyedStream[K, A]:
         """What a loop `accumulator = function(accumulator, value)` over the values of each key has at its end."""

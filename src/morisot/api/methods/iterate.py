@@ -98,6 +98,13 @@ class _Loops(StreamBase[T]):
         if leaving._context is not self._context:
             raise PlanError(f"the body of {operator} gave a stream of another context", location=location)
         inside = Body(entering, leaving._node, handle)
+        leaving_out = next((node for node in inside.nodes if node.leaves_out), None)
+        if leaving_out is not None:
+            raise PlanError(
+                f"{leaving_out.operator} leaves elements out in the body of {operator}, whose rounds are not counted",
+                location=leaving_out.location,
+                advice="do it before the loop, or catch the exception in the function and give a value that says so",
+            )
         unbounded = next((side for side in inside.side_inputs if not side.bounded), None)
         if unbounded is not None:
             raise PlanError(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
-from morisot.api.base import StreamBase, T
+from morisot.api.base import OnError, StreamBase, T
 from morisot.api.location import caller
 from morisot.errors import PlanError
 from morisot.plan.keyed import KeyBy, Unkey
@@ -21,12 +21,18 @@ V = TypeVar("V")
 
 
 class _Keying(StreamBase[T]):
-    def _key_by(self, key: Callable[..., Any], operator: str, returns: Any = None) -> Node:
+    def _key_by(self, key: Callable[..., Any], operator: str, returns: Any = None, on_error: OnError = "raise") -> Node:
         (value,) = self._arguments[-1:]
         closure, verdict = self._compiled(key, operator, (value,), returns)
         check_hashable(verdict.type, f"the key of {operator}", closure.location)
-        type_ = Keyed(verdict.type, value)
-        return KeyBy(self._node, closure, type=type_, location=closure.location, operator=operator)
+        return KeyBy(
+            self._node,
+            closure,
+            type=Keyed(verdict.type, value),
+            location=closure.location,
+            operator=operator,
+            on_error=self._policy(on_error, operator),
+        )
 
 
 def check_hashable(type_: Type, what: str, location: Any) -> None:
@@ -42,18 +48,18 @@ def check_hashable(type_: Type, what: str, location: Any) -> None:
 class KeyedMethods(_Keying[T]):
     """Keys for a plain stream."""
 
-    def group_by(self, key: Callable[[T], K], *, returns: Any = None) -> KeyedStream[K, T]:
+    def group_by(self, key: Callable[[T], K], *, returns: Any = None, on_error: OnError = "raise") -> KeyedStream[K, T]:
         """Give each element the key `key(element)`; what follows works key by key.
 
         >>> import morisot as mo
         >>> mo.StreamContext(engine="reference").stream_iter([1, 2]).group_by(lambda n: n % 2).collect()
         [(1, 1), (0, 2)]
         """
-        return self._context.keyed(self._key_by(key, "group_by", returns))
+        return self._context.keyed(self._key_by(key, "group_by", returns, on_error))
 
-    def key_by(self, key: Callable[[T], K], *, returns: Any = None) -> KeyedStream[K, T]:
+    def key_by(self, key: Callable[[T], K], *, returns: Any = None, on_error: OnError = "raise") -> KeyedStream[K, T]:
         """Give each element the key `key(element)` and leave it where it is."""
-        return self._context.keyed(self._key_by(key, "key_by", returns))
+        return self._context.keyed(self._key_by(key, "key_by", returns, on_error))
 
 
 class KeyedKeyedMethods(_Keying[Any], Generic[K, V]):

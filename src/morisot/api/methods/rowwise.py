@@ -7,7 +7,7 @@ import typing
 from collections.abc import Awaitable, Callable, Iterable
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from morisot.api.base import StreamBase, T
+from morisot.api.base import OnError, StreamBase, T
 from morisot.api.location import caller
 from morisot.errors import PlanError
 from morisot.plan.node import Node
@@ -29,24 +29,28 @@ _CONCURRENCY = 64
 class _Rowwise(StreamBase[T]):
     """How the nodes are made, for plain and keyed streams alike."""
 
-    def _map(self, function: Callable[..., Any], returns: Any) -> Node:
+    def _map(self, function: Callable[..., Any], returns: Any, on_error: OnError) -> Node:
         closure, verdict = self._compiled(function, "map", self._arguments, returns)
-        return Map(self._node, closure, type=with_value(self.type, carried(verdict.type)), location=closure.location)
+        type_, policy = with_value(self.type, carried(verdict.type)), self._policy(on_error, "map")
+        return Map(self._node, closure, type=type_, location=closure.location, on_error=policy)
 
-    def _filter(self, predicate: Callable[..., Any]) -> Node:
+    def _filter(self, predicate: Callable[..., Any], on_error: OnError) -> Node:
         closure, _ = self._compiled(predicate, "filter", self._arguments)
-        return Filter(self._node, closure, type=self.type, location=closure.location)
+        policy = self._policy(on_error, "filter")
+        return Filter(self._node, closure, type=self.type, location=closure.location, on_error=policy)
 
-    def _flat_map(self, function: Callable[..., Any], returns: Any) -> Node:
+    def _flat_map(self, function: Callable[..., Any], returns: Any, on_error: OnError) -> Node:
         closure, verdict = self._compiled(function, "flat_map", self._arguments, items_declared(function, returns))
         item = verdict.type.item if isinstance(verdict.type, List) else ANY
-        return FlatMap(self._node, closure, type=with_value(self.type, carried(item)), location=closure.location)
+        type_, policy = with_value(self.type, carried(item)), self._policy(on_error, "flat_map")
+        return FlatMap(self._node, closure, type=type_, location=closure.location, on_error=policy)
 
-    def _filter_map(self, function: Callable[..., Any], returns: Any) -> Node:
+    def _filter_map(self, function: Callable[..., Any], returns: Any, on_error: OnError) -> Node:
         declared = None if returns is None else Optional(infer.without_none(infer.of_annotation(returns)))
         closure, verdict = self._compiled(function, "filter_map", self._arguments, declared)
         value = infer.without_none(verdict.type)
-        return FilterMap(self._node, closure, type=with_value(self.type, carried(value)), location=closure.location)
+        type_, policy = with_value(self.type, carried(value)), self._policy(on_error, "filter_map")
+        return FilterMap(self._node, closure, type=type_, location=closure.location, on_error=policy)
 
     def _flatten(self) -> Node:
         value = self._arguments[-1]
@@ -63,12 +67,18 @@ class _Rowwise(StreamBase[T]):
                 )
         return Flatten(self._node, type=with_value(self.type, carried(inner)), location=caller())
 
-    def _inspect(self, function: Callable[..., Any]) -> Node:
+    def _inspect(self, function: Callable[..., Any], on_error: OnError) -> Node:
         closure, _ = self._compiled(function, "inspect", self._arguments)
-        return Inspect(self._node, closure, type=self.type, location=closure.location)
+        policy = self._policy(on_error, "inspect")
+        return Inspect(self._node, closure, type=self.type, location=closure.location, on_error=policy)
 
     def _map_memo(
-        self, function: Callable[..., Any], key: Callable[..., Any] | None, capacity: int, returns: Any
+        self,
+        function: Callable[..., Any],
+        key: Callable[..., Any] | None,
+        capacity: int,
+        returns: Any,
+        on_error: OnError,
     ) -> Node:
         operator = "map_memo_by" if key else "map_memo"
         closure, verdict = self._compiled(function, operator, self._arguments, returns)
@@ -77,10 +87,17 @@ class _Rowwise(StreamBase[T]):
         key_closure = self._closure(key, operator, len(self._arguments)) if key else None
         type_ = with_value(self.type, carried(verdict.type))
         return MapMemo(
-            self._node, closure, key_closure, capacity, type=type_, location=closure.location, operator=operator
+            self._node,
+            closure,
+            key_closure,
+            capacity,
+            type=type_,
+            location=closure.location,
+            operator=operator,
+            on_error=self._policy(on_error, operator),
         )
 
-    def _map_async(self, function: Callable[..., Any], concurrency: int, returns: Any) -> Node:
+    def _map_async(self, function: Callable[..., Any], concurrency: int, returns: Any, on_error: OnError) -> Node:
         closure = self._closure(function, "map_async", len(self._arguments), returns)
         if not inspect.iscoroutinefunction(function):
             raise PlanError(
@@ -90,7 +107,8 @@ class _Rowwise(StreamBase[T]):
             )
         value = closure.returns or infer.of_return(function) or ANY
         type_ = with_value(self.type, carried(value))
-        return MapAsync(self._node, closure, concurrency, type=type_, location=closure.location)
+        policy = self._policy(on_error, "map_async")
+        return MapAsync(self._node, closure, concurrency, type=type_, location=closure.location, on_error=policy)
 
 
 def carried(type_: Type) -> Type:
@@ -113,34 +131,38 @@ def items_declared(function: Callable[..., Any], returns: Any) -> Type | None:
 class RowwiseMethods(_Rowwise[T]):
     """Row-wise operators of a plain stream."""
 
-    def map(self, function: Callable[[T], U], *, returns: Any = None) -> Stream[U]:
+    def map(self, function: Callable[[T], U], *, returns: Any = None, on_error: OnError = "raise") -> Stream[U]:
         """Each element becomes what `function` gives for it.
 
         >>> import morisot as mo
         >>> mo.StreamContext(engine="reference").stream_iter([1, 2]).map(lambda n: n * 10).collect()
         [10, 20]
         """
-        return self._context.plain(self._map(function, returns))
+        return self._context.plain(self._map(function, returns, on_error))
 
-    def filter(self, predicate: Callable[[T], Any]) -> Stream[T]:
+    def filter(self, predicate: Callable[[T], Any], *, on_error: OnError = "raise") -> Stream[T]:
         """Keep the elements for which `predicate` is true.
 
         >>> import morisot as mo
         >>> mo.StreamContext(engine="reference").stream_iter([1, 2, 3]).filter(lambda n: n % 2).collect()
         [1, 3]
         """
-        return self._context.plain(self._filter(predicate))
+        return self._context.plain(self._filter(predicate, on_error))
 
-    def flat_map(self, function: Callable[[T], Iterable[U]], *, returns: Any = None) -> Stream[U]:
+    def flat_map(
+        self, function: Callable[[T], Iterable[U]], *, returns: Any = None, on_error: OnError = "raise"
+    ) -> Stream[U]:
         """Each element becomes the items of what `function` gives for it; `returns` is the type of an item.
 
         >>> import morisot as mo
         >>> mo.StreamContext(engine="reference").stream_iter(["a b", "c"]).flat_map(lambda s: s.split()).collect()
         ['a', 'b', 'c']
         """
-        return self._context.plain(self._flat_map(function, returns))
+        return self._context.plain(self._flat_map(function, returns, on_error))
 
-    def filter_map(self, function: Callable[[T], U | None], *, returns: Any = None) -> Stream[U]:
+    def filter_map(
+        self, function: Callable[[T], U | None], *, returns: Any = None, on_error: OnError = "raise"
+    ) -> Stream[U]:
         """Each element becomes what `function` gives for it; None drops it.
 
         >>> import morisot as mo
@@ -148,7 +170,7 @@ class RowwiseMethods(_Rowwise[T]):
         >>> ctx.stream_iter([1, 2, 3]).filter_map(lambda n: n * 2 if n != 2 else None).collect()
         [2, 6]
         """
-        return self._context.plain(self._filter_map(function, returns))
+        return self._context.plain(self._filter_map(function, returns, on_error))
 
     def flatten(self: _Rowwise[list[U]]) -> Stream[U]:
         """Each element becomes its items.
@@ -159,31 +181,46 @@ class RowwiseMethods(_Rowwise[T]):
         """
         return self._context.plain(self._flatten())
 
-    def inspect(self, function: Callable[[T], Any]) -> Stream[T]:
+    def inspect(self, function: Callable[[T], Any], *, on_error: OnError = "raise") -> Stream[T]:
         """Call `function` on each element for its effect, where the element is; the stream stays as it is."""
-        return self._context.plain(self._inspect(function))
+        return self._context.plain(self._inspect(function, on_error))
 
-    def map_memo(self, function: Callable[[T], U], capacity: int = 1024, *, returns: Any = None) -> Stream[U]:
+    def map_memo(
+        self, function: Callable[[T], U], capacity: int = 1024, *, returns: Any = None, on_error: OnError = "raise"
+    ) -> Stream[U]:
         """Like map; each worker remembers the results of its last `capacity` distinct elements."""
-        return self._context.plain(self._map_memo(function, None, capacity, returns))
+        return self._context.plain(self._map_memo(function, None, capacity, returns, on_error))
 
     def map_memo_by(
-        self, function: Callable[[T], U], key: Callable[[T], Any], capacity: int = 1024, *, returns: Any = None
+        self,
+        function: Callable[[T], U],
+        key: Callable[[T], Any],
+        capacity: int = 1024,
+        *,
+        returns: Any = None,
+        on_error: OnError = "raise",
     ) -> Stream[U]:
         """Like map; each worker remembers the results of its last `capacity` distinct `key(element)`."""
-        return self._context.plain(self._map_memo(function, key, capacity, returns))
+        return self._context.plain(self._map_memo(function, key, capacity, returns, on_error))
 
     def map_async(
-        self, function: Callable[[T], Awaitable[U]], *, concurrency: int = _CONCURRENCY, returns: Any = None
+        self,
+        function: Callable[[T], Awaitable[U]],
+        *,
+        concurrency: int = _CONCURRENCY,
+        returns: Any = None,
+        on_error: OnError = "raise",
     ) -> Stream[U]:
         """Each element becomes what the coroutine gives; up to `concurrency` run at once, the order is kept."""
-        return self._context.plain(self._map_async(function, concurrency, returns))
+        return self._context.plain(self._map_async(function, concurrency, returns, on_error))
 
 
 class KeyedRowwiseMethods(_Rowwise[Any], Generic[K, V]):
     """Row-wise operators of a keyed stream: functions take (key, value), elements keep their key."""
 
-    def map(self, function: Callable[[K, V], U], *, returns: Any = None) -> KeyedStream[K, U]:
+    def map(
+        self, function: Callable[[K, V], U], *, returns: Any = None, on_error: OnError = "raise"
+    ) -> KeyedStream[K, U]:
         """Each value becomes what `function(key, value)` gives.
 
         >>> import morisot as mo
@@ -191,42 +228,57 @@ class KeyedRowwiseMethods(_Rowwise[Any], Generic[K, V]):
         >>> keyed.map(lambda k, n: k + 10 * n).collect()
         [(1, 11), (0, 20)]
         """
-        return self._context.keyed(self._map(function, returns))
+        return self._context.keyed(self._map(function, returns, on_error))
 
-    def filter(self, predicate: Callable[[K, V], Any]) -> KeyedStream[K, V]:
+    def filter(self, predicate: Callable[[K, V], Any], *, on_error: OnError = "raise") -> KeyedStream[K, V]:
         """Keep the elements for which `predicate(key, value)` is true."""
-        return self._context.keyed(self._filter(predicate))
+        return self._context.keyed(self._filter(predicate, on_error))
 
-    def flat_map(self, function: Callable[[K, V], Iterable[U]], *, returns: Any = None) -> KeyedStream[K, U]:
+    def flat_map(
+        self, function: Callable[[K, V], Iterable[U]], *, returns: Any = None, on_error: OnError = "raise"
+    ) -> KeyedStream[K, U]:
         """Each value becomes the items of what `function(key, value)` gives, all with its key."""
-        return self._context.keyed(self._flat_map(function, returns))
+        return self._context.keyed(self._flat_map(function, returns, on_error))
 
-    def filter_map(self, function: Callable[[K, V], U | None], *, returns: Any = None) -> KeyedStream[K, U]:
+    def filter_map(
+        self, function: Callable[[K, V], U | None], *, returns: Any = None, on_error: OnError = "raise"
+    ) -> KeyedStream[K, U]:
         """Each value becomes what `function(key, value)` gives; None drops it."""
-        return self._context.keyed(self._filter_map(function, returns))
+        return self._context.keyed(self._filter_map(function, returns, on_error))
 
     def flatten(self) -> KeyedStream[K, Any]:
         """Each value becomes its items, all with its key."""
         return self._context.keyed(self._flatten())
 
-    def inspect(self, function: Callable[[K, V], Any]) -> KeyedStream[K, V]:
+    def inspect(self, function: Callable[[K, V], Any], *, on_error: OnError = "raise") -> KeyedStream[K, V]:
         """Call `function(key, value)` on each element for its effect."""
-        return self._context.keyed(self._inspect(function))
+        return self._context.keyed(self._inspect(function, on_error))
 
     def map_memo(
-        self, function: Callable[[K, V], U], capacity: int = 1024, *, returns: Any = None
+        self, function: Callable[[K, V], U], capacity: int = 1024, *, returns: Any = None, on_error: OnError = "raise"
     ) -> KeyedStream[K, U]:
         """Like map; each worker remembers the results of its last `capacity` distinct (key, value)."""
-        return self._context.keyed(self._map_memo(function, None, capacity, returns))
+        return self._context.keyed(self._map_memo(function, None, capacity, returns, on_error))
 
     def map_memo_by(
-        self, function: Callable[[K, V], U], key: Callable[[K, V], Any], capacity: int = 1024, *, returns: Any = None
+        self,
+        function: Callable[[K, V], U],
+        key: Callable[[K, V], Any],
+        capacity: int = 1024,
+        *,
+        returns: Any = None,
+        on_error: OnError = "raise",
     ) -> KeyedStream[K, U]:
         """Like map; each worker remembers the results of its last `capacity` distinct `key(key, value)`."""
-        return self._context.keyed(self._map_memo(function, key, capacity, returns))
+        return self._context.keyed(self._map_memo(function, key, capacity, returns, on_error))
 
     def map_async(
-        self, function: Callable[[K, V], Awaitable[U]], *, concurrency: int = _CONCURRENCY, returns: Any = None
+        self,
+        function: Callable[[K, V], Awaitable[U]],
+        *,
+        concurrency: int = _CONCURRENCY,
+        returns: Any = None,
+        on_error: OnError = "raise",
     ) -> KeyedStream[K, U]:
         """Each value becomes what the coroutine gives for (key, value)."""
-        return self._context.keyed(self._map_async(function, concurrency, returns))
+        return self._context.keyed(self._map_async(function, concurrency, returns, on_error))

@@ -1,0 +1,103 @@
+"""What operators left out because of `on_error`: the counts, what is said about them, and who gets the failures."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from morisot.errors import ElementError
+from morisot.plan.node import Node
+from morisot.plan.on_error import Divert
+
+
+@dataclass(frozen=True)
+class Total:
+    """How many elements an operator left out, and one failure as an example."""
+
+    count: int = 0
+    example: ElementError | None = None
+
+    def __add__(self, other: Total) -> Total:
+        return Total(self.count + other.count, self.example or other.example)
+
+
+Failures = Mapping[Node, tuple[int, Sequence[ElementError]]]
+"""For each operator that may leave elements out: how many it did, and their failures (of skipped ones, an example)."""
+
+
+@dataclass
+class Tally:
+    """The elements that operators left out."""
+
+    totals: dict[Node, Total] = field(default_factory=dict)
+
+    def replace(self, failures: Failures) -> None:
+        """What the last run says about its operators."""
+        for node, (count, errors) in failures.items():
+            self.totals[node] = Total(count, next(iter(errors), None))
+
+    def add(self, failures: Failures) -> None:
+        """What one more part of the same run says."""
+        for node, (count, errors) in failures.items():
+            self.totals[node] = self.totals.get(node, Total()) + Total(count, next(iter(errors), None))
+
+    def metrics(self) -> dict[str, dict[str, int]]:
+        """The counts by operator: of elements that were skipped, and of those that were diverted to a handler."""
+        counts: dict[str, dict[str, int]] = {"skipped": {}, "diverted": {}}
+        for node, total in self.totals.items():
+            of_kind = counts["diverted" if is_diverting(node) else "skipped"]
+            of_kind[node.title] = of_kind.get(node.title, 0) + total.count
+        return counts
+
+    def lines(self, nodes: Iterable[Node] | None = None) -> list[str]:
+        """A line for each operator (of those given) that left something out."""
+        chosen = self.totals if nodes is None else {node: self.totals[node] for node in nodes if node in self.totals}
+        return [
+            f"{node.title}: {total.count} element{'s' if total.count > 1 else ''} "
+            f"{'diverted' if is_diverting(node) else 'skipped'}{_because(total.example)}"
+            for node, total in chosen.items()
+            if total.count
+        ]
+
+
+def _because(example: ElementError | None) -> str:
+    return f" ({example.original.splitlines()[-1]})" if example and example.original else ""
+
+
+def is_diverting(node: Node) -> bool:
+    return isinstance(getattr(node, "on_error", None), Divert)
+
+
+def divert(failures: Failures) -> None:
+    """Call the users' handlers, operator by operator and in the order of the stream."""
+    for node, (_, errors) in failures.items():
+        policy = getattr(node, "on_error", None)
+        if isinstance(policy, Divert):
+            for error in errors:
+                _call(node, policy, error)
+
+
+def _call(node: Node, policy: Divert, error: ElementError) -> None:
+    try:
+        policy.handler(error)
+    except Exception as problem:
+        said = f"its handler {policy!r} raised {type(problem).__name__}: {problem}"
+        raise ElementError(node.operator, node.location, error.element, said, cause=problem) from problem
+
+
+def say(lines: Iterable[str]) -> None:
+    """Print the report of a job, where a program's results are not."""
+    for line in lines:
+        print(line, file=sys.stderr)
+
+
+def merged(parts: Iterable[Mapping[str, Any]]) -> dict[str, dict[str, int]]:
+    """The counts of several parts of a job as one."""
+    result: dict[str, dict[str, int]] = {"skipped": {}, "diverted": {}}
+    for part in parts:
+        for kind, counts in result.items():
+            for title, count in part.get(kind, {}).items():
+                counts[title] = counts.get(title, 0) + count
+    return result

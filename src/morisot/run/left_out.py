@@ -1,0 +1,28 @@
+"""From what tasks report to what the user is told about the elements that `on_error` left out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from morisot.lower.ledgers import Ledger
+from morisot.lower.planner import Lowering
+from morisot.plan.node import Node
+from morisot.plan.tally import Failures
+from morisot.worker.failure import unpack
+from morisot.worker.left_out import LeftOut, Reports, totals
+
+
+def reported(ledger: Ledger, lowering: Lowering) -> Failures:
+    """What the operators of a run that has ended left out, those that left out nothing included."""
+    return by_operator(ledger.take(lowering.run), {n: node for n, node in enumerate(lowering.nodes) if node.leaves_out})
+
+
+def by_operator(reports: Reports, nodes: Mapping[int, Node]) -> Failures:
+    """The reports of the given operators, each under its number."""
+    found = totals(reports)
+    result = {}
+    for number, node in nodes.items():
+        total = found.get(number, LeftOut())
+        errors = [error for text in total.failures if (error := unpack(text)) is not None]
+        result[node] = (total.count, errors)
+    return result

@@ -1,0 +1,132 @@
+"""Elements that `on_error` takes out of a stream: noted where they fail, and counted once however often a task runs.
+
+A task reports what it left out when it ends, under the place it worked on: run, operator, micro-batch, partition. A
+place that is computed again, after a lost machine, for a sample, by a speculative copy, replaces its report.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, Protocol
+
+from morisot.errors import ElementError, Location
+from morisot.worker import failure
+from morisot.worker.batches import Dumps
+from morisot.worker.fits import Refused
+
+
+class Place(NamedTuple):
+    """What a report is about."""
+
+    run: str
+    operator: int
+    micro_batch: int
+    partition: int
+
+
+@dataclass
+class LeftOut:
+    """The elements that one operator left out: how many, and the first failure, or all for a handler."""
+
+    count: int = 0
+    failures: list[str] = field(default_factory=list)
+    """As `failure.text_of` gives them."""
+
+
+Reports = dict[Place, LeftOut]
+
+
+@dataclass(frozen=True)
+class Policy:
+    """What an operator does with an element on which its function fails, other than stopping the job."""
+
+    operator: str
+    location: Location | None
+    number: int
+    """The operator's number in the run."""
+    keep_all: bool
+    """Whether every failure is wanted, with its element, or one as an example."""
+
+
+class Notes:
+    """What one task has left out so far."""
+
+    def __init__(self, dumps: Dumps) -> None:
+        self.dumps = dumps
+        self.by_operator: dict[int, LeftOut] = {}
+
+    def add(self, policy: Policy, element: Any, error: BaseException | None, skip: int = 1) -> None:
+        assert error is not None
+        noted = self.by_operator.setdefault(policy.number, LeftOut())
+        noted.count += 1
+        if policy.keep_all or not noted.failures:
+            found = failed(policy.operator, policy.location, element, error, skip)
+            kept = (element,) if policy.keep_all else ()
+            noted.failures.append(failure.text_of(found, self.dumps, *kept))
+
+
+def failed(operator: str, location: Location | None, element: Any, error: BaseException, skip: int) -> ElementError:
+    """What the user gets for a function that raised, or whose value does not fit its type."""
+    if isinstance(error, Refused) and isinstance(error.__cause__, Exception):
+        return failure.misfit_error(operator, location, element, error.__cause__)
+    return failure.element_error(operator, location, element, error, skip)
+
+
+class Ledger(Protocol):
+    """What carries reports to the user's process: an accumulator of Spark's."""
+
+    def add(self, term: Reports) -> None: ...
+
+
+@dataclass(frozen=True)
+class Account:
+    """How the tasks of one run report."""
+
+    run: str
+    ledger: Ledger
+    place: Callable[[], tuple[int, int]]
+    """The micro-batch and the partition that this task works on."""
+
+    def settle(self, policies: Iterable[Policy], notes: Notes) -> None:
+        """Report at the end of a task, also that nothing was left out: it replaces what an earlier run said."""
+        micro_batch, partition = self.place()
+        left_out = notes.by_operator
+        self.ledger.add(
+            {
+                Place(self.run, policy.number, micro_batch, partition): left_out.get(policy.number, LeftOut())
+                for policy in policies
+            }
+        )
+
+
+class LatestReports:
+    """How Spark's accumulator adds reports up: the last one of a place counts."""
+
+    _guard = threading.Lock()
+    """The driver reads while Spark's thread adds."""
+
+    def zero(self, value: Reports) -> Reports:
+        return {}
+
+    def addInPlace(self, held: Reports, more: Reports) -> Reports:  # noqa: N802 - the name Spark calls
+        with self._guard:
+            held.update(more)
+        return held
+
+    def take(self, held: Reports, run: str, up_to: int | None = None) -> Reports:
+        """Remove and give the reports of a run, of all its micro-batches or those up to one."""
+        with self._guard:
+            places = [place for place in held if place.run == run and (up_to is None or place.micro_batch <= up_to)]
+            return {place: held.pop(place) for place in places}
+
+
+def totals(reports: Mapping[Place, LeftOut]) -> dict[int, LeftOut]:
+    """What each operator left out in all, the failures in the order of the stream."""
+    result: dict[int, LeftOut] = {}
+    for place in sorted(reports):
+        total = result.setdefault(place.operator, LeftOut())
+        total.count += reports[place].count
+        total.failures += reports[place].failures
+    return result
