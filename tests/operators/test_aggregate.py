@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 import math
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -210,7 +210,35 @@ NATIVE_FOLDS = [
     lambda s: s.reduce_assoc(lambda a, b: max(a, b)),
     lambda s: s.map(lambda n: (n, -n, n)).reduce_assoc(lambda a, b: (a[0] + b[0], max(a[1], b[1]), a[2] ^ b[2])),
     lambda s: s.map(lambda n: str(n)).reduce_assoc(lambda a, b: min(a, b)),
-]
+    lambda s: s.fold_assoc(0, lambda a, n: a + (1 if n > 2 else 0), lambda a, b: a + b),
+    lambda s: s.fold_assoc(True, lambda a, n: a and n > 3, lambda a, b: a and b),
+    lambda s: s.fold_assoc(8, lambda a, n: a | n, lambda a, b: a | b),
+    lambda s: s.fold_assoc(7, lambda a, n: a & n, lambda a, b: a & b),
+    lambda s: s.fold_assoc(0, lambda a, n: a ^ n, lambda a, b: a ^ b),
+    lambda s: s.fold_assoc(2, lambda a, n: max(a, n * 2), lambda a, b: max(b, a)),
+    lambda s: s.fold_assoc(0, lambda a, n: max(a, n) if n < 5 else a, lambda a, b: max(a, b)),
+    lambda s: s.fold_assoc(2.5, lambda a, n: max(a, n / 4), lambda a, b: max(a, b)),
+    lambda s: s.map(lambda n: n / 4).reduce_assoc(lambda a, b: min(a, b)),
+    lambda s: s.fold_assoc(
+        (0, 0.5), lambda a, n: (a[0] + 1, min(a[1], n / 4)), lambda a, b: (a[0] + b[0], min(a[1], b[1]))
+    ),
+    lambda s: s.map(lambda n: (n % 3, str(n))).reduce_assoc(lambda a, b: a if a[0] >= b[0] else b),
+    lambda s: s.map(lambda n: (n % 3, str(n))).reduce_assoc(lambda a, b: a if a[0] > b[0] else b),
+    lambda s: s.map(lambda n: (n % 3, str(n))).reduce_assoc(lambda a, b: b if b[0] < a[0] else a),
+    lambda s: s.map(lambda n: (n % 3, str(n))).reduce_assoc(lambda a, b: b if a[0] >= b[0] else a),
+    lambda s: s.map(lambda n: (n / 3, str(n))).reduce_assoc(lambda a, b: a if a[0] >= b[0] else b),
+    lambda s: s.map(lambda n: str(n * n)).reduce_assoc(lambda a, b: a if len(a) <= len(b) else b),
+    lambda s: s.map(lambda n: (n, str(n))).fold_assoc(
+        (4, "start"), lambda a, x: a if a[0] >= x[0] else x, lambda a, b: a if a[0] >= b[0] else b
+    ),
+    lambda s: s.map(lambda n: (n, str(n))).fold((99, "start"), lambda a, x: x if x[0] > a[0] else a),
+    lambda s: s.key_by(lambda n: n % 2).map(lambda _, n: (n % 3, str(n))).reduce_assoc(
+        lambda a, b: a if a[0] >= b[0] else b
+    ),
+    lambda s: s.key_by(lambda n: n % 2).map(lambda _, n: (n % 3, str(n))).fold_assoc(
+        (1, "start"), lambda a, x: a if a[0] > x[0] else x, lambda a, b: a if a[0] > b[0] else b
+    ),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("place", range(len(NATIVE_FOLDS)))
@@ -229,6 +257,8 @@ FOLDS_IN_PYTHON = [
     (lambda s: s.map(lambda n: n / 4).reduce_assoc(lambda a, b: a + b), "not a sum, minimum"),
     (lambda s: s.reduce_assoc(lambda a, b: a * 31 + b), "not a sum, minimum"),
     (lambda s: s.reduce_assoc(lambda a, b: a), "not a sum, minimum"),
+    (lambda s: s.map(lambda n: (n, n)).reduce_assoc(lambda a, b: a if a[0] >= b[1] else b), "nor the element with"),
+    (lambda s: s.map(lambda n: (n, n)).reduce_assoc(lambda a, b: a if a[0] >= 3 else b), "nor the element with"),
     (lambda s: s.fold_assoc(0, lambda a, n: a + n if a < 5 else a, lambda a, b: a + b), "not a sum, minimum"),
 ]
 
@@ -239,6 +269,30 @@ def test_folds_that_stay_in_python_say_why(place: int) -> None:
     *_, record = program(mo.StreamContext(engine="reference").stream_iter([5, 1])).forms()
     assert record.form == "stage"
     assert reason in record.reason
+
+
+@pytest.mark.parametrize(
+    ("program", "values"),
+    [
+        (lambda s: s.reduce(lambda a, b: max(a, b)), [1.0, math.nan, 2.0]),
+        (lambda s: s.reduce_assoc(lambda a, b: max(a, b)), [math.nan, 1.0, 2.0]),
+        (lambda s: s.reduce_assoc(lambda a, b: min(a, b)), [0.0, -0.0, 1.0]),
+        (lambda s: s.reduce_assoc(lambda a, b: min(a, b)), [-0.0, 0.0]),
+        (lambda s: s.fold_assoc(0.0, lambda a, x: max(a, x), lambda a, b: max(a, b)), [-0.0, -1.0]),
+        (lambda s: s.reduce_assoc(lambda a, b: a if a[0] >= b[0] else b), [(0.0, "a"), (-0.0, "b")]),
+        (lambda s: s.reduce_assoc(lambda a, b: a if a[0] >= b[0] else b), [(1.0, "a"), (math.nan, "b"), (3.0, "c")]),
+        (
+            lambda s: s.fold_assoc(
+                (math.nan, "s"), lambda a, x: x if x[0] > a[0] else a, lambda a, b: b if b[0] > a[0] else a
+            ),
+            [(1.0, "a"), (2.0, "b")],
+        ),
+    ],
+)
+def test_folds_of_nan_and_of_both_zeros(bounded_runner: Runner, program: Any, values: list[Any]) -> None:
+    """Which of them stays depends on the order: Python does those."""
+    expected = program(mo.StreamContext(engine="reference").stream_iter(values)).collect()
+    assert repr(bounded_runner.run(program, values)) == repr(expected)
 
 
 def test_fold_that_overflows_on_the_way_is_repaired(bounded_runner: Runner) -> None:

@@ -12,16 +12,14 @@ from typing import Any, Literal
 
 from morisot.compile import expr as ex
 from morisot.compile.expr import Call, Case, Expr, Input
+from morisot.compile.extremes import ACCUMULATOR, ELEMENT, NativeExtreme, comparison, recognise_extreme, with_start
 from morisot.compile.ladder import decide
 from morisot.compile.values import negate
 from morisot.compile.verdict import ColumnForm, Refusal
 from morisot.plan.closure import Closure
-from morisot.types.element import BOOL, DATE, DATETIME, INT, STR, Type, leaves
+from morisot.types.element import BOOL, DATE, DATETIME, FLOAT, INT, STR, Type, leaves
 
 Kind = Literal["sum", "max", "min", "bool_or", "bool_and", "bit_or", "bit_and", "bit_xor"]
-
-ACCUMULATOR, ELEMENT = 0, 1
-"""The places of a fold function's parameters."""
 
 _ORDERED = frozenset({INT, STR, DATE, DATETIME})
 _OPERATIONS: dict[str, tuple[Kind, frozenset[Type]]] = {
@@ -63,20 +61,25 @@ class NativeFold:
         return any(expr.raises for expr in (*exprs, *(expr for _, expr in self.form.shared)))
 
 
-def recognise_fold(init: Any, function: Closure, accumulator: Type, element: Type) -> NativeFold | Refusal:
+def recognise_fold(
+    init: Any, function: Closure, accumulator: Type, element: Type
+) -> NativeFold | NativeExtreme | Refusal:
     """`fold` as native aggregates, or why it is none."""
     form = decide(function, (accumulator, element))
     if not isinstance(form, ColumnForm):
         return form.refusal
     if form.type != accumulator:
         return Refusal(f"it makes a {form.type} of a {accumulator}")
+    extreme = recognise_extreme(form, element)
+    if extreme is not None:
+        return with_start(extreme, init, element) or _REFUSAL
     if any(_reads(expr, ACCUMULATOR) for _, expr in form.shared):
         return Refusal("what it computes on the way depends on the accumulator")
     parts = []
     starts = leaf_values(init, accumulator)
     for leaf, step, start in zip(leaves(accumulator), form.result.leaves(), starts, strict=True):
         part = _part(step, leaf.path, leaf.type)
-        if part is None:
+        if part is None or (leaf.type == FLOAT and str(start) in ("nan", "-0.0")):
             return _REFUSAL
         parts.append(Part(part.kind, part.operand, part.condition, part.type, start))
     return NativeFold(tuple(parts), form)
@@ -84,7 +87,7 @@ def recognise_fold(init: Any, function: Closure, accumulator: Type, element: Typ
 
 def recognise_fold_assoc(
     init: Any, local: Closure, combine: Closure, accumulator: Type, element: Type
-) -> NativeFold | Refusal:
+) -> NativeFold | NativeExtreme | Refusal:
     """`fold_assoc` as native aggregates, or why it is none."""
     fold = recognise_fold(init, local, accumulator, element)
     if isinstance(fold, Refusal):
@@ -92,6 +95,10 @@ def recognise_fold_assoc(
     merge_form = decide(combine, (accumulator, accumulator))
     if not isinstance(merge_form, ColumnForm):
         return merge_form.refusal
+    if isinstance(fold, NativeExtreme):
+        merged = recognise_extreme(merge_form, accumulator)
+        same = merged is not None and with_start(merged, init, accumulator) == fold
+        return fold if same else _OTHER_MERGE
     if merge_form.shared or merge_form.type != accumulator:
         return _OTHER_MERGE
     for leaf, part, merge in zip(leaves(accumulator), fold.parts, merge_form.result.leaves(), strict=True):
@@ -102,11 +109,14 @@ def recognise_fold_assoc(
     return fold
 
 
-def recognise_reduce(function: Closure, element: Type) -> NativeFold | Refusal:
+def recognise_reduce(function: Closure, element: Type) -> NativeFold | NativeExtreme | Refusal:
     """`reduce` and `reduce_assoc` as native aggregates, or why they are none."""
     form = decide(function, (element, element))
     if not isinstance(form, ColumnForm):
         return form.refusal
+    extreme = recognise_extreme(form, element)
+    if extreme is not None:
+        return extreme
     if form.shared or form.type != element:
         return _REFUSAL
     parts = []
@@ -120,7 +130,7 @@ def recognise_reduce(function: Closure, element: Type) -> NativeFold | Refusal:
 
 _OTHER_MERGE = Refusal("the merge of two partial results is not the operation of the fold")
 _REFUSAL = Refusal(
-    "it is not a sum, minimum, maximum, any or all of each part by itself",
+    "it is not a sum, minimum, maximum, any or all of each part by itself, nor the element with the greatest key",
     advice="fold each part with +, max, min, or, and; a float sum depends on the order and stays in Python",
 )
 
@@ -147,18 +157,19 @@ def _part(step: Expr, path: tuple[int, ...], type_: Type) -> Part | None:
             return _under(condition, _part(taken, path, type_))
         case Case(((condition, kept),), taken) if kept == held and not _reads(condition, ACCUMULATOR):
             return _under(negate(condition), _part(taken, path, type_))
-        case Case(((Call(comparison, operands), taken),), other) if type_ in _ORDERED:
-            return _extreme(comparison, operands, taken, other, held, type_)
+        case Case(((test, taken),), other) if type_ in _ORDERED or type_ == FLOAT:
+            name, operands, _ = comparison(test)
+            return _extreme(name, operands, taken, other, held, type_)
     return None
 
 
 def _extreme(  # noqa: PLR0917 - the parts of one CASE
-    comparison: str, operands: tuple[Expr, ...], taken: Expr, other: Expr, held: Expr, type_: Type
+    name: str, operands: tuple[Expr, ...], taken: Expr, other: Expr, held: Expr, type_: Type
 ) -> Part | None:
     """`x if x > acc else acc` and its seven sisters."""
     if {taken, other} != set(operands) or held not in operands or len(set(operands)) < 2:
         return None
-    larger = {"greater": True, "greater_equal": True, "less": False, "less_equal": False}.get(comparison)
+    larger = {"greater": True, "greater_equal": True, "less": False, "less_equal": False}.get(name)
     if larger is None:
         return None
     takes_left = taken == operands[0]

@@ -7,7 +7,9 @@ import dataclasses
 from pyspark.sql import Column, DataFrame, GroupedData
 from pyspark.sql import functions as F  # noqa: N812 - the name every Spark program uses
 
-from morisot.compile.folds import Part
+from morisot.compile.expr import Input
+from morisot.compile.extremes import ACCUMULATOR, NativeExtreme
+from morisot.compile.folds import Part, leaf_values
 from morisot.compile.verdict import ColumnForm, Value
 from morisot.lower.columns import NameOf, literal, quoted, render
 from morisot.lower.folds import FoldNode, native_fold
@@ -129,6 +131,8 @@ def native_parts(node: FoldNode, lowering: Lowering, frame: Frame) -> Frame:
     fold = native_fold(node)
     assert fold is not None, f"{node.operator} has no native form and should have been a fold in Python"
     lowering.optimistic.add(node)  # an overflow of 64 bits on the way is Python's to repair
+    if isinstance(fold, NativeExtreme):
+        return extreme(node, lowering, frame, fold)
     element = (1,) if isinstance(frame.type, Keyed) else ()
     name_of = frame.names((), element)  # the accumulator, the first parameter, is in no expression
     if isinstance(node, FoldAssoc | Fold):
@@ -149,14 +153,62 @@ _JOINED = {
 """How the start of a fold joins the aggregate of the elements."""
 
 
+def extreme(node: FoldNode, lowering: Lowering, frame: Frame, fold: NativeExtreme) -> Frame:
+    """A fold that keeps one of its elements: by its key, and then by its place in the stream."""
+    at = (1,) if isinstance(frame.type, Keyed) else ()
+    key = render(fold.key, frame.names((), at))
+    if fold.is_float:
+        key = f"CASE WHEN isnan({key}) THEN {_NO_ORDER} ELSE {key} + 0.0D END"  # 0.0 and -0.0 are equal keys
+    rows = numbered(frame.df.selectExpr(*frame.columns, *frame.hidden, f"{key} AS {_VALUE}"))
+    tie = ORDER if fold.largest == fold.last else f"-{ORDER}"
+    by = "max_by" if fold.largest else "min_by"
+    best = picked(node, lowering, Frame(rows, frame.type, frame.timed), f"{by}({{0}}, struct({_VALUE}, {tie}))")
+    return best if isinstance(node, ReduceAssoc | Reduce) else from_start(best, fold, at)
+
+
+def from_start(best: Frame, fold: NativeExtreme, at: tuple[int, ...]) -> Frame:
+    """The start where it stays against the best of the elements."""
+    own = best.leaves_under(*at)
+    type_ = best.type.value if isinstance(best.type, Keyed) else best.type
+    starts = {
+        leaf.path: literal(value, leaf.type) for leaf, value in zip(own, leaf_values(fold.init, type_), strict=True)
+    }
+    names = best.names((), at)
+
+    def name_of(leaf: Input) -> str:
+        return starts[*at, *leaf.path] if leaf.parameter == ACCUMULATOR else names(leaf)
+
+    kept = render(fold.keeps, name_of)
+    columns = [quoted(leaf.column) for leaf in best.leaves_under() if leaf not in own]
+    columns += [f"CASE WHEN {kept} THEN {starts[leaf.path]} ELSE {quoted(leaf.column)} END" for leaf in own]
+    return best.select(best.type, columns)
+
+
+_NO_ORDER = "raise_error('morisot: NaN has no place in an order')"
+
+
 def part_sql(part: Part, name_of: NameOf) -> str:
     """One aggregate; NULL, which it gives when its condition held for no element, is the start."""
     condition = f" FILTER (WHERE {render(part.condition, name_of)})" if part.condition is not None else ""
-    aggregated = f"{part.kind}({render(part.operand, name_of)}){condition}"
+    operand = render(part.operand, name_of)
+    aggregated = f"{part.kind}({operand}){condition}"
+    if part.type == FLOAT:
+        return _float_extreme(part, operand, condition, aggregated)
     if part.init is None:
         return aggregated
     start = literal(part.init, part.type)
     return f"coalesce({_JOINED[part.kind].format(aggregated, start)}, {start})"
+
+
+def _float_extreme(part: Part, operand: str, condition: str, aggregated: str) -> str:
+    """With a NaN it depends on the order which is the greatest, and so it does which zero is, of 0.0 and -0.0."""
+    if part.init is not None:
+        start = literal(part.init, part.type)
+        aggregated = f"coalesce({_JOINED[part.kind].format(aggregated, start)}, {start})"
+    nan = f"coalesce(bool_or(isnan({operand})){condition}, false)"
+    minus = f"CASE WHEN {operand} = 0.0D THEN CAST({operand} AS STRING) = '-0.0' ELSE false END"
+    unclear = f"{aggregated} = 0.0D AND coalesce(bool_or({minus}){condition}, false)"
+    return f"CASE WHEN {nan} OR ({unclear}) THEN {_NO_ORDER} ELSE {aggregated} END"
 
 
 def value_column(node: Aggregate, closure: Closure, lowering: Lowering, frame: Frame) -> tuple[Frame, str, Type]:
@@ -195,7 +247,7 @@ def chosen(node: MinElement | MaxElement, lowering: Lowering, frame: Frame, by: 
     frame, value, value_type = value_column(node, node.value, lowering, frame)
     if value_type == FLOAT:  # min() and max() of Python depend on where a NaN stands
         lowering.optimistic.add(node)
-        value = f"CASE WHEN isnan({value}) THEN raise_error('morisot: NaN has no place in an order') ELSE {value} END"
+        value = f"CASE WHEN isnan({value}) THEN {_NO_ORDER} ELSE {value} END"
     rows = numbered(frame.df.selectExpr(*columns, f"{value} AS {_VALUE}"))
     return picked(node, lowering, Frame(rows, frame.type), f"{by}({{0}}, struct({_VALUE}, {tie}))")
 

@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from morisot.compile.extremes import NativeExtreme
 from morisot.compile.folds import NativeFold, recognise_fold, recognise_fold_assoc, recognise_reduce
 from morisot.compile.ladder import decide
 from morisot.compile.verdict import ColumnForm, Refusal
@@ -87,13 +88,13 @@ def sorts_natively(node: aggregate.SortedBy) -> bool:
 FoldNode = aggregate.ReduceAssoc | aggregate.FoldAssoc | aggregate.Fold | aggregate.Reduce
 
 
-def native_fold(node: FoldNode) -> NativeFold | None:
+def native_fold(node: FoldNode) -> NativeFold | NativeExtreme | None:
     """The fold as Spark's own aggregates, if it is made of those."""
     recognised = recognised_fold(node)
-    return recognised if isinstance(recognised, NativeFold) else None
+    return None if isinstance(recognised, Refusal) else recognised
 
 
-def recognised_fold(node: FoldNode) -> NativeFold | Refusal:
+def recognised_fold(node: FoldNode) -> NativeFold | NativeExtreme | Refusal:
     accumulator = arguments(node.type)[-1]
     match node:
         case aggregate.FoldAssoc():

@@ -115,10 +115,21 @@ def _filled(grammar: Grammar, body: str, kind: str) -> str:
         return grammar.filled(body.replace(".>", ">"), {"x": kind}, 2)
 
 
-def groups(chance: random.Random, kind: str, count: int) -> list[list[Any]]:
-    """Lists of elements to fold; none of them empty."""
+_TROUBLES = 2
+
+
+def groups(chance: random.Random, fold: Fold, count: int) -> list[list[Any]]:
+    """Lists of elements to fold, none of them empty; few that fail, since one that fails ends the query of all."""
     values = Values(chance)
-    return [[values.of(KINDS[kind]) for _ in range(chance.choice([1, 2, 3, 5, 9]))] for _ in range(count)]
+    found: list[list[Any]] = []
+    troubles = 0
+    for _ in range(count):
+        elements = [values.of(KINDS[fold.kind]) for _ in range(chance.choice([1, 2, 3, 5, 9]))]
+        trouble = fold.by_python(elements) is FAILED or "nan" in repr(elements)
+        troubles += trouble
+        if not trouble or troubles <= _TROUBLES:
+            found.append(elements)
+    return found
 
 
 def done(spark: SparkSession, fold: Fold, lists: Sequence[list[Any]]) -> list[Any] | None:

@@ -162,7 +162,7 @@ class _Run:
     def folds(self, pages: Pages, wanted: int) -> None:
         while _of(self.tally, "fold") < wanted:
             for fold in folds.generated(self.chance, pages, TOGETHER):
-                lists = folds.groups(self.chance, fold.kind, LISTS)
+                lists = folds.groups(self.chance, fold, LISTS)
                 results = folds.done(self.spark, fold, lists)
                 if results is None:
                     continue
