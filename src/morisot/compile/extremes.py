@@ -32,6 +32,11 @@ class NativeExtreme:
     """Whether the accumulator stays; for the start, which is no element."""
     init: Any = None
 
+    @property
+    def raises(self) -> bool:
+        """Whether the key may fail on some element."""
+        return self.key.raises
+
 
 def recognise_extreme(form: ColumnForm, element: Type) -> NativeExtreme | None:
     """A function of two elements that gives one of them, by a key that it compares."""
