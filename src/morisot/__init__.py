@@ -1,9 +1,24 @@
 """Morisot: the dataflow model of Renoir for Python, on Apache Spark."""
 
+from morisot.api import agg
 from morisot.api.context import StreamContext
 from morisot.api.keyed_stream import KeyedStream
 from morisot.api.output import Channel, Output
 from morisot.api.stream import Stream
+from morisot.api.windowed_stream import KeyedWindowedStream, WindowedStream
+from morisot.api.windows import (
+    Accumulator,
+    AllWindow,
+    Assigned,
+    CountWindow,
+    CustomWindow,
+    EventTimeWindow,
+    LastK,
+    ProcessingTimeWindow,
+    TransactionWindow,
+    Tx,
+    Windowed,
+)
 from morisot.config import Config
 from morisot.errors import (
     ConfigError,
@@ -19,19 +34,33 @@ from morisot.errors import (
 __version__ = "0.1.0"
 
 __all__ = [
+    "Accumulator",
+    "AllWindow",
+    "Assigned",
     "Channel",
     "Config",
     "ConfigError",
+    "CountWindow",
+    "CustomWindow",
     "ElementError",
     "EnvironmentProblem",
+    "EventTimeWindow",
     "JobError",
     "KeyedStream",
+    "KeyedWindowedStream",
+    "LastK",
     "MorisotError",
     "Output",
     "PlanError",
+    "ProcessingTimeWindow",
     "SinkError",
     "SourceError",
     "Stream",
     "StreamContext",
+    "TransactionWindow",
+    "Tx",
+    "Windowed",
+    "WindowedStream",
     "__version__",
+    "agg",
 ]

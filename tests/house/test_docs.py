@@ -182,6 +182,15 @@ def test_signatures(page: str, method: str, parameters: str) -> None:
     assert found == {parameters}, f"{page} documents {method}{parameters}"
 
 
+def test_methods_of_windows() -> None:
+    """What can be computed of windows is documented as `windows.method(…)`, with its signature."""
+    page = (ROOT / "docs" / "operators" / "window.md").read_text(encoding="utf-8")
+    headings = "\n".join(_HEADING.findall(page))
+    for cls in (mo.WindowedStream, mo.KeyedWindowedStream):
+        shown = {f"`windows.{name}{bare(getattr(cls, name))}`" for name in public_names(cls)}
+        assert {signature for signature in shown if signature not in headings} == set()
+
+
 def operator_table() -> ModuleType:
     spec = importlib.util.spec_from_file_location("operator_table", ROOT / "docs" / "operator_table.py")
     assert spec is not None

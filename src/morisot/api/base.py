@@ -83,7 +83,18 @@ class StreamBase(Generic[T]):
         return arguments(self._node.type)
 
 
-def check_callable(function: Any, operator: str, arity: int, location: Any, argument: str = "the element") -> None:
+KEYED_ADVICE = "on a keyed stream functions take (key, value); on a plain one, the element"
+
+
+def check_callable(
+    function: Any,
+    operator: str,
+    arity: int,
+    location: Any,
+    argument: str = "the element",
+    *,
+    advice: str | None = None,
+) -> None:
     """Refuse what is no function, or one that does not take `arity` arguments."""
     if not callable(function):
         raise PlanError(
@@ -101,7 +112,6 @@ def check_callable(function: Any, operator: str, arity: int, location: Any, argu
             f"the function given to {operator} is called with {what}, but it is written as "
             f"{getattr(function, '__name__', 'function')}{signature}",
             location=location,
-            advice="on a keyed stream functions take (key, value); on a plain one, the element"
-            if argument == "the element"
-            else f"write a function of one argument, {argument}",
+            advice=advice
+            or (KEYED_ADVICE if argument == "the element" else f"write a function of one argument, {argument}"),
         ) from None

@@ -14,6 +14,7 @@ from morisot.api.methods.selection import KeyedSelectionMethods
 from morisot.api.methods.sink import SinkMethods
 from morisot.api.methods.state import KeyedStateMethods
 from morisot.api.methods.time import KeyedTimeMethods
+from morisot.api.methods.window import KeyedWindowMethods
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -28,6 +29,7 @@ class KeyedStream(
     KeyedTimeMethods[K, V],
     KeyedCombineMethods[K, V],
     KeyedIterateMethods[K, V],
+    KeyedWindowMethods[K, V],
     SinkMethods[tuple[K, V]],
     SeeMethods[tuple[K, V]],
     Generic[K, V],

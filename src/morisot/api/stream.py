@@ -13,6 +13,7 @@ from morisot.api.methods.selection import SelectionMethods
 from morisot.api.methods.sink import SinkMethods
 from morisot.api.methods.state import StateMethods
 from morisot.api.methods.time import TimeMethods
+from morisot.api.methods.window import WindowMethods
 
 
 class Stream(
@@ -24,6 +25,7 @@ class Stream(
     TimeMethods[T],
     CombineMethods[T],
     IterateMethods[T],
+    WindowMethods[T],
     SinkMethods[T],
     SeeMethods[T],
 ):

@@ -194,6 +194,11 @@ def part_sql(part: Part, name_of: NameOf) -> str:
     aggregated = f"{part.kind}({operand}){condition}"
     if part.type == FLOAT:
         return _float_extreme(part, operand, condition, aggregated)
+    return joined_start(part, aggregated)
+
+
+def joined_start(part: Part, aggregated: str) -> str:
+    """The aggregate of the elements joined with the start of the fold."""
     if part.init is None:
         return aggregated
     start = literal(part.init, part.type)

@@ -1,5 +1,18 @@
 """All families: importing this registers every rule."""
 
-from morisot.lower import aggregate, combine, folds, iterate, keyed, rowwise, selection, sink, source, state, time
+from morisot.lower import (
+    aggregate,
+    combine,
+    folds,
+    iterate,
+    keyed,
+    rowwise,
+    selection,
+    sink,
+    source,
+    state,
+    time,
+    window,
+)
 
-FAMILIES = (source, rowwise, keyed, aggregate, folds, selection, state, time, combine, iterate, sink)
+FAMILIES = (source, rowwise, keyed, aggregate, folds, selection, state, time, window, combine, iterate, sink)

@@ -9,10 +9,10 @@ from morisot.errors import ElementError, PlanError
 from morisot.plan.graph import walk
 from morisot.plan.node import Node
 from morisot.plan.rowwise import Rowwise
-from morisot.reference import aggregate, combine, iterate, keyed, rowwise, sink, source, state, time
+from morisot.reference import aggregate, combine, iterate, keyed, rowwise, sink, source, state, time, window
 from morisot.reference.registry import Meaning, Timed, leave_out, meaning_of, plain, sees_time
 
-FAMILIES = (source, rowwise, keyed, aggregate, state, time, combine, iterate, sink)
+FAMILIES = (source, rowwise, keyed, aggregate, state, time, window, combine, iterate, sink)
 """Importing a family registers its meanings."""
 
 

@@ -12,6 +12,8 @@ from morisot.lower import folds
 from morisot.lower.planner import Lowering
 from morisot.lower.registry import python_rule_for
 from morisot.lower.stages import outcome_per_element
+from morisot.lower.window import runs_natively
+from morisot.lower.window.measures import stage_reason
 from morisot.plan.aggregate import FoldAssoc, ReduceAssoc
 from morisot.plan.closure import Closure
 from morisot.plan.graph import everything
@@ -21,6 +23,7 @@ from morisot.plan.rowwise import Inspect, MapAsync
 from morisot.plan.sink import ForEach
 from morisot.plan.source import StreamParIter
 from morisot.plan.state import RichFilterMap, RichFlatMap, RichMap
+from morisot.plan.window import Window
 from morisot.viz import loops
 
 
@@ -84,6 +87,11 @@ def form_of(node: Node, name: str, closure: Closure, lowering: Lowering) -> Form
             how = "partition by partition" if isinstance(node, FoldAssoc | ReduceAssoc) else "element by element"
             return record("stage", f"this fold runs in Python, {how}: {fold}", fold.advice)
         return record("stage", _OWN_OUTCOME) if folds.needs_python(node, lowering.demoted) else record("column", "")
+    if isinstance(node, Window) and node not in lowering.demoted:
+        if runs_natively(node, lowering.demoted):
+            return record("column", "")
+        reason = stage_reason(node, name)
+        return record("stage", str(reason), reason.advice)
     verdict = decide(closure, node.signature(name))
     if lowering.in_kernel(node):
         if isinstance(verdict, KernelForm):

@@ -67,13 +67,13 @@ class _Time(StreamBase[T]):
         return self._node.time
 
 
-def checked_ticks(what: str, duration: Duration, time: Type, location: Any) -> int:
-    """A duration in the unit of the timestamps; what is none, or negative, is refused."""
+def checked_ticks(what: str, duration: Duration, time: Type, location: Any, *, negative: bool = False) -> int:
+    """A duration in the unit of the timestamps; what is none is refused, and a negative one unless it may be that."""
     try:
         number = ticks(duration, time)
     except ValueError as error:
         raise PlanError(f"{what}: {error}", location=location) from None
-    if number < 0:
+    if number < 0 and not negative:
         raise PlanError(f"{what} is negative: {duration!r}", location=location)
     return number
 

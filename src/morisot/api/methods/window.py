@@ -1,0 +1,95 @@
+"""Cutting a stream into windows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeVar
+
+from morisot.api.base import StreamBase, T
+from morisot.api.location import caller
+from morisot.errors import PlanError
+from morisot.plan.node import Node
+from morisot.plan.window import Window, WindowJoin
+from morisot.types.windows import Windowed
+
+if TYPE_CHECKING:
+    from morisot.api.keyed_stream import KeyedStream
+    from morisot.api.stream import Stream
+    from morisot.api.windowed_stream import KeyedWindowedStream, WindowedStream
+    from morisot.api.windows import WindowDescription
+    from morisot.types.windows import CustomWindow
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+
+class _Windowing(StreamBase[T]):
+    def _with_bounds(self) -> Node:
+        from morisot.api.windowed_stream import bounded_node, check_bounds
+
+        if not isinstance(self._node, Window | WindowJoin):
+            raise PlanError(
+                f"with_bounds tells the bounds of windows, and {self._node.operator} has none",
+                location=caller(),
+                advice="call it right after a window's aggregate: window(…).sum().with_bounds()",
+            )
+        if isinstance(self._node, WindowJoin):
+            check_bounds(self._node)
+        return self._node if self._node.bounds else bounded_node(self._node)
+
+
+class WindowMethods(_Windowing[T]):
+    """Windows of a whole stream."""
+
+    def window_all(self, desc: WindowDescription | CustomWindow[T, Any]) -> WindowedStream[T]:
+        """Cut the stream into windows; what is computed of each makes a stream again.
+
+        >>> import morisot as mo
+        >>> numbers = mo.StreamContext(engine="reference").stream_iter([1, 2, 3, 4])
+        >>> numbers.window_all(mo.CountWindow.sliding(3, 1)).map(lambda window: window).collect()
+        [[1, 2, 3], [2, 3, 4]]
+        """
+        from morisot.api.windowed_stream import WindowedStream
+        from morisot.api.windows import described
+
+        return WindowedStream(self, described(desc, "window_all", self._node.time), "window_all")
+
+    def window(self, desc: WindowDescription | CustomWindow[Any, Any]) -> NoReturn:
+        """Windows of each key need keys: this stream has none, so it is refused."""
+        raise PlanError(
+            "window cuts the elements of each key into windows, and this stream has no keys",
+            location=caller(),
+            advice="give it keys with group_by(…) first, or use window_all(…) for windows of the whole stream",
+        )
+
+    def with_bounds(self) -> Stream[Windowed[Any, T]]:
+        """The results of windows as `Windowed(start, end, value)`; it comes right after their aggregate.
+
+        >>> import morisot as mo
+        >>> numbers = mo.StreamContext(engine="reference").stream_iter([1, 2, 3, 4])
+        >>> numbers.window_all(mo.CountWindow.tumbling(2)).sum().with_bounds().collect()
+        [Windowed(start=0, end=2, value=3), Windowed(start=2, end=4, value=7)]
+        """
+        return self._context.plain(self._with_bounds())
+
+
+class KeyedWindowMethods(_Windowing[Any], Generic[K, V]):
+    """Windows of each key."""
+
+    def window(self, desc: WindowDescription | CustomWindow[V, Any]) -> KeyedWindowedStream[K, V]:
+        """Cut the elements of each key into windows; what is computed of each makes a keyed stream again."""
+        from morisot.api.windowed_stream import KeyedWindowedStream
+        from morisot.api.windows import described
+
+        return KeyedWindowedStream(self, described(desc, "window", self._node.time), "window")
+
+    def window_all(self, desc: WindowDescription | CustomWindow[Any, Any]) -> NoReturn:
+        """Windows of a whole stream: this one has keys, so it is refused."""
+        raise PlanError(
+            "window_all cuts a whole stream into windows, and this one has keys",
+            location=caller(),
+            advice="use window(…) for windows of each key, or drop_key() or unkey() first",
+        )
+
+    def with_bounds(self) -> KeyedStream[K, Windowed[Any, V]]:
+        """The results of windows as `Windowed(start, end, value)`; it comes right after their aggregate."""
+        return self._context.keyed(self._with_bounds())

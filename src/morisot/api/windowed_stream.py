@@ -1,0 +1,382 @@
+"""A stream cut into windows: what is computed of each makes a stream again."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from morisot.api import agg
+from morisot.api.agg import Aggregate
+from morisot.api.base import StreamBase, check_callable
+from morisot.api.location import caller
+from morisot.compile.ladder import decide
+from morisot.errors import PlanError
+from morisot.plan.closure import Closure
+from morisot.plan.node import Node
+from morisot.plan.window import AllKind, CountKind, Measure, SessionKind, TimeKind, Window, WindowJoin, WindowKind
+from morisot.types import infer
+from morisot.types.element import (
+    ANY,
+    BOOL,
+    FLOAT,
+    INT,
+    NONE,
+    NUMBERS,
+    Decimal,
+    Dict,
+    List,
+    Record,
+    Tuple,
+    Type,
+    with_value,
+)
+from morisot.types.windows import Accumulator, Windowed
+
+if TYPE_CHECKING:
+    from typing import Self
+
+    from morisot.api.keyed_stream import KeyedStream
+    from morisot.api.stream import Stream
+
+K = TypeVar("K")
+V = TypeVar("V")
+T = TypeVar("T")
+A = TypeVar("A")
+U = TypeVar("U")
+
+_ADVICE: dict[str, str] = {
+    "fold": "fold(init, function) calls function(accumulator, element)",
+    "reduce": "reduce(function) calls function(accumulator, element)",
+    "map": "map(function) gives the function the list of a window's elements",
+}
+_ARITY = {"fold": 2, "reduce": 2}
+
+
+def with_bounds(result: Type, clock: Type) -> Record:
+    """The type of a result with the bounds of its window."""
+    return Record(Windowed, Windowed._fields, (clock, clock, result))
+
+
+class _Windows:
+    """How the nodes are made, for plain and keyed streams alike."""
+
+    def __init__(self, stream: StreamBase[Any], kind: WindowKind, operator: str, bounds: bool = False) -> None:
+        self._stream = stream
+        self._kind = kind
+        self._operator = operator
+        self._bounds = bounds
+
+    def with_bounds(self) -> Self:
+        """The same windows; what is computed of them comes as `Windowed(start, end, value)`."""
+        return type(self)(self._stream, self._kind, self._operator, bounds=True)
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} of {self._kind!r}: call sum(), fold(…), map(…) or another aggregate on it>"
+
+    @property
+    def _element(self) -> Type:
+        return self._stream._arguments[-1]
+
+    def _window(self, method: str, *aggregates: Any, named: dict[str, Any] | None = None) -> Node:
+        source = self._stream._node
+        operator = f"{self._operator}.{method}"
+        measures = tuple(self._measure(each, operator) for each in aggregates)
+        row = None
+        if named:
+            measures = tuple(self._measure(each, operator, name) for name, each in named.items())
+            row = infer.row_type([(name, each.type) for name, each in zip(named, measures, strict=True)])
+        type_ = with_value(source.type, row or measures[0].type)
+        node = Window(source, self._kind, measures, row, type=type_, location=caller(), operator=operator)
+        return bounded_node(node) if self._bounds else node
+
+    def _join(self, other: Any) -> Node:
+        operator, location = f"{self._operator}.join", caller()
+        stream = other._stream if isinstance(other, _Windows) else other
+        check_sides(self, other, stream, operator)
+        left, right = self._stream._node, stream._node
+        type_ = with_value(left.type, Tuple((self._element, stream._arguments[-1])))
+        node = WindowJoin(left, right, self._kind, type=type_, location=location, operator=operator)
+        if not self._bounds:
+            return node
+        check_bounds(node)
+        return bounded_node(node)
+
+    def _measure(self, given: Any, operator: str, name: str = "") -> Measure:
+        """The measure a user's aggregate stands for on these elements."""
+        location = caller()
+        if isinstance(given, Accumulator):
+            type_ = infer.of_return(given.finish) or ANY
+            return Measure("custom", type_, Closure(given.add, location, operator), accumulator=given, name=name)
+        if not isinstance(given, Aggregate):
+            raise PlanError(
+                f"{operator} takes aggregates, not {given!r}",
+                location=location,
+                advice="for example aggregate(total=mo.agg.sum(), n=mo.agg.count()), or an Accumulator of your own",
+            )
+        closure = None
+        if given.function is not None or given.kind in _ADVICE or given.kind.endswith("element"):
+            advice = _ADVICE.get(given.kind, "the function takes an element of the window, without its key")
+            argument = "the list of a window's elements" if given.kind == "map" else "an element of the window"
+            check_callable(given.function, operator, _ARITY.get(given.kind, 1), location, argument, advice=advice)
+            returns = None if given.returns is None else infer.of_annotation(given.returns)
+            closure = Closure(given.function, location, operator, returns)
+        type_ = self._type_of(given, closure, operator)
+        return Measure(given.kind, type_, closure, given.init, name=name)
+
+    def _type_of(self, given: Aggregate, closure: Closure | None, operator: str) -> Type:
+        element = self._element
+        match given.kind:
+            case "count":
+                return INT
+            case "first" | "last" | "min_element" | "max_element":
+                return element
+            case "fold":
+                assert closure is not None
+                start = infer.of_value(given.init)
+                keeps = start not in (ANY, NONE) and decide(closure, (start, element)).type == start
+                return start if keeps else ANY
+            case "reduce":
+                assert closure is not None
+                return element if decide(closure, (element, element)).type == element else ANY
+            case "map":
+                assert closure is not None
+                return decide(closure, (List(element),)).type
+        value = element if closure is None else decide(closure, (element,)).type
+        check_value(given.kind, value, operator)
+        if given.kind in ("min", "max"):
+            return value
+        if value not in NUMBERS:
+            return ANY
+        return FLOAT if given.kind == "mean" or value == FLOAT else INT
+
+
+def check_value(kind: str, value: Type, operator: str) -> None:
+    """Refuse values that have no sum, or no order."""
+    if kind in ("sum", "mean"):
+        fits = value in (INT, FLOAT, BOOL, ANY) or isinstance(value, Decimal)
+        what = "adds numbers"
+    else:
+        fits = not isinstance(value, Dict)
+        what = "compares values"
+    if not fits:
+        raise PlanError(
+            f"{operator} {what}, and these are {value}",
+            location=caller(),
+            advice=f"say which value to take: {kind}(lambda element: …)",
+        )
+
+
+_JOINED = (CountKind, TimeKind, SessionKind, AllKind)
+"""The kinds of windows that are the same on two streams."""
+
+
+def check_sides(windows: _Windows, other: Any, stream: Any, operator: str) -> None:
+    """Refuse what has no windows in common."""
+    location, kind, left = caller(), windows._kind, windows._stream._node
+    if not isinstance(stream, StreamBase):
+        raise PlanError(f"{operator} needs a stream or its windows, not {other!r}", location=location)
+    right = stream._node
+    if left.keyed != right.keyed:
+        raise PlanError(
+            f"{operator} joins two streams with keys, or two without",
+            location=location,
+            advice="give both keys with group_by(…) and use window(…), or neither and use window_all(…)",
+        )
+    if isinstance(other, _Windows) and other._kind != kind:
+        raise PlanError(
+            f"{operator} joins windows of one kind, and these are {kind!r} and {other._kind!r}",
+            location=location,
+            advice="describe both alike, or pass the stream itself: it is cut into the same windows",
+        )
+    if not isinstance(kind, _JOINED):
+        raise PlanError(
+            f"{operator}: which {kind!r} of two streams are the same is not defined",
+            location=location,
+            advice="join windows of time, of a count, or AllWindow()",
+        )
+    if kind.timed and not kind.processing and left.time != right.time:
+        raise PlanError(
+            f"{operator} needs the same kind of timestamps on both sides, and these are {left.time} and {right.time}",
+            location=location,
+            advice="call add_timestamps on both with an int, or on both with a datetime",
+        )
+
+
+def check_bounds(node: WindowJoin) -> None:
+    """Refuse bounds where the two sides have none in common."""
+    if not node.kind.timed:
+        raise PlanError(
+            f"{node.operator} has no bounds for {node.kind!r}: each side has positions of its own",
+            location=caller(),
+            advice="leave out with_bounds()",
+        )
+
+
+def bounded_node(node: Window | WindowJoin) -> Window | WindowJoin:
+    """The node whose results come with their windows' bounds."""
+    type_ = with_value(node.type, with_bounds(node.result, node.clock))
+    return dataclasses.replace(node, bounds=True, type=type_)
+
+
+class WindowedStream(_Windows, Generic[T]):
+    """The windows of a whole stream."""
+
+    def _make(self, method: str, *aggregates: Any, **named: Any) -> Any:
+        return self._stream._context.plain(self._window(method, *aggregates, named=named))
+
+    def sum(self, value: Callable[[T], Any] | None = None) -> Stream[Any]:
+        """The sum of each window's elements, or of a value of each.
+
+        >>> import morisot as mo
+        >>> numbers = mo.StreamContext(engine="reference").stream_iter([1, 2, 3, 4])
+        >>> numbers.window_all(mo.CountWindow.tumbling(2)).sum().collect()
+        [3, 7]
+        """
+        return self._make("sum", agg.sum(value))  # type: ignore[no-any-return]
+
+    def min(self, value: Callable[[T], Any] | None = None) -> Stream[Any]:
+        """The smallest element of each window, or its smallest value."""
+        return self._make("min", agg.min(value))  # type: ignore[no-any-return]
+
+    def max(self, value: Callable[[T], Any] | None = None) -> Stream[Any]:
+        """The largest element of each window, or its largest value."""
+        return self._make("max", agg.max(value))  # type: ignore[no-any-return]
+
+    def min_element(self, value: Callable[[T], Any]) -> Stream[T]:
+        """The element of each window with the smallest value; of equals the first."""
+        return self._make("min_element", agg.min_element(value))  # type: ignore[no-any-return]
+
+    def max_element(self, value: Callable[[T], Any]) -> Stream[T]:
+        """The element of each window with the largest value; of equals the first."""
+        return self._make("max_element", agg.max_element(value))  # type: ignore[no-any-return]
+
+    def count(self) -> Stream[int]:
+        """How many elements each window has."""
+        return self._make("count", agg.count())  # type: ignore[no-any-return]
+
+    def mean(self, value: Callable[[T], Any] | None = None) -> Stream[float]:
+        """The mean of each window's elements, or of a value of each."""
+        return self._make("mean", agg.mean(value))  # type: ignore[no-any-return]
+
+    def first(self) -> Stream[T]:
+        """The element of each window that came first."""
+        return self._make("first", agg.first())  # type: ignore[no-any-return]
+
+    def last(self) -> Stream[T]:
+        """The element of each window that came last."""
+        return self._make("last", agg.last())  # type: ignore[no-any-return]
+
+    def fold(self, init: A, function: Callable[[A, T], A]) -> Stream[A]:
+        """What `function(accumulator, element)` gives after a window's last element, from a copy of `init` on."""
+        return self._make("fold", agg.fold(init, function))  # type: ignore[no-any-return]
+
+    def reduce(self, function: Callable[[T, T], T]) -> Stream[T]:
+        """Like fold, from a window's first element on."""
+        return self._make("reduce", agg.reduce(function))  # type: ignore[no-any-return]
+
+    def map(self, function: Callable[[list[T]], U], *, returns: Any = None) -> Stream[U]:
+        """What `function` makes of the list of a window's elements."""
+        return self._make("map", agg.map(function, returns=returns))  # type: ignore[no-any-return]
+
+    def aggregate(self, accumulator: Any = None, /, **aggregates: Any) -> Stream[Any]:
+        """Several aggregates in one pass, as a record with their names; or one Accumulator of your own.
+
+        >>> import morisot as mo
+        >>> numbers = mo.StreamContext(engine="reference").stream_iter([1, 2, 3, 4])
+        >>> pairs = numbers.window_all(mo.CountWindow.tumbling(2))
+        >>> pairs.aggregate(total=mo.agg.sum(), top=mo.agg.max()).collect()
+        [Row(total=3, top=2), Row(total=7, top=4)]
+        """
+        check_aggregates(accumulator, aggregates, f"{self._operator}.aggregate")
+        if accumulator is not None:
+            return self._make("aggregate", accumulator)  # type: ignore[no-any-return]
+        return self._make("aggregate", **aggregates)  # type: ignore[no-any-return]
+
+    def join(self, other: Stream[U] | WindowedStream[U]) -> Stream[tuple[T, U]]:
+        """The pairs (left, right) of elements in the same window of two streams.
+
+        >>> import morisot as mo
+        >>> ctx = mo.StreamContext(engine="reference")
+        >>> left = ctx.stream_iter([1, 5, 12]).add_timestamps(lambda n: n)
+        >>> right = ctx.stream_iter([3, 14]).add_timestamps(lambda n: n)
+        >>> left.window_all(mo.EventTimeWindow.tumbling(10)).join(right).collect()
+        [(1, 3), (5, 3), (12, 14)]
+        """
+        return self._stream._context.plain(self._join(other))
+
+
+class KeyedWindowedStream(_Windows, Generic[K, V]):
+    """The windows of each key of a stream."""
+
+    def _make(self, method: str, *aggregates: Any, **named: Any) -> Any:
+        return self._stream._context.keyed(self._window(method, *aggregates, named=named))
+
+    def sum(self, value: Callable[[V], Any] | None = None) -> KeyedStream[K, Any]:
+        """The sum of each window's elements, or of a value of each."""
+        return self._make("sum", agg.sum(value))  # type: ignore[no-any-return]
+
+    def min(self, value: Callable[[V], Any] | None = None) -> KeyedStream[K, Any]:
+        """The smallest element of each window, or its smallest value."""
+        return self._make("min", agg.min(value))  # type: ignore[no-any-return]
+
+    def max(self, value: Callable[[V], Any] | None = None) -> KeyedStream[K, Any]:
+        """The largest element of each window, or its largest value."""
+        return self._make("max", agg.max(value))  # type: ignore[no-any-return]
+
+    def min_element(self, value: Callable[[V], Any]) -> KeyedStream[K, V]:
+        """The element of each window with the smallest value; of equals the first."""
+        return self._make("min_element", agg.min_element(value))  # type: ignore[no-any-return]
+
+    def max_element(self, value: Callable[[V], Any]) -> KeyedStream[K, V]:
+        """The element of each window with the largest value; of equals the first."""
+        return self._make("max_element", agg.max_element(value))  # type: ignore[no-any-return]
+
+    def count(self) -> KeyedStream[K, int]:
+        """How many elements each window has."""
+        return self._make("count", agg.count())  # type: ignore[no-any-return]
+
+    def mean(self, value: Callable[[V], Any] | None = None) -> KeyedStream[K, float]:
+        """The mean of each window's elements, or of a value of each."""
+        return self._make("mean", agg.mean(value))  # type: ignore[no-any-return]
+
+    def first(self) -> KeyedStream[K, V]:
+        """The element of each window that came first."""
+        return self._make("first", agg.first())  # type: ignore[no-any-return]
+
+    def last(self) -> KeyedStream[K, V]:
+        """The element of each window that came last."""
+        return self._make("last", agg.last())  # type: ignore[no-any-return]
+
+    def fold(self, init: A, function: Callable[[A, V], A]) -> KeyedStream[K, A]:
+        """What `function(accumulator, element)` gives after a window's last element, from a copy of `init` on."""
+        return self._make("fold", agg.fold(init, function))  # type: ignore[no-any-return]
+
+    def reduce(self, function: Callable[[V, V], V]) -> KeyedStream[K, V]:
+        """Like fold, from a window's first element on."""
+        return self._make("reduce", agg.reduce(function))  # type: ignore[no-any-return]
+
+    def map(self, function: Callable[[list[V]], U], *, returns: Any = None) -> KeyedStream[K, U]:
+        """What `function` makes of the list of a window's elements."""
+        return self._make("map", agg.map(function, returns=returns))  # type: ignore[no-any-return]
+
+    def aggregate(self, accumulator: Any = None, /, **aggregates: Any) -> KeyedStream[K, Any]:
+        """Several aggregates in one pass, as a record with their names; or one Accumulator of your own."""
+        check_aggregates(accumulator, aggregates, f"{self._operator}.aggregate")
+        if accumulator is not None:
+            return self._make("aggregate", accumulator)  # type: ignore[no-any-return]
+        return self._make("aggregate", **aggregates)  # type: ignore[no-any-return]
+
+    def join(self, other: KeyedStream[K, U] | KeyedWindowedStream[K, U]) -> KeyedStream[K, tuple[V, U]]:
+        """The pairs (left, right) of elements with the same key, in the same window of two streams."""
+        return self._stream._context.keyed(self._join(other))
+
+
+def check_aggregates(accumulator: Any, named: dict[str, Any], operator: str) -> None:
+    """Refuse what is neither one accumulator nor some named aggregates."""
+    if (accumulator is None) == (not named):
+        raise PlanError(
+            f"{operator} takes one accumulator, or aggregates with names",
+            location=caller(),
+            advice="for example aggregate(total=mo.agg.sum(), n=mo.agg.count())",
+        )

@@ -1,0 +1,253 @@
+"""Windows: a kind of window, times what is computed of each one's elements."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Literal
+
+from morisot.plan.closure import Closure
+from morisot.plan.node import Node
+from morisot.types.element import DATETIME, INT, List, Record, Tuple, Type, arguments
+from morisot.types.windows import Accumulator, CustomWindow
+
+
+@dataclass(frozen=True)
+class WindowKind:
+    """Which elements of a key (or of the whole stream) form windows. All durations are in ticks of the clock."""
+
+    timed: ClassVar[bool] = False
+    """Whether windows are stretches of time, with bounds that are timestamps; otherwise bounds are positions."""
+    processing = False  # no ClassVar, because some kinds make it a field
+    """Whether the clock is that of the run instead of the elements' timestamps."""
+    stamped: ClassVar[bool] = True
+    """Whether results have timestamps if elements have: the window's end, or that of its newest element."""
+    by_order: ClassVar[bool] = True
+    """Whether the content of windows depends on the order of the elements."""
+
+
+@dataclass(frozen=True)
+class CountKind(WindowKind):
+    """`size` elements, a window beginning at every `slide`-th; `exact` leaves out the incomplete one at the end."""
+
+    size: int
+    slide: int
+    exact: bool
+
+    def __repr__(self) -> str:
+        rest = "" if self.exact else ", exact=False"
+        return f"CountWindow.sliding({self.size}, {self.slide}{rest})"
+
+
+@dataclass(frozen=True)
+class TimeKind(WindowKind):
+    """Stretches of `size`, one beginning at every multiple of `slide` plus `offset`."""
+
+    size: int
+    slide: int
+    offset: int
+    processing: bool = False
+    timed: ClassVar[bool] = True
+    by_order: ClassVar[bool] = False
+
+    @property
+    def stamped(self) -> bool:  # type: ignore[override]
+        return not self.processing
+
+    def __repr__(self) -> str:
+        shift = f", offset={self.offset}" if self.offset else ""
+        return f"{clock_name(self)}.sliding({self.size}, {self.slide}{shift})"
+
+
+@dataclass(frozen=True)
+class SessionKind(WindowKind):
+    """Elements of which each comes at most `gap` after the one before it."""
+
+    gap: int
+    processing: bool = False
+    timed: ClassVar[bool] = True
+    by_order: ClassVar[bool] = False
+
+    @property
+    def stamped(self) -> bool:  # type: ignore[override]
+        return not self.processing
+
+    def __repr__(self) -> str:
+        return f"{clock_name(self)}.session({self.gap})"
+
+
+def clock_name(kind: WindowKind) -> str:
+    return "ProcessingTimeWindow" if kind.processing else "EventTimeWindow"
+
+
+@dataclass(frozen=True)
+class AllKind(WindowKind):
+    """One window with everything."""
+
+    by_order: ClassVar[bool] = False
+
+    def __repr__(self) -> str:
+        return "AllWindow()"
+
+
+@dataclass(frozen=True)
+class LastKind(WindowKind):
+    """For each element, it and the ones before it, `k` at most."""
+
+    k: int
+
+    def __repr__(self) -> str:
+        return f"LastK({self.k})"
+
+
+@dataclass(frozen=True)
+class TransactionKind(WindowKind):
+    """Elements until one for which `function` says commit."""
+
+    function: Closure
+    stamped: ClassVar[bool] = False
+
+    def __repr__(self) -> str:
+        return f"TransactionWindow({self.function.name})"
+
+
+@dataclass(frozen=True)
+class CustomKind(WindowKind):
+    """What a description of the user's says."""
+
+    window: CustomWindow[Any, Any]
+    function: Closure
+    """Its `assign`, which stands for it in explanations."""
+    stamped: ClassVar[bool] = False
+
+    def __repr__(self) -> str:
+        return type(self.window).__name__
+
+
+MeasureKind = Literal[
+    "sum",
+    "min",
+    "max",
+    "count",
+    "mean",
+    "first",
+    "last",
+    "min_element",
+    "max_element",
+    "fold",
+    "reduce",
+    "map",
+    "custom",
+]
+IN_ORDER = frozenset({"first", "last", "min_element", "max_element", "fold", "reduce", "map", "custom"})
+"""The measures that depend on the order of a window's elements."""
+
+
+@dataclass(frozen=True, eq=False)
+class Measure:
+    """What is computed of a window's elements, as a value; `function` is what the user gave for it, if anything."""
+
+    kind: MeasureKind
+    type: Type
+    function: Closure | None = None
+    init: Any = None
+    accumulator: Accumulator[Any, Any, Any] | None = None
+    name: str = ""
+    """Its name among several."""
+
+    @property
+    def label(self) -> str:
+        """What explanations call its function."""
+        own = "value" if self.kind not in IN_ORDER or self.kind.endswith("element") else "function"
+        return self.name or own
+
+    def takes(self, element: Type) -> tuple[Type, ...]:
+        """The types of the arguments of its function."""
+        match self.kind:
+            case "fold":
+                return (self.type, element)
+            case "reduce":
+                return (element, element)
+            case "map":
+                return (List(element),)
+            case _:
+                return (element,)
+
+
+@dataclass(frozen=True, eq=False)
+class Window(Node):
+    """The measures of each window; empty windows are not there."""
+
+    input: Node
+    kind: WindowKind
+    measures: tuple[Measure, ...] = field(repr=False)
+    row: Record | None = field(default=None, repr=False)
+    """What several measures form together; None if there is one, which stands for itself."""
+    bounds: bool = field(default=False)
+    """Whether results are `Windowed`, with the window's bounds."""
+
+    @property
+    def observes_order(self) -> bool:  # type: ignore[override]
+        """Sums of floats are as parallel as those of group_by_sum; what has no order of its own asks for none."""
+        return self.kind.by_order or any(measure.kind in IN_ORDER for measure in self.measures)
+
+    @functools.cached_property
+    def time(self) -> Type | None:
+        return self.input.time if self.kind.stamped else None
+
+    @property
+    def clock(self) -> Type:
+        """What the bounds of windows are."""
+        if not self.kind.timed:
+            return INT
+        return DATETIME if self.kind.processing or self.input.time is None else self.input.time
+
+    @property
+    def element(self) -> Type:
+        """What is measured: the element, or the value of a keyed one."""
+        return arguments(self.input.type)[-1]
+
+    @property
+    def result(self) -> Type:
+        """What a window gives, its bounds aside."""
+        return self.row or self.measures[0].type
+
+    @property
+    def closures(self) -> tuple[tuple[str, Closure], ...]:
+        own = tuple((each.label, each.function) for each in self.measures if each.function is not None)
+        of_kind = getattr(self.kind, "function", None)
+        return (*own, ("window", of_kind)) if of_kind is not None else own
+
+    def signature(self, closure: str) -> tuple[Type, ...]:
+        for measure in self.measures:
+            if measure.function is not None and measure.label == closure:
+                return measure.takes(self.element)
+        return (self.element,)
+
+
+@dataclass(frozen=True, eq=False)
+class WindowJoin(Node):
+    """The pairs (left, right) of elements in the same window, of the same key if there are keys."""
+
+    left: Node
+    right: Node
+    kind: WindowKind
+    bounds: bool = field(default=False)
+
+    @property
+    def observes_order(self) -> bool:  # type: ignore[override]
+        return self.kind.by_order
+
+    @functools.cached_property
+    def time(self) -> Type | None:
+        return self.left.time if self.kind.timed and self.kind.stamped else None
+
+    @property
+    def clock(self) -> Type:
+        if not self.kind.timed:
+            return INT
+        return DATETIME if self.kind.processing or self.left.time is None else self.left.time
+
+    @property
+    def result(self) -> Type:
+        return Tuple((arguments(self.left.type)[-1], arguments(self.right.type)[-1]))

@@ -1,0 +1,336 @@
+"""What windows mean: lists of elements, and a function of each list."""
+
+from __future__ import annotations
+
+import copy
+import functools
+import operator
+import time as clocks
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, NamedTuple
+
+from morisot.plan import window as plan
+from morisot.plan.closure import Closure
+from morisot.plan.node import Node
+from morisot.plan.window import Measure, Window, WindowJoin
+from morisot.reference.registry import Timed, advance, call, evaluates, failing_as, identity
+from morisot.types.element import Type
+from morisot.types.moments import from_ticks, to_ticks
+from morisot.types.windows import Assigned, Tx, Windowed
+
+AT_END = float("inf")
+"""The place in the stream of what is known only when it has ended."""
+
+
+class Item(NamedTuple):
+    """An element of one key, with its place in the stream, its place among those of the key, and its time."""
+
+    order: int
+    position: int
+    value: Any
+    time: Any
+    """A number; None where the stream has no timestamps and nobody asks for them."""
+
+
+@dataclass
+class Content:
+    """A window: its elements in the stream's order, its bounds, and where its result stands in the output."""
+
+    items: list[Item]
+    start: int
+    end: int
+    place: tuple[float, ...] = field(default=())
+
+    def positioned(self, *place: float) -> Content:
+        return Content(self.items, self.start, self.end, place)
+
+
+def counted(items: list[Item]) -> Content:
+    """A window whose bounds are positions."""
+    return Content(items, items[0].position, items[-1].position + 1)
+
+
+# -- which elements form a window: of one key, all of whose elements are given ---------------------------------------
+
+
+def count_windows(kind: plan.CountKind, items: list[Item]) -> Iterator[Content]:
+    """The complete ones, each where its last element stands; then the first incomplete one, if it is wanted."""
+    for begin in range(0, len(items), kind.slide):
+        content = counted(items[begin : begin + kind.size])
+        if len(content.items) == kind.size:
+            yield content.positioned(content.items[-1].order)
+        else:
+            if not kind.exact:
+                yield content.positioned(AT_END, items[0].order)
+            return
+
+
+def time_windows(kind: plan.TimeKind, items: list[Item]) -> Iterator[Content]:
+    """By the window's end, then by its first element."""
+    starts: dict[int, list[Item]] = {}
+    for item in items:
+        start = item.time - (item.time - kind.offset) % kind.slide
+        while start > item.time - kind.size:
+            starts.setdefault(start, []).append(item)
+            start -= kind.slide
+    for start, content in starts.items():
+        yield Content(content, start, start + kind.size).positioned(start + kind.size, content[0].order)
+
+
+def session_windows(kind: plan.SessionKind, items: list[Item]) -> Iterator[Content]:
+    """Elements in the order of time are cut where more than the gap passes between two."""
+    sessions: list[list[Item]] = []
+    for item in sorted(items, key=lambda each: (each.time, each.order)):
+        if sessions and item.time - sessions[-1][-1].time <= kind.gap:
+            sessions[-1].append(item)
+        else:
+            sessions.append([item])
+    for session in sessions:
+        content = sorted(session, key=lambda each: each.order)
+        end = session[-1].time + kind.gap
+        yield Content(content, session[0].time, end).positioned(end, content[0].order)
+
+
+def all_windows(kind: plan.AllKind, items: list[Item]) -> Iterator[Content]:
+    yield counted(items).positioned(AT_END, items[0].order)
+
+
+def last_windows(kind: plan.LastKind, items: list[Item]) -> Iterator[Content]:
+    for end in range(1, len(items) + 1):
+        content = counted(items[max(0, end - kind.k) : end])
+        yield content.positioned(content.items[-1].order)
+
+
+def transaction_windows(node: Window, kind: plan.TransactionKind, items: list[Item]) -> Iterator[Content]:
+    """A transaction that waits for a time is complete before the first element that is later, or when all have come."""
+    pending: list[Item] = []
+    until: int | None = None
+    for item in items:
+        if until is not None and item.time is not None and item.time > until:
+            yield counted(pending).positioned(item.order, 0)
+            pending, until = [], None
+        pending.append(item)
+        verdict = call(node, kind.function, item.value)
+        action, after = failing_as(node, item.value, partial(transaction, verdict, node.input.time))
+        if action == "commit":
+            yield counted(pending).positioned(item.order, 1)
+        if action in ("commit", "discard"):
+            pending, until = [], None
+        elif action == "commit_after":
+            until = after
+    if until is not None:
+        yield counted(pending).positioned(AT_END, items[0].order)
+
+
+def transaction(verdict: Any, time: Type | None) -> tuple[str, int | None]:
+    """What the function of a transaction said, its timestamp as a number."""
+    if not isinstance(verdict, Tx):
+        raise TypeError(f"the function of a transaction must give a Tx, not {verdict!r}")
+    if verdict.action != "commit_after":
+        return verdict.action, None
+    if time is None:
+        raise ValueError("Tx.commit_after needs a stream with timestamps: call add_timestamps first")
+    return verdict.action, to_ticks(verdict.after, time)
+
+
+def custom_windows(node: Window, kind: plan.CustomKind, items: list[Item]) -> Iterator[Content]:
+    held: dict[Hashable, list[Item]] = {}
+    state = failing_as(node, None, kind.window.start)
+    number = 0
+    for item in items:
+        moment = None if item.time is None or node.input.time is None else from_ticks(item.time, node.input.time)
+        answer = failing_as(node, item.value, partial(kind.window.assign, state, item.value, moment))
+        state, into, close, drop = failing_as(node, item.value, partial(Assigned, *answer))
+        for name in into:
+            held.setdefault(name, []).append(item)
+        for name in drop:
+            held.pop(name, None)
+        for name in close:
+            if name in held:
+                yield counted(held.pop(name)).positioned(item.order, number)
+                number += 1
+    for name in failing_as(node, None, partial(kind.window.end, state)):
+        if name in held:
+            yield counted(held.pop(name)).positioned(AT_END, items[0].order, number)
+            number += 1
+
+
+def contents(node: Window, items: list[Item]) -> Iterator[Content]:
+    match node.kind:
+        case plan.TransactionKind() as kind:
+            return transaction_windows(node, kind, items)
+        case plan.CustomKind() as kind:
+            return custom_windows(node, kind, items)
+        case kind:
+            return _OF_KIND[type(kind)](kind, items)
+
+
+_OF_KIND: dict[type[plan.WindowKind], Callable[[Any, list[Item]], Iterator[Content]]] = {
+    plan.CountKind: count_windows,
+    plan.TimeKind: time_windows,
+    plan.SessionKind: session_windows,
+    plan.AllKind: all_windows,
+    plan.LastKind: last_windows,
+}
+
+
+# -- what is computed of a window ------------------------------------------------------------------------------------
+
+
+def values(node: Window, function: Closure | None, elements: list[Any]) -> list[Any]:
+    return [element if function is None else call(node, function, element) for element in elements]
+
+
+def total(node: Window, function: Closure | None, elements: list[Any]) -> Any:
+    """One value after the other; sum() of newer Pythons adds floats in another way."""
+    result: Any = 0
+    for element, value in zip(elements, values(node, function, elements), strict=True):
+        result = failing_as(node, element, partial(operator.add, result, value))
+    return result
+
+
+def extreme(node: Window, choose: Callable[..., Any], elements: list[Any], function: Closure | None = None) -> Any:
+    key = None if function is None else partial(call, node, function)
+    return failing_as(node, elements, partial(choose, elements, key=key))
+
+
+def folded(node: Window, measure: Measure, elements: list[Any]) -> Any:
+    assert measure.function is not None
+    return functools.reduce(partial(advance, node, measure.function), elements, copy.deepcopy(measure.init))
+
+
+def accumulated(node: Window, measure: Measure, elements: list[Any]) -> Any:
+    accumulator = measure.accumulator
+    assert accumulator is not None
+    held = failing_as(node, elements[0], accumulator.start)
+    for element in elements:
+        held = failing_as(node, element, partial(accumulator.add, held, element))
+    return failing_as(node, held, partial(accumulator.finish, held))
+
+
+def measured(node: Window, measure: Measure, elements: list[Any]) -> Any:
+    """What a measure is of a window's elements."""
+    function = measure.function
+    match measure.kind:
+        case "count":
+            return len(elements)
+        case "sum":
+            return total(node, function, elements)
+        case "mean":
+            return failing_as(node, elements, lambda: total(node, function, elements) / len(elements))
+        case "min":
+            return extreme(node, min, values(node, function, elements))
+        case "max":
+            return extreme(node, max, values(node, function, elements))
+        case "min_element":
+            return extreme(node, min, elements, function)
+        case "max_element":
+            return extreme(node, max, elements, function)
+        case "first":
+            return elements[0]
+        case "last":
+            return elements[-1]
+        case "fold":
+            return folded(node, measure, elements)
+        case "reduce":
+            assert function is not None
+            return functools.reduce(partial(advance, node, function), elements)
+        case "map":
+            assert function is not None
+            return call(node, function, elements)
+        case "custom":
+            return accumulated(node, measure, elements)
+
+
+# -- windows of a stream ---------------------------------------------------------------------------------------------
+
+
+def clock_of_run() -> Callable[[], int]:
+    """The clock of processing time, in microseconds: bounded input is all there, so it is processed at one instant."""
+    instant = clocks.time_ns() // 1000
+    return lambda: instant
+
+
+def by_key(node: Node, kind: plan.WindowKind, keyed: bool, elements: Iterable[Any]) -> dict[bytes, Any]:
+    """(key, its items) for each key, in the order of their first elements; all elements if there are no keys."""
+    groups: dict[bytes, tuple[Any, list[Item]]] = {}
+    clock = clock_of_run()
+    for order, given in enumerate(elements):
+        element, time = given if isinstance(given, Timed) else (given, None)
+        key, value = element if keyed else (None, element)
+        _, items = groups.setdefault(identity(node, key), (key, []))
+        items.append(Item(order, len(items), value, clock() if kind.processing else time))
+    return groups
+
+
+@evaluates(Window, sees_time=True)
+def evaluate_window(node: Window, elements: Iterable[Any]) -> Iterator[Any]:
+    keyed = node.input.keyed
+    found = [
+        (content.place, key, content)
+        for key, items in by_key(node, node.kind, keyed, elements).values()
+        for content in contents(node, items)
+    ]
+    for _, key, content in sorted(found, key=lambda each: each[0]):
+        inside = [item.value for item in content.items]
+        results = [measured(node, measure, inside) for measure in node.measures]
+        value = results[0] if node.row is None else node.row.cls(*results)
+        if node.bounds:
+            value = Windowed(from_ticks(content.start, node.clock), from_ticks(content.end, node.clock), value)
+        element = (key, value) if keyed else value
+        yield element if node.time is None else Timed(element, stamp(node, content))
+
+
+def stamp(node: Window, content: Content) -> int:
+    """The timestamp of a result: the window's end, or that of its newest element where it has no end in time."""
+    return content.end if node.kind.timed else max(item.time for item in content.items if item.time is not None)
+
+
+# -- joins -----------------------------------------------------------------------------------------------------------
+
+
+@evaluates(WindowJoin, sees_time=True)
+def evaluate_window_join(node: WindowJoin, left: Iterable[Any], right: Iterable[Any]) -> Iterator[Any]:
+    """By the window's end (its start where bounds are positions), then as two loops over the sides would pair them."""
+    keyed = node.left.keyed
+    lefts, rights = (by_key(node, node.kind, keyed, elements) for elements in (left, right))
+    found = [
+        (
+            content.end if node.kind.timed else content.start,
+            one.order,
+            other.order,
+            key,
+            content,
+            (one.value, other.value),
+        )
+        for same, (key, items) in lefts.items()
+        if same in rights
+        for content, partner in partners(node.kind, items, rights[same][1])
+        for one in content.items
+        for other in partner.items
+    ]
+    for *_, key, content, pair in sorted(found, key=operator.itemgetter(0, 1, 2)):
+        value: Any = pair
+        if node.bounds:
+            value = Windowed(from_ticks(content.start, node.clock), from_ticks(content.end, node.clock), pair)
+        element = (key, value) if keyed else value
+        yield element if node.time is None else Timed(element, content.end)
+
+
+def partners(kind: plan.WindowKind, left: list[Item], right: list[Item]) -> Iterator[tuple[Content, Content]]:
+    """The windows of two sides that are the same: of the same time, or the same number; a session is made by both."""
+    if isinstance(kind, plan.SessionKind):
+        for session in session_windows(kind, [*left, *right]):
+            members = set(map(id, session.items))
+            yield (
+                Content([item for item in left if id(item) in members], session.start, session.end),
+                Content([item for item in right if id(item) in members], session.start, session.end),
+            )
+        return
+    windows = _OF_KIND[type(kind)]
+    others = {content.start: content for content in windows(kind, right)}
+    for content in windows(kind, left):
+        if content.start in others:
+            yield content, others[content.start]

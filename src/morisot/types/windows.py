@@ -1,0 +1,91 @@
+"""What users meet of windows inside their functions and results: bounds, transactions, and windows of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+from dataclasses import dataclass
+from typing import Any, ClassVar, Generic, Literal, NamedTuple, TypeVar
+
+T = TypeVar("T")
+B = TypeVar("B")
+S = TypeVar("S")
+A = TypeVar("A")
+R = TypeVar("R")
+
+
+class Windowed(NamedTuple, Generic[B, R]):
+    """The result of a window with its bounds: `start` belongs to the window, `end` does not."""
+
+    start: B
+    end: B
+    value: R
+
+
+@dataclass(frozen=True)
+class Tx:
+    """What an element does to the transaction it is in; see TransactionWindow."""
+
+    action: Literal["none", "commit", "discard", "commit_after"]
+    after: Any = None
+
+    NONE: ClassVar[Tx]
+    """The transaction goes on."""
+    COMMIT: ClassVar[Tx]
+    """The transaction is complete with this element."""
+    DISCARD: ClassVar[Tx]
+    """The transaction is forgotten, with this element."""
+
+    @staticmethod
+    def commit_after(timestamp: Any) -> Tx:
+        """The transaction is complete before the first element whose timestamp is later than this one."""
+        return Tx("commit_after", timestamp)
+
+
+Tx.NONE = Tx("none")
+Tx.COMMIT = Tx("commit")
+Tx.DISCARD = Tx("discard")
+
+
+class Accumulator(Generic[T, A, R]):
+    """An aggregate of your own: what it holds of a window's elements, one after the other, in the stream's order."""
+
+    def start(self) -> A:
+        """What is held before the first element."""
+        raise NotImplementedError
+
+    def add(self, held: A, element: T) -> A:
+        """What is held after one more element."""
+        raise NotImplementedError
+
+    def finish(self, held: A) -> R:
+        """The window's result; what is held, unless you say otherwise. Annotate the return type if you can."""
+        return held  # type: ignore[return-value]
+
+
+class Assigned(NamedTuple):
+    """What a window description of your own says about an element.
+
+    Windows have names, any hashable values. The element is added to the windows `into`, which open if they are new;
+    then those in `drop` are forgotten and those in `close` are complete, in this order.
+    """
+
+    state: Any
+    into: Iterable[Hashable] = ()
+    close: Iterable[Hashable] = ()
+    drop: Iterable[Hashable] = ()
+
+
+class CustomWindow(Generic[T, S]):
+    """Windows of your own: a state for each key, and for each element the windows it belongs to and completes."""
+
+    def start(self) -> S:
+        """The state before the first element."""
+        raise NotImplementedError
+
+    def assign(self, state: S, element: T, time: Any) -> Assigned:
+        """The new state, and where the element goes; `time` is its timestamp, None if the stream has none."""
+        raise NotImplementedError
+
+    def end(self, state: S) -> Iterable[Hashable]:
+        """The windows that are complete when the stream ends; the others are dropped."""
+        return ()

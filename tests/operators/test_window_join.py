@@ -1,0 +1,94 @@
+"""Joins of windows."""
+
+from __future__ import annotations
+
+import pytest
+
+import morisot as mo
+from tests.operators.test_window import in_order
+
+Window = mo.EventTimeWindow
+LEFT = [(12, "a", 1), (3, "b", 2), (19, "a", 3), (-4, "b", 4), (31, "a", 5)]
+RIGHT = [(15, "a", "x"), (1, "b", "y"), (18, "a", "z"), (22, "a", "u"), (-9, "c", "v")]
+
+
+def streams(ctx):
+    return [ctx.stream_iter(rows).add_timestamps(lambda row: row[0]) for rows in (LEFT, RIGHT)]
+
+
+def keyed(ctx):
+    return [stream.group_by(lambda row: row[1]).map(lambda _, row: row[2]) for stream in streams(ctx)]
+
+
+def test_join_of_tumbling_windows_of_each_key(ctx: mo.StreamContext) -> None:
+    left, right = keyed(ctx)
+    pairs = left.window(Window.tumbling(10)).join(right).with_bounds()
+    expected = [("b", (0, 10, (2, "y"))), *(("a", (10, 20, pair)) for pair in [(1, "x"), (1, "z"), (3, "x"), (3, "z")])]
+    assert sorted(pairs.collect()) == sorted(expected)
+    assert in_order(pairs.map(lambda _, window: window.value).drop_key()).collect() == [
+        "(2, 'y') (1, 'x') (1, 'z') (3, 'x') (3, 'z') "
+    ]
+
+
+def test_join_of_sliding_windows_pairs_once_for_each_window(ctx: mo.StreamContext) -> None:
+    left, right = keyed(ctx)
+    windows = Window.sliding(20, 10)
+    pairs = left.window(windows).join(right.window(windows)).unkey()
+    assert sorted(pairs.collect()) == sorted(
+        [("b", (2, "y"))] * 2
+        + [("b", (4, "y"))]
+        + [("a", (1, "x")), ("a", (1, "z")), ("a", (3, "x")), ("a", (3, "z"))] * 2
+        + [("a", (1, "u")), ("a", (3, "u")), ("a", (5, "u"))]
+    )
+
+
+def test_a_session_is_made_by_both_sides(ctx: mo.StreamContext) -> None:
+    left, right = keyed(ctx)
+    pairs = left.window(Window.session(4)).join(right).with_bounds()
+    bounds = {(window.start, window.end) for _, window in pairs.collect()}
+    assert bounds == {(1, 7), (12, 26)}
+    assert len(pairs.collect()) == 1 + 2 * 3
+
+
+def test_join_of_whole_streams_and_of_their_results(ctx: mo.StreamContext) -> None:
+    """The pairs have the window's end as timestamp."""
+    left, right = (stream.map(lambda row: row[2]) for stream in streams(ctx))
+    counts = left.window_all(Window.tumbling(10)).join(right).window_all(Window.tumbling(10)).count().with_bounds()
+    assert sorted(counts.collect()) == [(0, 10, 1), (10, 20, 1), (20, 30, 4)]
+
+
+def test_join_of_count_windows_pairs_the_nth_with_the_nth(ctx: mo.StreamContext) -> None:
+    left, right = keyed(ctx)
+    pairs = left.window(mo.CountWindow.tumbling(2, exact=False)).join(right)
+    assert sorted(pairs.collect()) == [
+        ("a", (1, "x")),
+        ("a", (1, "z")),
+        ("a", (3, "x")),
+        ("a", (3, "z")),
+        ("a", (5, "u")),
+        ("b", (2, "y")),
+        ("b", (4, "y")),
+    ]
+
+
+def test_join_of_everything_compares_keys_as_python_does(ctx: mo.StreamContext) -> None:
+    left = ctx.stream_iter([1, 2, 3]).group_by(lambda n: n)
+    right = ctx.stream_iter([1.0, 2.5, 3.0]).group_by(lambda x: x)
+    assert sorted(left.window(mo.AllWindow()).join(right).collect()) == [(1, (1, 1.0)), (3, (3, 3.0))]
+
+
+def test_refusals() -> None:
+    ctx = mo.StreamContext(engine="reference")
+    left, right = keyed(ctx)
+    with pytest.raises(mo.PlanError, match=r"window.join joins windows of one kind, and these are EventTimeWindow"):
+        left.window(Window.tumbling(10)).join(right.window(Window.tumbling(20)))
+    with pytest.raises(mo.PlanError, match="joins two streams with keys, or two without"):
+        left.window(Window.tumbling(10)).join(right.unkey())
+    with pytest.raises(mo.PlanError, match=r"which LastK\(2\) of two streams are the same is not defined"):
+        left.window(mo.LastK(2)).join(right)
+    with pytest.raises(mo.PlanError, match="the same kind of timestamps on both sides, and these are int and None"):
+        left.window(Window.tumbling(10)).join(right.drop_timestamps())
+    with pytest.raises(mo.PlanError, match="each side has positions of its own"):
+        left.window(mo.AllWindow()).join(right).with_bounds()
+    with pytest.raises(mo.PlanError, match="window.join needs a stream or its windows, not 3"):
+        left.window(Window.tumbling(10)).join(3)
