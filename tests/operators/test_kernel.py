@@ -224,3 +224,66 @@ def test_demotion_does_not_touch_kernels(spark_ctx: mo.StreamContext) -> None:
     stream = spark_ctx.stream_iter([2**62, 1]).map(lambda n: n * 4 - n * 3).map(lambda n: math.sin(n))
     assert stream.collect() == [math.sin(2**62), math.sin(1)]
     assert [record.form for record in stream.forms()] == ["stage", "kernel"]
+
+
+def forms(stream: Any) -> list[str]:
+    return [record.form for record in stream.forms()]
+
+
+def test_what_lets_less_out_joins_the_kernel_before_it(ctx: mo.StreamContext) -> None:
+    """A filter behind a kernel runs in its pass; what only makes more of its result does not."""
+    steps = ctx.stream_iter([1, 7, 27, 97]).map(collatz)
+    kept = steps.filter(lambda n: n > 20)
+    assert kept.collect() == [n for n in map(collatz, [1, 7, 27, 97]) if n > 20]
+    assert forms(kept) == ["kernel", "kernel"]
+    assert forms(steps.map(lambda n: (n, n + 1))) == ["kernel", "column"]
+    assert forms(steps.map(lambda n: (n, n + 1)).filter(lambda t: t[1] > 20)) == ["kernel"] * 3
+    assert forms(steps.filter(lambda n: str(n) > "2")) == ["kernel", "column"]
+
+
+def test_what_stands_between_a_range_and_a_kernel_joins_it(ctx: mo.StreamContext) -> None:
+    """The ints are generated inside the pass, so that none of them has to travel."""
+    stream = ctx.stream_iter(range(1, 100)).filter(lambda n: n % 2 == 1).map(collatz)
+    assert stream.collect() == [collatz(n) for n in range(1, 100, 2)]
+    assert forms(stream) == ["kernel", "kernel"]
+    assert forms(ctx.stream_iter([1, 2, 3]).filter(lambda n: n % 2 == 1).map(collatz)) == ["column", "kernel"]
+
+
+def test_a_key_made_by_a_loop(bounded_runner: Runner) -> None:
+    numbers = list(range(1, 60))
+    expected: dict[int, int] = {}
+    for n in numbers:
+        expected[collatz(n)] = expected.get(collatz(n), 0) + n
+    program = lambda s: s.key_by(collatz).reduce_assoc(lambda a, b: a + b)  # noqa: E731
+    assert sorted(bounded_runner.run(program, numbers)) == sorted(expected.items())
+    assert forms(mo.StreamContext(engine="reference").stream_iter(numbers).key_by(collatz)) == ["kernel"]
+
+
+def mean_and_spread(xs: list[float]) -> tuple[float, float]:
+    mean = 0.0
+    for x in xs:
+        mean += x
+    mean /= len(xs)
+    spread = 0.0
+    for x in xs:
+        spread += (x - mean) ** 2
+    return mean, math.sqrt(spread / len(xs))
+
+
+def test_lists_of_numbers(runner: Runner) -> None:
+    lists = [[1.0, 2.0, 4.5], [3.0], [0.1] * 7]
+    assert runner.run(lambda s: s.map(mean_and_spread), lists) == [mean_and_spread(xs) for xs in lists]
+    stream = mo.StreamContext(engine="reference").stream_iter(lists).map(mean_and_spread)
+    assert forms(stream) == ["kernel"]
+
+
+def test_an_empty_list_fails_as_in_python(ctx: mo.StreamContext) -> None:
+    with pytest.raises(mo.ElementError, match="ZeroDivisionError"):
+        ctx.stream_iter([[1.0], []]).map(mean_and_spread).collect()
+
+
+def test_texts_pass_by(runner: Runner) -> None:
+    legs = [Leg("a", 0.0, 0.0, 1.0, 1.0), Leg("ß😀", 50.0, 8.0, 48.0, 2.0)]
+    program = lambda s: s.map(lambda leg: (leg.name, haversine(leg)))  # noqa: E731
+    assert runner.run(program, legs) == [(leg.name, haversine(leg)) for leg in legs]
+    assert forms(program(mo.StreamContext(engine="reference").stream_iter(legs))) == ["kernel"]

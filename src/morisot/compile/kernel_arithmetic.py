@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import operator
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeGuard
 
 from morisot.compile.kernel_terms import Term, Writer, is_list, literal
 from morisot.compile.scope import refuse
@@ -107,6 +107,8 @@ def _of_ints(out: Writer, node: ast.AST, op: ast.operator, left: Term, right: Te
             return Term(INT, f"({a} {_BITS[type(op)]} {b})")
         case ast.FloorDiv():
             _refuse_zero(out, node, right)
+            if _is_power_of_two(known):  # numba would look at the signs
+                return Term(INT, f"({a} >> {known.bit_length() - 1})")
             if known in (None, -1):
                 out.bad_if(f"{b} == -1 and {a} == {LEAST}")
             return out.bound(INT, f"{a} // {b}")
@@ -114,6 +116,8 @@ def _of_ints(out: Writer, node: ast.AST, op: ast.operator, left: Term, right: Te
             _refuse_zero(out, node, right)
             if known == -1:
                 return Term(INT, "0", constant=0)
+            if _is_power_of_two(known):
+                return Term(INT, f"({a} & {known - 1})")
             result = out.new()
             if known is not None:
                 out.line(f"{result} = {a} % {b}")
@@ -141,6 +145,10 @@ def _of_ints(out: Writer, node: ast.AST, op: ast.operator, left: Term, right: Te
             return out.bound(INT, f"{a} >> min({b}, 63)")
         case _:
             return refuse(node, f"{ast.unparse(node)} has no kernel form", STAGE)
+
+
+def _is_power_of_two(value: Any) -> TypeGuard[int]:
+    return type(value) is int and value > 0 and value & (value - 1) == 0
 
 
 def _power_of_ints(out: Writer, node: ast.AST, left: Term, right: Term) -> Term:

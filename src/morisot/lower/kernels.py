@@ -8,10 +8,11 @@ from morisot.compile.ladder import kernel
 from morisot.compile.verdict import KernelForm
 from morisot.lower import schema, stages
 from morisot.lower.frame import Frame
+from morisot.plan.keyed import KeyBy
 from morisot.plan.node import Node
 from morisot.plan.rowwise import Filter, Map
 from morisot.plan.source import StreamRange
-from morisot.types.element import INT, arguments
+from morisot.types.element import INT, arguments, leaves
 from morisot.worker import kernel_stage
 from morisot.worker.kernel_stage import KernelStage, Numbers
 from morisot.worker.kernels import Kernel
@@ -22,18 +23,28 @@ if TYPE_CHECKING:
 
 
 def could_be(node: Node) -> Kernel | None:
-    """The kernel of an operator that might as well be a column: between two kernels it saves a way out and back."""
-    if not isinstance(node, Map | Filter):
+    """The kernel of an operator that might as well be a column: beside a kernel it may save a way out and back."""
+    if not isinstance(node, stages.KERNELS) or node.time is not None:
         return None
     found = stages.kernel_of(node)
     if found is None:
-        form = kernel(node.closures[0][1], arguments(node.input.type))
+        ((name, closure),) = node.closures
+        form = kernel(closure, node.signature(name))
         found = form.kernel if isinstance(form, KernelForm) and _same_type(node, form) else None
     return found
 
 
 def _same_type(node: Node, form: KernelForm) -> bool:
+    if isinstance(node, KeyBy):
+        return arguments(node.type)[0] == form.type
     return isinstance(node, Filter) or arguments(node.type)[-1] == form.type
+
+
+def lets_less_out(node: Node) -> bool:
+    """Whether less leaves the operator than enters it: then it pays to do it before the way back to the JVM."""
+    if isinstance(node, Filter):
+        return True
+    return isinstance(node, Map) and len(leaves(node.type)) <= len(leaves(node.input.type))
 
 
 def run(lowering: Lowering, source: Node, nodes: list[Node]) -> Frame:

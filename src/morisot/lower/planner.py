@@ -186,12 +186,17 @@ class Lowering:
     # -- kernels ----------------------------------------------------------------------------------------------------
 
     def in_kernel(self, node: Node) -> bool:
-        """Whether the node runs as machine code: by itself, or because it could and stands between two that do."""
+        """Whether the node runs as machine code: by itself, or because it could and that saves a way out and back."""
         if stages.kernel_of(node, self.demoted):
             return True
-        return self._kernel_upstream(node) and self._kernel_downstream(node)
+        if not self._may_join_kernels(node):
+            return False
+        if self._kernel_upstream(node):
+            return kernels.lets_less_out(node) or self._kernel_downstream(node, or_less=True)
+        return self._range_upstream(node) and self._kernel_downstream(node)
 
     def _kernel_upstream(self, node: Node) -> bool:
+        """Whether a kernel is above, with nothing between but what could be one too."""
         while isinstance(node, Rowwise) and self._may_join_kernels(node):
             node = node.input
             if self._consumers[node] > 1:
@@ -200,14 +205,25 @@ class Lowering:
                 return True
         return False
 
-    def _kernel_downstream(self, node: Node) -> bool:
+    def _kernel_downstream(self, node: Node, *, or_less: bool = False) -> bool:
+        """Whether a kernel is below; or also what could be one and lets less out."""
         while self._consumers[node] == 1 and (following := self._last_consumer.get(node)) is not None:
             if stages.kernel_of(following, self.demoted):
                 return True
             if not self._may_join_kernels(following):
                 return False
+            if or_less and kernels.lets_less_out(following):
+                return True
             node = following
         return False
+
+    def _range_upstream(self, node: Node) -> bool:
+        """Whether only what could be a kernel is between the node and a range, whose ints a pass generates itself."""
+        while isinstance(node, Rowwise) and self._may_join_kernels(node):
+            node = node.input
+            if self._consumers[node] > 1:
+                return False
+        return isinstance(node, StreamRange) and node.time is None
 
     def _may_join_kernels(self, node: Node) -> bool:
         return node not in self.demoted and kernels.could_be(node) is not None

@@ -49,6 +49,10 @@ _GIVING = (rowwise.Map, rowwise.FlatMap, rowwise.FilterMap, rowwise.MapMemo, row
 _UNKEY_KINDS: dict[str, Kind] = {"both": "unkey", "value": "drop_key", "key": "keys"}
 
 
+KERNELS = (rowwise.Map, rowwise.Filter, keyed.KeyBy)
+"""The operators that machine code can do."""
+
+
 def needs_python(node: Node, demoted: frozenset[Node] = frozenset()) -> bool:
     """Whether an operator has no native form (any more)."""
     if node in demoted and isinstance(node, rowwise.Rowwise):
@@ -58,7 +62,7 @@ def needs_python(node: Node, demoted: frozenset[Node] = frozenset()) -> bool:
     match node:
         case StreamParIter() | rowwise.Inspect() | rowwise.MapAsync():
             return True
-        case rowwise.Map() | rowwise.Filter() if kernel_of(node) is not None:
+        case rowwise.Map() | rowwise.Filter() | keyed.KeyBy() if kernel_of(node) is not None:
             return False
         case keyed.Unkey():
             return False
@@ -107,9 +111,10 @@ def outcome_per_element(node: Node) -> bool:
 
 def kernel_of(node: Node, demoted: frozenset[Node] = frozenset()) -> Kernel | None:
     """The kernel of an operator that is one by itself: it has no native form, and its function is all numbers."""
-    if not isinstance(node, rowwise.Map | rowwise.Filter) or node in demoted or node.time is not None:
+    if not isinstance(node, KERNELS) or node in demoted or node.time is not None:
         return None
-    verdict = decide(node.closures[0][1], arguments(node.input.type))
+    ((name, closure),) = node.closures
+    verdict = decide(closure, node.signature(name))
     return verdict.kernel if isinstance(verdict, KernelForm) else None
 
 

@@ -62,7 +62,7 @@ _WHY_PYTHON: dict[type[Node], str] = {
 
 
 _BETWEEN = "it stands between two functions that run in Python, and leaving Python in between would cost more"
-_BETWEEN_KERNELS = "it stands between two functions that run as machine code, and can be machine code too"
+_BESIDE_KERNELS = "it stands beside a function that runs as machine code, and can be machine code too"
 
 
 _OWN_OUTCOME = "on_error needs each element's own outcome"
@@ -97,7 +97,7 @@ def form_of(node: Node, name: str, closure: Closure, lowering: Lowering) -> Form
         if isinstance(verdict, KernelForm):
             advice = "" if verdict.refusal.advice == STAGE else verdict.refusal.advice
             return record("kernel", str(verdict.refusal), advice)
-        return record("kernel", _BETWEEN_KERNELS)
+        return record("kernel", _BESIDE_KERNELS)
     if not isinstance(verdict, ColumnForm):
         return record("stage", str(verdict.refusal), verdict.refusal.advice)
     if node in lowering.demoted:
