@@ -129,7 +129,7 @@ def test_neighbouring_kernels_are_one_pass_with_the_column_between(spark_ctx: mo
     )
     plan = spark_ctx.engine.spark_plan(stream._node).split("== Physical Plan ==")[1]
     assert len(re.findall("(?i)mapinarrow", plan)) == 1
-    assert [record.form for record in stream.forms()] == ["kernel", "kernel", "kernel", "column"]
+    assert [record.form for record in stream.forms()] == ["kernel", "kernel", "kernel", "kernel"]
 
 
 def test_repr(ctx: mo.StreamContext) -> None:
