@@ -59,6 +59,28 @@ def test_forms_one_record_per_function(ctx: mo.StreamContext) -> None:
     assert column.location.file == __file__
 
 
+def looping(n: int) -> object:
+    total = 0
+    for digit in str(n):
+        total += int(digit)
+    return total
+
+
+def test_explain_says_where_and_what_was_captured(ctx: mo.StreamContext, capsys: pytest.CaptureFixture[str]) -> None:
+    factor, words = 3, ["a" * 100]
+    stream = ctx.stream_iter([1]).map(lambda n: n * factor + OFFSET + len(words)).map(looping)
+    stream.explain()
+    text = capsys.readouterr().out
+    assert "captured: OFFSET=100, factor=3, words=['aaaa" in text
+    assert "…" in text
+    line = looping.__code__.co_firstlineno + 2
+    assert f"(line {line})" in text
+    column, stage = stream.forms()
+    assert column.captured[:2] == ("OFFSET=100", "factor=3")
+    assert (stage.line, stage.captured) == (line, ())
+    assert "captured: OFFSET=100" in stream._repr_html_()
+
+
 def test_forms_after_a_demotion(spark_ctx: mo.StreamContext) -> None:
     stream = spark_ctx.stream_iter([2**62]).map(lambda n: n * 4 - n * 3)
     assert stream.forms()[0].form == "column"
@@ -66,6 +88,7 @@ def test_forms_after_a_demotion(spark_ctx: mo.StreamContext) -> None:
     (record,) = stream.forms()
     assert record.form == "stage"
     assert "at run time" in record.reason
+    assert spark_ctx.metrics()["moved_to_python"] == [f"map ({record.location})"]
 
 
 def test_two_lambdas_on_one_line_each_have_their_own_source(ctx: mo.StreamContext) -> None:

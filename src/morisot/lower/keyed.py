@@ -14,12 +14,11 @@ def lower_key_by(node: KeyBy, lowering: Lowering, frame: Frame) -> Frame:
     at = (1,) if isinstance(frame.type, Keyed) else ()
     form = lowering.column_form(node, node.key, arguments(frame.type)[-1])
     assert form is not None, "a key that is no column should have been a stage"
-    values = frame.columns_under(*at)
-    frame, key = frame.evaluate(form, frame.names(at))
-    return frame.select(node.type, [*key, *values])
+    frame, key = frame.composable(form, at)
+    return frame.compose(node.type, [*key, *frame.kept(*at)])
 
 
 @lowers(Unkey)
 def lower_unkey(node: Unkey, lowering: Lowering, frame: Frame) -> Frame:
     parts = {"both": (), "key": (0,), "value": (1,)}
-    return frame.select(node.type, frame.columns_under(*parts[node.keep]))
+    return frame.compose(node.type, frame.kept(*parts[node.keep]))

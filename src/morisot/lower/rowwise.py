@@ -20,8 +20,9 @@ _EXPLODED = quoted("item")
 
 @lowers(Map)
 def lower_map(node: Map | MapMemo, lowering: Lowering, frame: Frame) -> Frame:
-    frame, values = evaluate(node, node.function, lowering, frame)
-    return frame.select(node.type, [*kept_key(frame), *values])
+    frame, values = frame.composable(compiled(node, node.function, lowering, frame))
+    key = frame.kept(0) if isinstance(frame.type, Keyed) else []
+    return frame.compose(node.type, [*key, *values])
 
 
 @lowers(MapMemo)
@@ -33,10 +34,9 @@ def lower_map_memo(node: MapMemo, lowering: Lowering, frame: Frame) -> Frame:
 @lowers(Filter)
 def lower_filter(node: Filter, lowering: Lowering, frame: Frame) -> Frame:
     form = compiled(node, node.predicate, lowering, frame)
-    name_of = frame.names()
-    widened, _ = frame.evaluate(form, name_of)
-    kept = widened.where(render(truth(form.result), name_of))
-    return kept.select(node.type, frame.columns) if form.shared else kept
+    widened, _ = frame.composable(form)
+    kept = widened.filtered(render(truth(form.result), widened.references()))
+    return kept.compose(node.type, kept.kept()) if form.shared else kept
 
 
 @lowers(FilterMap)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import contextlib
 import dis
 import types
 from collections.abc import Callable
@@ -11,6 +12,9 @@ from typing import Any
 
 from morisot.errors import Location
 from morisot.types.element import Type
+
+_PROGRAM = (types.ModuleType, types.FunctionType, types.BuiltinFunctionType, type)
+"""What a program is made of, as opposed to the values it works with."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,6 +37,19 @@ class Closure:
     @property
     def name(self) -> str:
         return getattr(self.original, "__name__", type(self.original).__name__)
+
+    @property
+    def captured(self) -> dict[str, Any]:
+        """The values that the function reads from around it, by name; not the modules, functions and classes."""
+        function = self.function
+        if not isinstance(function, types.FunctionType):
+            return {}
+        names = sorted(global_names(function.__code__) & function.__globals__.keys())
+        found = {name: function.__globals__[name] for name in names}
+        for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
+            with contextlib.suppress(ValueError):  # the variable has no value yet
+                found[name] = cell.cell_contents
+        return {name: value for name, value in found.items() if not isinstance(value, _PROGRAM)}
 
 
 def freeze(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -14,7 +14,7 @@ from morisot.lower.registry import python_rule_for
 from morisot.lower.stages import outcome_per_element
 from morisot.lower.window import runs_natively
 from morisot.lower.window.measures import stage_reason
-from morisot.plan.aggregate import FoldAssoc, ReduceAssoc
+from morisot.plan.aggregate import FoldAssoc, ReduceAssoc, SortedBy
 from morisot.plan.closure import Closure
 from morisot.plan.graph import everything
 from morisot.plan.iterate import DeltaIterate, Loop
@@ -35,6 +35,10 @@ class FormRecord(NamedTuple):
     form: Form
     reason: str
     advice: str = ""
+    line: int | None = None
+    """Where in the function the reason lies, if that is another line than the operator's."""
+    captured: tuple[str, ...] = ()
+    """The values that the function took from around it, as `name=value`."""
 
 
 def forms_of(root: Node, demoted: frozenset[Node] = frozenset()) -> list[FormRecord]:
@@ -49,6 +53,7 @@ def lowering_of(root: Node, demoted: frozenset[Node]) -> Lowering:
     return Lowering(None, (root, *bodies), parallelism=1, demoted=demoted)  # type: ignore[arg-type]
 
 
+_LONGEST_VALUE = 40
 _STATE = "it carries a state from element to element"
 _WHY_PYTHON: dict[type[Node], str] = {
     RichMap: _STATE,
@@ -71,8 +76,9 @@ _OWN_OUTCOME = "on_error needs each element's own outcome"
 def form_of(node: Node, name: str, closure: Closure, lowering: Lowering) -> FormRecord:
     """The form a function of a node has in the plan as it would run now."""
 
-    def record(form: Form, reason: str, advice: str = "") -> FormRecord:
-        return FormRecord(node.operator, closure.location, form, reason, advice)
+    def record(form: Form, reason: str, advice: str = "", at: Refusal | None = None) -> FormRecord:
+        line = at.line if at is not None and at.line != closure.location.line else None
+        return FormRecord(node.operator, closure.location, form, reason, advice, line, captured(closure))
 
     if isinstance(node, Loop | DeltaIterate):
         return record(*loops.form_of_own(node, name))
@@ -85,7 +91,7 @@ def form_of(node: Node, name: str, closure: Closure, lowering: Lowering) -> Form
         fold = folds.recognised_fold(node)
         if isinstance(fold, Refusal):
             how = "partition by partition" if isinstance(node, FoldAssoc | ReduceAssoc) else "element by element"
-            return record("stage", f"this fold runs in Python, {how}: {fold}", fold.advice)
+            return record("stage", f"this fold runs in Python, {how}: {fold}", fold.advice, fold)
         return record("stage", _OWN_OUTCOME) if folds.needs_python(node, lowering.demoted) else record("column", "")
     if isinstance(node, Window) and node not in lowering.demoted:
         if runs_natively(node, lowering.demoted):
@@ -96,10 +102,10 @@ def form_of(node: Node, name: str, closure: Closure, lowering: Lowering) -> Form
     if lowering.in_kernel(node):
         if isinstance(verdict, KernelForm):
             advice = "" if verdict.refusal.advice == STAGE else verdict.refusal.advice
-            return record("kernel", str(verdict.refusal), advice)
+            return record("kernel", str(verdict.refusal), advice, verdict.refusal)
         return record("kernel", _BESIDE_KERNELS)
     if not isinstance(verdict, ColumnForm):
-        return record("stage", str(verdict.refusal), verdict.refusal.advice)
+        return record("stage", str(verdict.refusal), verdict.refusal.advice, verdict.refusal)
     if node in lowering.demoted:
         return record("stage", "moved to Python at run time: its native form met a value it cannot do exactly")
     if outcome_per_element(node) or (node.leaves_out and folds.fails_on_elements(node)):
@@ -107,5 +113,19 @@ def form_of(node: Node, name: str, closure: Closure, lowering: Lowering) -> Form
     if lowering.in_stage(node):
         return record("stage", _BETWEEN, "make its neighbours columns, or move it before or after them")
     if python_rule_for(node) is not None and folds.needs_python(node, lowering.demoted):
-        return record("stage", f"values of type {verdict.type} are folded in Python")
+        done = "compared" if isinstance(node, SortedBy) else "folded"
+        return record("stage", f"values of type {verdict.type} are {done} in Python")
     return record("column", "")
+
+
+def captured(closure: Closure) -> tuple[str, ...]:
+    """The values that a function captured, each shortened to what fits on a line."""
+    return tuple(f"{name}={shortened(value)}" for name, value in closure.captured.items())
+
+
+def shortened(value: object) -> str:
+    try:
+        text = repr(value)
+    except Exception:  # a broken __repr__ must not hide the plan
+        return f"<{type(value).__name__}>"
+    return text if len(text) <= _LONGEST_VALUE else f"{text[:_LONGEST_VALUE]}…"

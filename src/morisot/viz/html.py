@@ -30,4 +30,6 @@ def row(node: Node, records: list[FormRecord]) -> str:
 
 def function(record: FormRecord) -> str:
     reason = f" — {html.escape(record.reason)}" if record.reason else ""
+    if record.captured:
+        reason += f"<br>captured: {html.escape(', '.join(record.captured))}"
     return f'<b style="color:{_COLOURS[record.form]}">{record.form}</b>{reason}'

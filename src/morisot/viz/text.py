@@ -66,8 +66,12 @@ def short(value: object) -> bool:
 
 
 def function_lines(record: FormRecord, name: str) -> list[str]:
-    """What became of one function, and what would change that."""
-    lines = [f"{name}: {record.form}" + (f" — {record.reason}" if record.reason else "")]
+    """What became of one function, where and what would change that, and what it took from around it."""
+    where = f" (line {record.line})" if record.line else ""
+    lines = [f"{name}: {record.form}" + (f" — {record.reason}{where}" if record.reason else "")]
+    indent = " " * len(name) + "  "
     if record.advice:
-        lines.append(f"{' ' * len(name)}  ↳ {record.advice}")
+        lines.append(f"{indent}↳ {record.advice}")
+    if record.captured:
+        lines.append(f"{indent}captured: {', '.join(record.captured)}")
     return lines
