@@ -11,7 +11,7 @@ from types import ModuleType
 
 from morisot.lower import rules
 from morisot.lower.registry import supported
-from morisot.plan import aggregate, combine, iterate, keyed, rowwise, sink, source, state, time, window
+from morisot.plan import aggregate, combine, iterate, join, keyed, partition, rowwise, sink, source, state, time, window
 from morisot.plan.node import Node, snake_case
 from morisot.reference import interpreter
 from morisot.reference.registry import has_meaning
@@ -21,7 +21,7 @@ assert interpreter.FAMILIES, "importing the families registers their meanings"
 
 README = Path(__file__).resolve().parents[1] / "README.md"
 BEGIN, END = "<!-- operators:begin -->", "<!-- operators:end -->"
-FAMILIES = (source, rowwise, keyed, aggregate, state, time, window, combine, iterate, sink)
+FAMILIES = (source, rowwise, keyed, aggregate, state, time, window, combine, join, partition, iterate, sink)
 ROOTS = frozenset({source.PathSource, rowwise.Rowwise, aggregate.Aggregate, state.Rich, sink.Sink, sink.WriteSink}) | {
     combine.Marked,
     combine.Branch,  # what split_by and route give
@@ -45,6 +45,9 @@ METHODS: dict[type[Node], tuple[str, ...]] = {
     aggregate.WithAggregate: ("fold_scan", "reduce_scan"),
     aggregate.SortedBy: ("sorted_by", "sorted_limit_by"),
     combine.SplitBy: ("split", "split_by"),
+    join.Join: ("join", "left_join", "outer_join", "join_with"),
+    partition.Batched: ("batch_mode",),
+    partition.Cache: ("cache", "uncache"),
     iterate.State: (),  # the results of a loop
     iterate.Elements: (),
     window.Window: ("window_all", "window", "with_bounds"),

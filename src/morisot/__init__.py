@@ -30,6 +30,7 @@ from morisot.errors import (
     SinkError,
     SourceError,
 )
+from morisot.plan.partition import BatchMode
 
 __version__ = "0.1.0"
 
@@ -37,6 +38,7 @@ __all__ = [
     "Accumulator",
     "AllWindow",
     "Assigned",
+    "BatchMode",
     "Channel",
     "Config",
     "ConfigError",

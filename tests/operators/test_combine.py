@@ -283,6 +283,7 @@ def test_a_diamond_is_computed_once(ctx: mo.StreamContext, tmp_path: Any) -> Non
 
 @pytest.mark.jvm
 def test_what_was_kept_is_released(spark_ctx: mo.StreamContext) -> None:
+    spark_ctx.spark.catalog.clearCache()
     cache = spark_ctx.spark._jsparkSession.sharedState().cacheManager()
     numbers = spark_ctx.stream_iter(range(4)).map(lambda n: math.comb(n, 2), returns=int)
     both = numbers.merge(numbers)

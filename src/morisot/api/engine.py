@@ -55,5 +55,8 @@ class Engine(Protocol):
     def spark_plan(self, node: Node) -> str:
         """Spark's own plan, as text."""
 
+    def uncache(self, node: Node) -> None:
+        """Give up what is kept of a stream."""
+
     def close(self) -> None:
         """Give back what the engine opened."""

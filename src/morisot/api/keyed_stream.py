@@ -7,7 +7,9 @@ from typing import Generic, TypeVar
 from morisot.api.methods.aggregate import KeyedAggregateMethods
 from morisot.api.methods.combine import KeyedCombineMethods
 from morisot.api.methods.iterate import KeyedIterateMethods
+from morisot.api.methods.join import KeyedJoinMethods
 from morisot.api.methods.keyed import KeyedKeyedMethods
+from morisot.api.methods.partition import KeyedPartitionMethods
 from morisot.api.methods.rowwise import KeyedRowwiseMethods
 from morisot.api.methods.see import SeeMethods
 from morisot.api.methods.selection import KeyedSelectionMethods
@@ -28,6 +30,8 @@ class KeyedStream(
     KeyedStateMethods[K, V],
     KeyedTimeMethods[K, V],
     KeyedCombineMethods[K, V],
+    KeyedJoinMethods[K, V],
+    KeyedPartitionMethods[K, V],
     KeyedIterateMethods[K, V],
     KeyedWindowMethods[K, V],
     SinkMethods[tuple[K, V]],

@@ -6,7 +6,9 @@ from morisot.api.base import T
 from morisot.api.methods.aggregate import AggregateMethods
 from morisot.api.methods.combine import CombineMethods
 from morisot.api.methods.iterate import IterateMethods
+from morisot.api.methods.join import JoinMethods
 from morisot.api.methods.keyed import KeyedMethods
+from morisot.api.methods.partition import PartitionMethods
 from morisot.api.methods.rowwise import RowwiseMethods
 from morisot.api.methods.see import SeeMethods
 from morisot.api.methods.selection import SelectionMethods
@@ -24,6 +26,8 @@ class Stream(
     StateMethods[T],
     TimeMethods[T],
     CombineMethods[T],
+    JoinMethods[T],
+    PartitionMethods[T],
     IterateMethods[T],
     WindowMethods[T],
     SinkMethods[T],

@@ -16,6 +16,7 @@ from morisot.lower.registry import python_rule_for, rule_for, whole_rule_for
 from morisot.plan.closure import Closure
 from morisot.plan.graph import consumer_counts, order_needed, order_observed, walk
 from morisot.plan.node import Node
+from morisot.plan.partition import Batched, Cache
 from morisot.plan.rowwise import Rowwise
 from morisot.plan.source import StreamArrow, StreamIter, StreamParIter, StreamRange
 from morisot.plan.tally import is_diverting
@@ -24,6 +25,7 @@ from morisot.worker.left_out import Account, Policy
 from morisot.worker.stage import Step
 
 if TYPE_CHECKING:
+    from morisot.lower.caches import Caches
     from morisot.lower.iterate import LoopRunner
 
 
@@ -47,6 +49,7 @@ class Lowering:
         given: Mapping[Node, Frame] | None = None,
         keeps: bool = True,
         ledger: ledgers.Ledger | None = None,
+        caches: Caches | None = None,
     ) -> None:
         self.spark = spark
         self._loops = loops
@@ -56,12 +59,14 @@ class Lowering:
         self.run = uuid.uuid4().hex
         """Under which name tasks report what they leave out."""
         self.optimistic: set[Node] = set()
+        self.caches = caches
+        """What `cache()` keeps from run to run; without it nothing is."""
         self._keeps = keeps
         self._kept: dict[Node, DataFrame] = {}
         """What is held in Spark's cache because several sinks read it."""
         self.roots = roots = tuple(roots)
         self._frames: dict[Node, Frame] = dict(given or {})
-        self.nodes = tuple(walk(*roots, known=frozenset(self._frames)))
+        self.nodes = tuple(walk(*roots, known=frozenset(self._frames) | self._cached(roots)))
         self._consumers = consumer_counts(roots)
         self._last_consumer = {value: node for node in self.nodes for value in node.inputs}
         self._ordered = order_observed(roots)
@@ -73,6 +78,13 @@ class Lowering:
         assert self._loops is not None, "a plan with loops is lowered by whoever can run them"
         return self._loops
 
+    def _cached(self, roots: tuple[Node, ...]) -> frozenset[Node]:
+        """What an earlier run has computed and kept: nothing before it runs again."""
+        if self.caches is None:
+            return frozenset()
+        cached = (node for node in walk(*roots) if isinstance(node, Cache))
+        return frozenset(node for node in cached if self.caches.get(node, self.demoted) is not None)
+
     def frame(self, node: Node) -> Frame:
         """The node's elements as a frame."""
         if node not in self._frames:
@@ -82,7 +94,7 @@ class Lowering:
     def _lower(self, node: Node) -> Frame:
         if self.in_stage(node):
             frame, steps = self.pending(node)
-            return self._share(node, stages.run(frame, steps, node.type, self))
+            return self._share(node, stages.run(frame, steps, node.type, self, batch_rows(node)))
         if self.in_kernel(node):
             return self._share(node, kernels.run(self, *self._kernel_run(node)))
         whole_rule = whole_rule_for(node)
@@ -108,7 +120,8 @@ class Lowering:
             node = node.input
             if node in self._kept:
                 return False
-        return not isinstance(node, StreamIter | StreamRange | StreamArrow)
+        is_kept = isinstance(node, Cache) and self.caches is not None
+        return not is_kept and not isinstance(node, StreamIter | StreamRange | StreamArrow)
 
     def release(self) -> None:
         """Give back what was kept."""
@@ -256,3 +269,12 @@ class Lowering:
             if self._consumers[node] > 1:
                 break
         return self.frame(node), tuple(reversed(steps))
+
+
+def batch_rows(node: Node) -> int | None:
+    """How many elements the last batch_mode before a node lets its function take at a time."""
+    while node.inputs:
+        if isinstance(node, Batched):
+            return node.mode.size
+        node = node.inputs[0]
+    return None

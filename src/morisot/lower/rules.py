@@ -5,7 +5,9 @@ from morisot.lower import (
     combine,
     folds,
     iterate,
+    join,
     keyed,
+    partition,
     rowwise,
     selection,
     sink,
@@ -15,4 +17,19 @@ from morisot.lower import (
     window,
 )
 
-FAMILIES = (source, rowwise, keyed, aggregate, folds, selection, state, time, window, combine, iterate, sink)
+FAMILIES = (
+    source,
+    rowwise,
+    keyed,
+    aggregate,
+    folds,
+    selection,
+    state,
+    time,
+    window,
+    combine,
+    join,
+    partition,
+    iterate,
+    sink,
+)

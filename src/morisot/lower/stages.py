@@ -15,6 +15,7 @@ from morisot.lower.ship import check_travels
 from morisot.plan import combine, keyed, rowwise
 from morisot.plan.closure import Closure
 from morisot.plan.node import Node
+from morisot.plan.partition import Batched, Broadcast
 from morisot.plan.source import StreamParIter
 from morisot.plan.time import AddTimestamps
 from morisot.types.element import ANY, BOOL, INT, Keyed, List, Tuple, Type, arguments
@@ -41,6 +42,8 @@ _KINDS: dict[type[Node], Kind] = {
     combine.SplitBy: "mark",
     combine.Route: "mark",
     combine.Branch: "branch",
+    Broadcast: "same",
+    Batched: "same",
     AddTimestamps: "with_result",
     StreamParIter: "flat_map",
 }
@@ -178,10 +181,16 @@ def instances(lowering: Lowering) -> Frame:
     return Frame(lowering.spark.range(0, n, 1, n).selectExpr("id AS value"), INT)
 
 
-def run(frame: Frame, steps: Sequence[Step], output: Type, lowering: Lowering | None = None) -> Frame:
-    """The frame after the steps; without a lowering for steps that leave nothing out."""
+def run(
+    frame: Frame,
+    steps: Sequence[Step],
+    output: Type,
+    lowering: Lowering | None = None,
+    rows: int | None = None,
+) -> Frame:
+    """The frame after the steps, which take `rows` elements at a time; without a lowering if they leave nothing out."""
     account = lowering.account(policies(steps)) if lowering else None
-    stage = Stage(tuple(steps), frame.type, output, dumps, frame.timed, account)
+    stage = Stage(tuple(steps), frame.type, output, dumps, frame.timed, account, rows)
     return Frame(frame.df.mapInArrow(in_worker(stage), schema.ddl(output, *frame.hidden)), output, frame.timed)
 
 

@@ -29,6 +29,8 @@ class ReferenceEngine:
     def __init__(self, config: Config) -> None:
         self._config = config
         self.tally = Tally()
+        self._kept: dict[Node, list[Any]] = {}
+        """The elements, with their timestamps, of the streams that `cache()` keeps."""
 
     def collect(self, node: Node) -> list[Any]:
         return list(self._evaluate(node)[node])
@@ -36,8 +38,8 @@ class ReferenceEngine:
     def _evaluate(self, *roots: Node) -> dict[Node, list[Any]]:
         """Evaluate plans, count what was left out, and call the handlers of what was diverted."""
         with noting() as noted:
-            noted.update({node: [] for node in walk(*roots) if node.leaves_out})
-            results = evaluate(*roots)
+            noted.update({node: [] for node in walk(*roots, known=self._kept) if node.leaves_out})
+            results = evaluate(*roots, kept=self._kept)
         failures = {node: (len(errors), errors) for node, errors in noted.items()}
         self.tally.replace(failures)
         divert(failures)
@@ -84,5 +86,9 @@ class ReferenceEngine:
     def spark_plan(self, node: Node) -> str:
         return "(the reference engine has no Spark plan)"
 
+    def uncache(self, node: Node) -> None:
+        self._kept.pop(node, None)
+
     def close(self) -> None:
-        """Nothing to give back."""
+        """Give up what is kept."""
+        self._kept.clear()

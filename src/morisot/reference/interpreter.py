@@ -8,17 +8,37 @@ from typing import Any
 from morisot.errors import ElementError, PlanError
 from morisot.plan.graph import walk
 from morisot.plan.node import Node
+from morisot.plan.partition import Cache
 from morisot.plan.rowwise import Rowwise
-from morisot.reference import aggregate, combine, iterate, keyed, rowwise, sink, source, state, time, window
+from morisot.reference import (
+    aggregate,
+    combine,
+    iterate,
+    join,
+    keyed,
+    partition,
+    rowwise,
+    sink,
+    source,
+    state,
+    time,
+    window,
+)
 from morisot.reference.registry import Meaning, Timed, leave_out, meaning_of, plain, sees_time
 
-FAMILIES = (source, rowwise, keyed, aggregate, state, time, window, combine, iterate, sink)
+FAMILIES = (source, rowwise, keyed, aggregate, state, time, window, combine, join, partition, iterate, sink)
 """Importing a family registers its meanings."""
 
 
-def evaluate(*roots: Node, given: Mapping[Node, Sequence[Any]] | None = None) -> dict[Node, list[Any]]:
-    """The elements of every node of the plans; what several read is computed once, what is `given` not at all."""
+def evaluate(
+    *roots: Node, given: Mapping[Node, Sequence[Any]] | None = None, kept: dict[Node, list[Any]] | None = None
+) -> dict[Node, list[Any]]:
+    """The elements of every node of the plans; what several read is computed once, what is `given` not at all.
+
+    What `cache()` keeps is taken from `kept`, and left there for the next time.
+    """
     results: dict[Node, list[Any]] = {node: list(elements) for node, elements in (given or {}).items()}
+    results |= kept or {}
     for node in walk(*roots, known=frozenset(results)):
         if node in results:
             continue
@@ -32,6 +52,8 @@ def evaluate(*roots: Node, given: Mapping[Node, Sequence[Any]] | None = None) ->
                 else "give it bounded input: the reference engine runs a plan to its end",
             )
         results[node] = list(_meant(node, meaning, [results[value] for value in node.inputs]))
+    if kept is not None:
+        kept |= {node: elements for node, elements in results.items() if isinstance(node, Cache)}
     return {node: plain(elements) for node, elements in results.items()}
 
 

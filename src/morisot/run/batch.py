@@ -11,6 +11,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
 from morisot.errors import ElementError, SourceError
+from morisot.lower.caches import Caches
 from morisot.lower.frame import Frame
 from morisot.lower.iterate import LoopRunner
 from morisot.lower.ledgers import Ledger
@@ -57,6 +58,7 @@ class BatchRunner:
     loops: LoopRunner
     ledger: Ledger
     tally: Tally
+    caches: Caches | None = None
 
     def lowering(self, *roots: Node, keeps: bool = True) -> Lowering:
         return Lowering(
@@ -67,6 +69,7 @@ class BatchRunner:
             loops=self.loops,
             keeps=keeps,
             ledger=self.ledger,
+            caches=self.caches if keeps else None,
         )
 
     def apart(self) -> BatchRunner:

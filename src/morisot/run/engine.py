@@ -14,6 +14,7 @@ from pyspark.sql import DataFrame, SparkSession
 from morisot.config import Config
 from morisot.errors import PlanError, SourceError
 from morisot.lower import registry, rules, schema, source, tables
+from morisot.lower.caches import Caches
 from morisot.lower.ledgers import Ledger
 from morisot.lower.planner import Lowering
 from morisot.lower.sink import as_table
@@ -50,6 +51,7 @@ class SparkEngine:
         self._ledger: Ledger | None = None
         self._handed_out: list[Lowering] = []
         """Lowerings of DataFrames that the user runs."""
+        self._caches = Caches()
 
     @property
     def spark(self) -> SparkSession:
@@ -88,7 +90,9 @@ class SparkEngine:
         return self._ledger
 
     def _runner(self) -> BatchRunner:
-        return BatchRunner(self.spark, self.parallelism, self._demotions, self._loops, self.ledger, self._tally)
+        return BatchRunner(
+            self.spark, self.parallelism, self._demotions, self._loops, self.ledger, self._tally, self._caches
+        )
 
     def collect(self, node: Node) -> list[Any]:
         runner = self._runner()
@@ -195,11 +199,16 @@ class SparkEngine:
         finally:
             lowering.release()
 
+    def uncache(self, node: Node) -> None:
+        """Give up what is kept of a stream."""
+        self._caches.release(node)
+
     def _progress(self, description: str) -> Any:
         return progress(self.spark, enabled=self._config.progress, description=description)
 
     def close(self) -> None:
         """End the session if Morisot made it and no other context uses it; a user's own session stays."""
+        self._caches.release_all()
         if self._borrowed is not None:
             return_session(self._borrowed)
             self._spark = self._borrowed = self._ledger = None

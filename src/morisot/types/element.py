@@ -181,6 +181,21 @@ def is_hashable(type_: Type) -> bool:
             return all(is_hashable(child) for _, child in type_.children)
 
 
+def may_be_equal(left: Type, right: Type) -> bool:
+    """Whether Python could find a value of one type equal to one of the other: int, float and bool are compared."""
+    if isinstance(left, Optional) and isinstance(right, Optional):
+        return True
+    left, right = (each.inner if isinstance(each, Optional) else each for each in (left, right))
+    if left == right or ANY in (left, right):
+        return True
+    if all(each in NUMBERS or isinstance(each, Decimal) for each in (left, right)):
+        return True
+    if not all(isinstance(each, Tuple) or (isinstance(each, Record) and each.is_tuple) for each in (left, right)):
+        return isinstance(left, Record) and isinstance(right, Record) and left.cls is right.cls
+    pairs = list(zip(left.children, right.children, strict=False))
+    return len(left.children) == len(right.children) and all(may_be_equal(a, b) for (_, a), (_, b) in pairs)
+
+
 def contains_any(type_: Type) -> bool:
     """Whether some part of the type travels pickled."""
     match type_:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from morisot.plan.graph import consumer_counts, walk
 from morisot.plan.keyed import KeyBy
 from morisot.plan.node import Node
 from morisot.viz.forms import FormRecord, form_of, lowering_of
@@ -14,51 +15,68 @@ def text_tree(root: Node, demoted: frozenset[Node] = frozenset()) -> str:
     """The operators from the result down to the sources, each with its type, line and functions."""
     lowering = lowering_of(root, demoted)
     lines: list[str] = []
-    seen: dict[Node, int] = {}
+    seen: set[Node] = set()
+    shared = shared_nodes(root)
 
     def draw(node: Node, first: str, rest: str) -> None:
-        if node in seen and node.inputs:
-            lines.append(f"{first}{title(node)}  (shared, shown above)")
+        if node in shared and node in seen:
+            lines.append(f"{first}{title(node)} #{shared[node]}, shown above")
             return
-        seen[node] = len(seen)
-        lines.append(first + headline(node))
-        parts = [node]
-        if is_shortcut(node):  # group_by_count is one word of the user's and two nodes of the plan
-            parts = [node.inputs[0], node]
-            node = node.inputs[0]
-        below = _PIPE if node.inputs else _SPACE
+        seen.add(node)
+        lines.append(first + headline(node, f" #{shared[node]}" if node in shared else ""))
+        # group_by_count, or join, is one word of the user's and several nodes of the plan
+        shortcuts = [value for value in node.inputs if is_shortcut(node, value)]
+        inputs = [below_shortcut(node, value) for value in node.inputs]
+        below = _PIPE if inputs else _SPACE
         path = path_line(node)
         if path is not None:
             lines.append(f"{rest}{below}{path}")
-        for part in parts:
+        for part in (*shortcuts, node):
             for name, closure in part.closures:
                 record = form_of(part, name, closure, lowering)
-                lines.extend(f"{rest}{below}{line}" for line in function_lines(record, name))
+                shown = f"{field_of(node, part)} {name}" if len(shortcuts) > 1 and part is not node else name
+                lines.extend(f"{rest}{below}{line}" for line in function_lines(record, shown))
         for name, body in node.bodies:
             draw(body, f"{rest}{_BRANCH}{name}: ", f"{rest}{_PIPE}{_SPACE}")
-        for place, value in enumerate(node.inputs):
-            last = place == len(node.inputs) - 1
+        for place, value in enumerate(inputs):
+            last = place == len(inputs) - 1
             draw(value, rest + (_LAST if last else _BRANCH), rest + (_SPACE if last else _PIPE))
 
     draw(root, "", "")
     return "\n".join(lines)
 
 
-def is_shortcut(node: Node) -> bool:
+def shared_nodes(root: Node) -> dict[Node, int]:
+    """A number for each operator that several others read."""
+    counts = consumer_counts((root,))
+    return {node: place for place, node in enumerate((n for n in walk(root) if counts[n] > 1), start=1)}
+
+
+def is_shortcut(node: Node, value: Node) -> bool:
     """Whether a node and the keys it works on are one operator to the user, such as group_by_count."""
-    return any(isinstance(value, KeyBy) and value.operator == node.operator for value in node.inputs)
+    return isinstance(value, KeyBy) and value.operator == node.operator
+
+
+def below_shortcut(node: Node, value: Node) -> Node:
+    """The input that the user gave to an operator."""
+    return value.inputs[0] if is_shortcut(node, value) else value
+
+
+def field_of(node: Node, value: Node) -> str:
+    """What a node calls one of its inputs, such as `left`."""
+    return next(name for name, each in vars(node).items() if each is value)
 
 
 def title(node: Node) -> str:
     return f'{node.operator} "{node.label}"' if node.label else node.operator
 
 
-def headline(node: Node) -> str:
+def headline(node: Node, number: str = "") -> str:
     """Operator, parameters, type and line."""
     parameters = ", ".join(f"{name}={value!r}" for name, value in node.parameters.items() if short(value))
     shown = f"({parameters})" if parameters else ""
     unbounded = "" if node.bounded else "  unbounded"
-    return f"{title(node)}{shown}  : {node.type}{unbounded}  [{node.location}]"
+    return f"{title(node)}{number}{shown}  : {node.type}{unbounded}  [{node.location}]"
 
 
 def short(value: object) -> bool:

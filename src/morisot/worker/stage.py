@@ -328,11 +328,13 @@ class Stage:
     timed: bool = False
     account: Account | None = None
     """Where it reports which elements it left out, if one of its steps does that."""
+    rows: int | None = None
+    """How many elements to take at a time, if Arrow's batches are not to be taken as they come."""
 
     def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
         notes = Notes(self.dumps)
         pipeline = Pipeline(self.steps, notes, self.timed)
-        for batch in batches:
+        for batch in batches if self.rows is None else in_pieces(batches, self.rows):
             elements = decode_columns(batch, self.input)
             if self.timed:
                 elements = list(zip(elements, batch.column("time").to_pylist(), strict=True))
@@ -348,6 +350,12 @@ class Stage:
         if self.timed:
             batch = with_column(batch, "time", [time for _, time in results])
         return batch
+
+
+def in_pieces(batches: Iterable[Any], rows: int) -> Iterator[Any]:
+    """The batches, cut where they have more than so many rows."""
+    for batch in batches:
+        yield from (batch.slice(start, rows) for start in range(0, batch.num_rows, rows))
 
 
 def with_column(batch: Any, name: str, numbers: Sequence[int]) -> Any:

@@ -20,7 +20,9 @@ K = TypeVar("K")
 V = TypeVar("V")
 
 
-class _Keying(StreamBase[T]):
+class KeyingMethods(StreamBase[T]):
+    """How keys are given, for all operators that need one."""
+
     def _key_by(self, key: Callable[..., Any], operator: str, returns: Any = None, on_error: OnError = "raise") -> Node:
         (value,) = self._arguments[-1:]
         closure, verdict = self._compiled(key, operator, (value,), returns)
@@ -45,7 +47,7 @@ def check_hashable(type_: Type, what: str, location: Any) -> None:
         )
 
 
-class KeyedMethods(_Keying[T]):
+class KeyedMethods(KeyingMethods[T]):
     """Keys for a plain stream."""
 
     def group_by(self, key: Callable[[T], K], *, returns: Any = None, on_error: OnError = "raise") -> KeyedStream[K, T]:
@@ -62,7 +64,7 @@ class KeyedMethods(_Keying[T]):
         return self._context.keyed(self._key_by(key, "key_by", returns, on_error))
 
 
-class KeyedKeyedMethods(_Keying[Any], Generic[K, V]):
+class KeyedKeyedMethods(KeyingMethods[Any], Generic[K, V]):
     """Taking the key of a keyed stream away."""
 
     def unkey(self) -> Stream[tuple[K, V]]:

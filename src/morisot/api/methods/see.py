@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from morisot.api.base import StreamBase, T
+from morisot.plan.keyed import KeyBy
 
 if TYPE_CHECKING:
     from morisot.viz.forms import FormRecord
@@ -45,7 +46,7 @@ def path_to(stream: StreamBase[T]) -> list[str]:
     node = stream._node
     while True:
         name = node.label or node.operator
-        if not (names and names[-1] == name and name.startswith("group_by_")):  # one word of the user's, two nodes
+        if not (names and names[-1] == name and isinstance(node, KeyBy)):  # one word of the user's, two nodes
             names.append(name)
         if not node.inputs:
             return names[::-1]

@@ -1,0 +1,45 @@
+"""What `cache()` keeps from run to run, in Spark's own cache."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from morisot.lower.frame import Frame
+from morisot.plan.graph import walk
+from morisot.plan.node import Node
+
+
+@dataclass(frozen=True)
+class Kept:
+    """A frame in Spark's cache, and the operators before it that ran natively although they may fail."""
+
+    frame: Frame
+    optimistic: frozenset[Node]
+
+
+@dataclass
+class Caches:
+    """The streams that an engine keeps; Spark computes each when it is first read."""
+
+    _kept: dict[Node, Kept] = field(default_factory=dict)
+
+    def get(self, node: Node, demoted: frozenset[Node]) -> Kept | None:
+        """What is kept of a stream; what failed natively is given up, to be made again in Python."""
+        found = self._kept.get(node)
+        if found is not None and found.optimistic & demoted:
+            self.release(node)
+            return None
+        return found
+
+    def keep(self, node: Node, frame: Frame, optimistic: set[Node]) -> None:
+        frame.df.persist()
+        self._kept[node] = Kept(frame, frozenset(optimistic.intersection(walk(node))))
+
+    def release(self, node: Node) -> None:
+        kept = self._kept.pop(node, None)
+        if kept is not None:
+            kept.frame.df.unpersist()
+
+    def release_all(self) -> None:
+        for node in list(self._kept):
+            self.release(node)

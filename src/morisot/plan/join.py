@@ -1,0 +1,43 @@
+"""Elements of two streams that belong together: by key, or by key and time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+from morisot.plan.node import Node
+
+Variant = Literal["inner", "left", "outer"]
+Ship = Literal["hash", "broadcast_right"]
+Local = Literal["hash", "sort_merge"]
+
+
+@dataclass(frozen=True, eq=False)
+class Join(Node):
+    """Each element of `left` with each of `right` that has an equal key: (key, (left, right)).
+
+    The order is that of the left elements, of each the order of its right ones; then, in an outer join, the right
+    ones that found none. `ship` says how elements of a key come together, `local` how they find each other; without
+    them Spark decides.
+    """
+
+    left: Node
+    right: Node
+    variant: Variant = "inner"
+    ship: Ship | None = None
+    local: Local | None = None
+    keeps_time: ClassVar[bool] = False
+
+
+@dataclass(frozen=True, eq=False)
+class IntervalJoin(Node):
+    """Each element of `left`, at t, with those of `right` whose time is from t - lower to t + upper, both included.
+
+    Keyed streams join within a key. A pair has the later of the two timestamps; the order is that of a join.
+    """
+
+    left: Node
+    right: Node
+    lower: int
+    """In the unit of the timestamps, as `upper`."""
+    upper: int

@@ -1,0 +1,43 @@
+"""What joins mean: for each left element, all right ones that belong to it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from morisot.plan.join import IntervalJoin, Join
+from morisot.reference.registry import Timed, evaluates, identity
+
+
+@evaluates(Join)
+def evaluate_join(node: Join, left: Iterable[Any], right: Iterable[Any]) -> Iterator[Any]:
+    partners: dict[bytes, list[tuple[int, Any]]] = {}
+    others = list(right)
+    for place, (key, value) in enumerate(others):
+        partners.setdefault(identity(node, key), []).append((place, value))
+    met: set[int] = set()
+    for key, value in left:
+        found = partners.get(identity(node, key), [])
+        for place, other in found:
+            met.add(place)
+            yield key, (value, other)
+        if not found and node.variant != "inner":
+            yield key, (value, None)
+    if node.variant == "outer":
+        for place, (key, other) in enumerate(others):
+            if place not in met:
+                yield key, (None, other)
+
+
+@evaluates(IntervalJoin, sees_time=True)
+def evaluate_interval_join(node: IntervalJoin, left: Iterable[Timed], right: Iterable[Timed]) -> Iterator[Timed]:
+    others = list(right)
+    for one in left:
+        for other in others:
+            if not one.time - node.lower <= other.time <= one.time + node.upper:
+                continue
+            if not node.left.keyed:
+                yield Timed((one.element, other.element), max(one.time, other.time))
+            elif identity(node, one.element[0]) == identity(node, other.element[0]):
+                pair = (one.element[1], other.element[1])
+                yield Timed((one.element[0], pair), max(one.time, other.time))

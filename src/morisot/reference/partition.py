@@ -1,0 +1,18 @@
+"""What operators that only move elements mean: nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from morisot.plan.node import Node
+from morisot.plan.partition import Batched, Broadcast, Cache, Parallelism, RepartitionBy, Shuffle
+from morisot.reference.registry import evaluates
+
+
+def unchanged(node: Node, elements: Iterable[Any]) -> Iterable[Any]:
+    return elements
+
+
+for _kind in (Shuffle, Parallelism, RepartitionBy, Broadcast, Batched, Cache):
+    evaluates(_kind, sees_time=True)(unchanged)

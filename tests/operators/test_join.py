@@ -1,0 +1,378 @@
+"""Joins by key and by time, on the reference engine and on Spark."""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime
+import json
+import math
+import re
+from typing import Any, NamedTuple
+
+import pytest
+
+import morisot as mo
+
+NAN = math.nan
+
+
+class City(NamedTuple):
+    name: str
+    country: str | None
+
+
+@dataclasses.dataclass(frozen=True)
+class Point:
+    x: int
+    y: int
+
+
+def in_any_order(elements: list[Any]) -> list[Any]:
+    return sorted(elements, key=repr)
+
+
+def shown(elements: list[Any]) -> list[str]:
+    """The elements in any order, as text: one NaN is not equal to another."""
+    return sorted(map(repr, elements))
+
+
+VARIANTS = {
+    "join": [(1, ("a", 1)), (1, ("a", 11)), (2, ("b", 2)), (1, ("c", 1)), (1, ("c", 11))],
+    "left_join": [(1, ("a", 1)), (1, ("a", 11)), (2, ("b", 2)), (1, ("c", 1)), (1, ("c", 11)), (5, ("d", None))],
+    "outer_join": [
+        (1, ("a", 1)),
+        (1, ("a", 11)),
+        (2, ("b", 2)),
+        (1, ("c", 1)),
+        (1, ("c", 11)),
+        (5, ("d", None)),
+        (3, (None, 3)),
+        (4, (None, 14)),
+    ],
+}
+LEFT = [("a", 1), ("b", 2), ("c", 1), ("d", 5)]
+RIGHT = [3, 1, 2, 11, 14]
+
+
+def letters_and_numbers(ctx: mo.StreamContext) -> tuple[Any, Any]:
+    left = ctx.stream_iter(LEFT).key_by(lambda pair: pair[1]).map(lambda k, pair: pair[0])
+    return left, ctx.stream_iter(RIGHT).key_by(lambda n: n % 10)
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_join_of_keyed_streams(variant: str, ctx: mo.StreamContext) -> None:
+    left, right = letters_and_numbers(ctx)
+    joined = getattr(left, variant)(right)
+    assert in_any_order(joined.collect()) == in_any_order(VARIANTS[variant])
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_join_of_plain_streams_by_key_functions(variant: str, ctx: mo.StreamContext) -> None:
+    left, right = ctx.stream_iter(LEFT), ctx.stream_iter(RIGHT)
+    joined = getattr(left, variant)(right, lambda pair: pair[1], lambda n: n % 10)
+    expected = [(key, (one and (one, key), other)) for key, (one, other) in VARIANTS[variant]]
+    assert in_any_order(joined.collect()) == in_any_order(expected)
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_the_order_of_a_join_is_kept_for_those_who_need_it(variant: str, ctx: mo.StreamContext) -> None:
+    left, right = letters_and_numbers(ctx)
+    joined = getattr(left, variant)(right)
+    assert joined.unkey().fold([], lambda seen, pair: [*seen, pair]).collect() == [VARIANTS[variant]]
+
+
+def test_the_type_of_a_join(ctx: mo.StreamContext) -> None:
+    left, right = letters_and_numbers(ctx)
+    assert str(left.join(right).type) == "int → tuple[str, int]"
+    assert str(left.left_join(right).type) == "int → tuple[str, int | None]"
+    assert str(left.outer_join(right).type) == "int → tuple[str | None, int | None]"
+
+
+@pytest.mark.parametrize(
+    ("left", "right"),
+    [
+        pytest.param([1, 2, 2, 3], [2, 3, 4], id="int"),
+        pytest.param([1.5, 0.0, NAN, -0.0], [-0.0, NAN, 2.5], id="float"),
+        pytest.param(["a", "ß", ""], ["", "a", "b"], id="str"),
+        pytest.param([b"a", b""], [b"a"], id="bytes"),
+        pytest.param([True, False], [True, True], id="bool"),
+        pytest.param([None, 1, None], [None, 2, 1], id="optional"),
+        pytest.param([None, NAN, 1.0], [NAN, None, 2.0], id="optional float"),
+        pytest.param([1, 2], [None, 2], id="optional right"),
+        pytest.param([None, 2], [1, 2], id="optional left"),
+        pytest.param([(1, "a"), (1, "b")], [(1, "a"), (2, "b")], id="tuple"),
+        pytest.param([(1, None), (2, "b")], [(1, None), (2, None)], id="tuple with none"),
+        pytest.param([(1, "a"), None], [None, (1, "a"), (2, "a")], id="optional tuple"),
+        pytest.param([City("Rome", "it"), City("Bern", None)], [City("Bern", None)], id="record"),
+        pytest.param([City("Rome", "it")], [("Rome", "it"), ("Bern", "ch")], id="record and tuple"),
+        pytest.param([Point(1, 2), Point(3, 4)], [Point(3, 4), Point(2, 1)], id="dataclass"),
+        pytest.param([1, 2, 2**53 + 1], [1.0, 2.5, float(2**53)], id="int and float"),
+        pytest.param([0, 1, 2], [True, False], id="int and bool"),
+        pytest.param([1, "a", None], [1.0, "a", None, (1,)], id="objects"),
+        pytest.param([frozenset({1, 2})], [frozenset({2, 1}), 5], id="frozensets"),
+        pytest.param([datetime.date(2024, 1, 1)], [datetime.date(2024, 1, 1)], id="date"),
+        pytest.param([datetime.datetime(2024, 1, 1, 5)], [datetime.datetime(2024, 1, 1, 5)], id="datetime"),
+    ],
+)
+def test_keys_are_equal_as_in_python(left: list[Any], right: list[Any], ctx: mo.StreamContext) -> None:
+    def same(a: Any, b: Any) -> bool:
+        return a == b or (a != a and b != b)
+
+    one, other = ctx.stream_iter(list(enumerate(left))), ctx.stream_iter(list(enumerate(right)))
+    joined = one.outer_join(other, lambda pair: pair[1], lambda pair: pair[1]).map(
+        lambda key, pair: (None if pair[0] is None else pair[0][0], None if pair[1] is None else pair[1][0])
+    )
+    pairs = [(key, (a, b)) for a, key in enumerate(left) for b, each in enumerate(right) if same(key, each)]
+    pairs += [(key, (a, None)) for a, key in enumerate(left) if not any(same(key, each) for each in right)]
+    pairs += [(key, (None, b)) for b, key in enumerate(right) if not any(same(key, each) for each in left)]
+    assert shown(joined.collect()) == shown(pairs)
+    inner = one.join(other, lambda pair: pair[1], lambda pair: pair[1]).map(lambda k, p: (p[0][0], p[1][0]))
+    assert shown(inner.collect()) == shown([pair for pair in pairs if None not in pair[1]])
+
+
+def test_missing_sides_of_every_shape(ctx: mo.StreamContext) -> None:
+    ones = ctx.stream_iter([1, 2]).key_by(lambda n: n)
+    for values in (["a"], [("a", 1)], [City("Rome", None)], [{1, 2}], [[1, 2]], [None, "x"], [("a", {1})], [{"k": 1}]):
+        others = ctx.stream_iter(values).key_by(lambda value: 2)
+        expected = [(1, (1, None)), *((2, (2, value)) for value in values)]
+        assert in_any_order(ones.left_join(others).collect()) == in_any_order(expected)
+        turned = [(key, (right, left)) for key, (left, right) in expected]
+        assert in_any_order(others.outer_join(ones).collect()) == in_any_order(turned)
+
+
+def test_values_of_a_join_go_on(ctx: mo.StreamContext) -> None:
+    cities = ctx.stream_iter([City("Rome", "it"), City("Bern", "ch"), City("Oslo", None)])
+    countries = ctx.stream_iter([("it", 59), ("no", 5)])
+    named = cities.left_join(countries, lambda city: city.country, lambda pair: pair[0]).drop_key()
+    result = named.map(lambda pair: (pair[0].name, -1 if pair[1] is None else pair[1][1])).collect()
+    assert in_any_order(result) == [("Bern", -1), ("Oslo", -1), ("Rome", 59)]
+
+
+def test_a_stream_joined_with_itself(ctx: mo.StreamContext) -> None:
+    edges = ctx.stream_iter([(1, 2), (2, 3), (3, 1), (2, 4)])
+    paths = edges.join(edges, lambda edge: edge[1], lambda edge: edge[0]).drop_key()
+    ends = paths.map(lambda pair: (pair[0][0], pair[1][1]))
+    assert in_any_order(ends.collect()) == [(1, 3), (1, 4), (2, 1), (3, 2)]
+    keyed = edges.key_by(lambda edge: edge[0])
+    assert keyed.join(keyed).count().drop_key().reduce_assoc(lambda a, b: a + b).collect() == [6]
+    triangles = ends.key_by(lambda end: end).join(edges.map(lambda e: (e[1], e[0])).key_by(lambda e: e))
+    assert triangles.unkey().count().collect() == [3]
+
+
+def test_join_with_an_empty_stream(ctx: mo.StreamContext) -> None:
+    some = ctx.stream_iter([1]).key_by(lambda n: n)
+    none = some.filter(lambda k, n: n > 5)
+    assert some.join(none).collect() == []
+    assert some.left_join(none).collect() == [(1, (1, None))]
+    assert none.outer_join(some).collect() == [(1, (None, 1))]
+    assert none.outer_join(none).collect() == []
+
+
+def test_keys_in_python(ctx: mo.StreamContext) -> None:
+    left, right = ctx.stream_iter(["aab", "c"]), ctx.stream_iter(["baa", "d"])
+    joined = left.join(right, lambda s: "".join(sorted(s)), lambda s: "".join(sorted(s)))
+    assert joined.collect() == [("aab", ("aab", "baa"))]
+
+
+def test_a_key_function_that_fails(ctx: mo.StreamContext) -> None:
+    left, right = ctx.stream_iter([1, 2]), ctx.stream_iter([0, 1])
+    with pytest.raises(mo.ElementError, match=r"join at .*test_join.py:\d+ failed on the element 0: ZeroDivision"):
+        left.join(right, lambda n: n, lambda n: 1 // n).collect()
+
+
+def test_an_object_that_cannot_be_a_key(ctx: mo.StreamContext) -> None:
+    things = ctx.stream_iter([1, "a"])
+    with pytest.raises(mo.ElementError, match="unhashable"):
+        things.join(things, lambda n: json.loads(f"[{n!r}]".replace("'", '"')), lambda n: n).collect()
+
+
+# -- strategies --------------------------------------------------------------------------------------------------------
+
+STRATEGIES = {
+    ("ship_hash", "local_hash"): "ShuffledHashJoin",
+    ("ship_hash", "local_sort_merge"): "SortMergeJoin",
+    ("ship_broadcast_right", "local_hash"): "BroadcastHashJoin",
+    ("ship_broadcast_right", "local_sort_merge"): "BroadcastHashJoin",
+}
+
+
+@pytest.mark.parametrize(("ship", "local"), STRATEGIES)
+@pytest.mark.parametrize("variant", ["inner", "left", "outer"])
+def test_a_strategy_changes_nothing_but_the_way(ship: str, local: str, variant: str, ctx: mo.StreamContext) -> None:
+    left, right = letters_and_numbers(ctx)
+    strategy = getattr(getattr(left.join_with(right), ship)(), local)()
+    if (ship, variant) == ("ship_broadcast_right", "outer"):
+        with pytest.raises(mo.PlanError, match="an outer join cannot broadcast its right side"):
+            strategy.outer()
+        return
+    joined = getattr(strategy, variant)()
+    expected = VARIANTS[{"inner": "join", "left": "left_join", "outer": "outer_join"}[variant]]
+    assert in_any_order(joined.collect()) == in_any_order(expected)
+    if ctx.config.engine == "spark":
+        plan = ctx.engine.spark_plan(joined._node).split("== Physical Plan ==")[1]
+        assert set(re.findall(r"\w+Join\b", plan)) == {STRATEGIES[ship, local]}
+        assert "python" not in plan.lower()
+
+
+def test_a_strategy_for_plain_streams(ctx: mo.StreamContext) -> None:
+    join = ctx.stream_iter([1, 2]).join_with(ctx.stream_iter([12, 22]), lambda n: n, lambda n: n % 10)
+    assert in_any_order(join.ship_hash().local_sort_merge().left().collect()) == [
+        (1, (1, None)),
+        (2, (2, 12)),
+        (2, (2, 22)),
+    ]
+
+
+@pytest.mark.jvm
+def test_optional_keys_are_hashed_too(spark_ctx: mo.StreamContext) -> None:
+    keyed = spark_ctx.stream_iter([(None, 1), (2, 2)]).key_by(lambda pair: pair[0])
+    joined = keyed.join_with(keyed).ship_hash().local_hash().inner()
+    plan = spark_ctx.engine.spark_plan(joined._node).split("== Physical Plan ==")[1]
+    assert "ShuffledHashJoin" in plan
+    assert "NestedLoop" not in plan
+
+
+# -- by time -----------------------------------------------------------------------------------------------------------
+
+
+def timed(ctx: mo.StreamContext, times: list[int]) -> Any:
+    return ctx.stream_iter(times).add_timestamps(lambda n: n)
+
+
+@pytest.mark.parametrize(("lower", "upper"), [(1, 2), (0, 0), (5, -2), (-3, 7), (100, 100), (0, 1)])
+def test_interval_join_has_both_ends(lower: int, upper: int, ctx: mo.StreamContext) -> None:
+    left, right = [7, 0, 3, -4, 3, 20], [0, 4, 1, 3, -9, 22, 5, 8, 21]
+    expected = [(t, q) for t in left for q in right if t - lower <= q <= t + upper]
+    joined = timed(ctx, left).interval_join(timed(ctx, right), lower, upper)
+    assert in_any_order(joined.collect()) == in_any_order(expected)
+    assert joined.drop_timestamps().fold([], lambda seen, pair: [*seen, pair]).collect() == (
+        [expected] if expected else []
+    )
+
+
+def test_interval_join_within_a_key(ctx: mo.StreamContext) -> None:
+    left, right = (timed(ctx, list(range(10))).group_by(lambda n: n % 2) for _ in range(2))
+    expected = [(t % 2, (t, q)) for t in range(10) for q in range(10) if t - 1 <= q <= t + 2 and t % 2 == q % 2]
+    assert in_any_order(left.interval_join(right, 1, 2).collect()) == in_any_order(expected)
+    mixed = timed(ctx, list(range(10))).group_by(lambda n: float(n % 2))
+    assert in_any_order(left.interval_join(mixed, 1, 2).collect()) == in_any_order(expected)
+
+
+def test_interval_join_with_datetimes_and_durations(ctx: mo.StreamContext) -> None:
+    start = datetime.datetime(2024, 1, 1)
+    left = ctx.stream_iter([start + datetime.timedelta(minutes=n) for n in range(3)]).add_timestamps(lambda t: t)
+    right = ctx.stream_iter([start + datetime.timedelta(seconds=n) for n in (0, 59, 61, 119)]).add_timestamps(
+        lambda t: t
+    )
+    joined = left.interval_join(right, "1s", datetime.timedelta(seconds=1))
+    seconds = joined.map(lambda pair: ((pair[0].minute), pair[1].minute * 60 + pair[1].second))
+    assert in_any_order(seconds.collect()) == [(0, 0), (1, 59), (1, 61), (2, 119)]
+
+
+def test_a_pair_has_the_later_timestamp(ctx: mo.StreamContext) -> None:
+    joined = timed(ctx, [10, 20]).interval_join(timed(ctx, [15, 5]), 5, 5)
+    assert joined.reorder().collect() == [(10, 5), (10, 15), (20, 15)]
+    assert joined.map(lambda pair: pair[0] + pair[1]).reorder().collect() == [15, 25, 35]
+
+
+def test_interval_join_at_the_ends_of_time(ctx: mo.StreamContext) -> None:
+    ends = [-(2**63), 2**63 - 1, 0]
+    joined = timed(ctx, ends).interval_join(timed(ctx, ends), 5, 5)
+    assert in_any_order(joined.collect()) == in_any_order([(end, end) for end in ends])
+
+
+@pytest.mark.jvm
+def test_interval_join_is_no_cross_product(spark_ctx: mo.StreamContext) -> None:
+    joined = timed(spark_ctx, [1, 2]).interval_join(timed(spark_ctx, [1, 2]), 1, 1)
+    plan = spark_ctx.engine.spark_plan(joined._node).split("== Physical Plan ==")[1]
+    assert re.search(r"(SortMerge|BroadcastHash|ShuffledHash)Join", plan)
+    assert not re.search("Cartesian|NestedLoop", plan)
+
+
+# -- many elements -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.jvm
+def test_a_key_that_holds_half_of_the_elements(spark_ctx: mo.StreamContext) -> None:
+    left = spark_ctx.stream_par_iter(range(200_000)).key_by(lambda n: n if n % 2 else 0)
+    right = spark_ctx.stream_par_iter(range(1000)).key_by(lambda n: n)
+    assert left.join_with(right).ship_hash().local_sort_merge().inner().drop_key().count().collect() == [100_500]
+
+
+# -- what is refused ---------------------------------------------------------------------------------------------------
+
+CTX = mo.StreamContext(engine="reference")
+NUMBERS, TEXTS = CTX.stream_iter([1]), CTX.stream_iter(["a"])
+KEYED = NUMBERS.key_by(lambda n: n)
+TIMED = NUMBERS.add_timestamps(lambda n: n)
+DATED = CTX.stream_iter([datetime.datetime(2024, 1, 1)]).add_timestamps(lambda t: t)
+
+
+def same(n: Any) -> Any:
+    return n
+
+
+@pytest.mark.parametrize(
+    ("program", "message", "advice"),
+    [
+        (lambda: NUMBERS.join([1], same, same), r"join takes another stream, not \[1\]", "stream_iter"),
+        (
+            lambda: NUMBERS.join(mo.StreamContext(engine="reference").stream_iter([1]), same, same),
+            "join takes streams of one context",
+            "the same StreamContext",
+        ),
+        (lambda: NUMBERS.join(KEYED, same, same), "join: this stream has no keys, the other has some", "unkey"),
+        (lambda: KEYED.left_join(NUMBERS), "left_join: this stream has keys, the other has none", "key_by"),
+        (lambda: NUMBERS.join(NUMBERS, lambda n: [n], lambda n: n), r"the key of join is a list\[int\]", "a tuple"),
+        (lambda: NUMBERS.join(NUMBERS, lambda a, b: a, same), "given to join is called with one argument", "element"),
+        (lambda: NUMBERS.outer_join(NUMBERS, same, 5), "outer_join needs a function, not 5", "a lambda or a def"),
+        (
+            lambda: NUMBERS.join(TEXTS, lambda n: n, lambda s: s),
+            "join: a key of type int never equals one of type str",
+            "keys of one type",
+        ),
+        (
+            lambda: NUMBERS.join(NUMBERS, lambda n: (n, n), lambda n: (n, n, n)),
+            r"a key of type tuple\[int, int\] never equals one of type tuple\[int, int, int\]",
+            "keys of one type",
+        ),
+        (lambda: KEYED.join(TEXTS.key_by(lambda s: s)), "join: a key of type int never equals", "keys of one type"),
+        (lambda: TIMED.join(TIMED, same, same), "join would lose the timestamps", "drop_timestamps"),
+        (
+            lambda: NUMBERS.interval_join(NUMBERS, 1, 1),
+            "interval_join needs elements with timestamps",
+            "add_timestamps",
+        ),
+        (lambda: TIMED.interval_join(NUMBERS, 1, 1), "on both sides", "add_timestamps"),
+        (lambda: TIMED.interval_join(DATED, 1, 1), "timestamps that are int with timestamps that are datetime", "kind"),
+        (lambda: TIMED.interval_join(TIMED, 1, -2), "an interval that ends before it begins", "must not be negative"),
+        (lambda: TIMED.interval_join(TIMED, "soon", 1), "interval_join: lower: 'soon' is no duration", ""),
+        (
+            lambda: KEYED.join_with(KEYED).ship_broadcast_right().local_hash().outer(),
+            "an outer join cannot broadcast its right side",
+            "ship_hash",
+        ),
+    ],
+)
+def test_what_cannot_be_is_refused_with_its_line(program: Any, message: str, advice: str) -> None:
+    with pytest.raises(mo.PlanError, match=message) as caught:
+        program()
+    assert "test_join.py:" in str(caught.value)
+    assert advice in str(caught.value)
+
+
+def test_explain_shows_both_sides(capsys: pytest.CaptureFixture[str]) -> None:
+    NUMBERS.map(lambda n: n + 1).join(NUMBERS.filter(lambda n: n > 1), lambda n: n, lambda n: n.bit_count()).explain()
+    text = capsys.readouterr().out
+    assert re.search(r"^join +: int → tuple\[int, int\]", text)
+    assert "left key: column" in text
+    assert re.search(r"right key: stage — .*bit_count", text)
+    assert "├─ map" in text
+    assert "└─ filter" in text
+    assert text.count("stream_iter") == 2
+
+
+@pytest.mark.jvm
+def test_a_join_of_an_unbounded_stream_is_refused(spark_ctx: mo.StreamContext) -> None:
+    with pytest.raises(mo.PlanError, match=r"join cannot run on unbounded input \(.*test_join.py:"):
+        spark_ctx.stream_rate(10).join(spark_ctx.stream_iter([1]), lambda n: n, lambda n: n)
