@@ -181,6 +181,22 @@ def test_unique_of_lists_is_refused(ctx: mo.StreamContext) -> None:
         ctx.stream_iter([[1], [1]]).unique()
 
 
+@pytest.mark.jvm
+def test_limit_reads_no_more_of_a_partition_than_it_needs(spark_ctx: mo.StreamContext) -> None:
+    numbers = spark_ctx.stream_par_iter(range(1000)).map(lambda n: n * 2)
+    stream = numbers.limit(3, offset=2)
+    plan = spark_ctx.engine.spark_plan(stream._node).split("== Physical Plan ==")[1]
+    assert "LocalLimit 5" in plan
+    assert stream.collect() == [4, 6, 8]
+    assert numbers.filter(lambda n: n % 500 == 0).limit(2, offset=1).collect() == [500, 1000]
+
+
+def test_limit_after_an_operator_that_counts_reads_all(ctx: mo.StreamContext) -> None:
+    stream = ctx.stream_iter(range(40)).map(lambda n: 10 // (n % 4), on_error="skip").limit(2)
+    assert stream.collect() == [10, 5]
+    assert list(ctx.metrics()["skipped"].values()) == [10]
+
+
 def test_negative_limit_is_refused(ctx: mo.StreamContext) -> None:
     with pytest.raises(mo.PlanError, match="negative"):
         ctx.stream_iter([1]).limit(-1)

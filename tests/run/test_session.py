@@ -15,8 +15,9 @@ import pytest
 
 from morisot.config import Config
 from morisot.errors import EnvironmentProblem
+from morisot.run.java import find_java
 from morisot.run.progress import progress
-from morisot.run.session import active_session, build_session, find_java, session_settings
+from morisot.run.session import active_session, build_session, session_settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the name every Spark program uses
+from pyspark.sql.classic.dataframe import DataFrame as ClassicDataFrame
 
 from morisot.lower import stages
 from morisot.lower.frame import Frame
@@ -10,9 +14,12 @@ from morisot.lower.ordered import CANONICAL, ORDER, in_order, numbered, origin, 
 from morisot.lower.planner import Lowering
 from morisot.lower.registry import folds, lowers
 from morisot.plan.aggregate import Limit, SortedBy, Unique
+from morisot.plan.graph import walk
 from morisot.types.element import FLOAT, Type, arguments, contains_any, leaves
 from morisot.worker.stage import Step
 from morisot.worker.state import Sorter
+
+_LARGEST_INT = 2**31 - 1
 
 
 @lowers(SortedBy, "bounded")
@@ -53,9 +60,27 @@ def lower_sorted_by_in_python(node: SortedBy, lowering: Lowering, frame: Frame, 
 
 @lowers(Limit, "bounded")
 def lower_limit(node: Limit, lowering: Lowering, frame: Frame) -> Frame:
-    """A plain LIMIT inside a plan takes any rows; the row's place in the stream makes it these rows."""
-    taken = numbered(frame.df).orderBy(ORDER).offset(node.offset).limit(node.n)
+    """A plain LIMIT inside a plan takes any rows; the row's place in the stream makes it these rows.
+
+    No partition has more of them than its first `n + offset` rows, and none is read further, unless an operator before
+    counts what it leaves out: a task that is cut short does not report.
+    """
+    counted = any(each.leaves_out for each in walk(node.input))
+    rows = frame.df if counted else first_of_each_partition(frame.df, node.n + node.offset)
+    taken = numbered(rows).orderBy(ORDER).offset(node.offset).limit(node.n)
     return Frame(taken, node.type, frame.timed).select(node.type, frame.columns)
+
+
+def first_of_each_partition(df: DataFrame, n: int) -> DataFrame:
+    """At most `n` rows of each partition; where Spark's own plans are out of reach, as over Spark Connect, all rows."""
+    if not isinstance(df, ClassicDataFrame) or n > _LARGEST_INT:
+        return df
+    jvm: Any = df.sparkSession._jvm
+    sql = jvm.org.apache.spark.sql
+    count = sql.catalyst.expressions.Literal(n, sql.types.DataTypes.IntegerType)
+    plan = sql.catalyst.plans.logical.LocalLimit(count, df._jdf.logicalPlan())
+    rows = sql.classic.Dataset.ofRows(df.sparkSession._jsparkSession, plan)
+    return ClassicDataFrame(rows, df.sparkSession)
 
 
 @lowers(Unique, "bounded")

@@ -19,7 +19,7 @@ from morisot.plan.sink import (
     WriteParquet,
     WriteText,
 )
-from morisot.types.element import Keyed, Record, Tuple, Type, leaves
+from morisot.types.element import Type, leaves, table_columns
 from morisot.worker.batches import field_name
 
 
@@ -72,17 +72,6 @@ def as_table(frame: Frame) -> DataFrame:
     """A DataFrame with one column per field: a record's names, `_0`, `_1`… for tuples, key and value, or value."""
     columns = table_columns(frame.type)
     return frame.df.selectExpr(*(f"{rebuilt(path, type_, frame)} AS {quoted(name)}" for name, path, type_ in columns))
-
-
-def table_columns(type_: Type) -> list[tuple[str, tuple[int, ...], Type]]:
-    """The columns of the table that elements of the type make: name, place in the element, type."""
-    match type_:
-        case Record() | Keyed():
-            return [(name, (place,), child) for place, (name, child) in enumerate(type_.children)]
-        case Tuple():
-            return [(f"_{name}", (place,), child) for place, (name, child) in enumerate(type_.children)]
-        case _:
-            return [("value", (), type_)]
 
 
 def rebuilt(path: tuple[int, ...], type_: Type, frame: Frame) -> str:

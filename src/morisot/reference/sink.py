@@ -12,19 +12,8 @@ from typing import Any
 from morisot.errors import SinkError
 from morisot.plan.sink import WriteCsv, WriteJson, WriteParquet, WriteSink, WriteText
 from morisot.reference.registry import evaluates
-from morisot.types.element import Keyed, Record, Tuple, Type
+from morisot.types.element import Record, Type, table_columns
 from morisot.worker.batches import arrow_type, encode_leaf
-
-
-def table_columns(type_: Type) -> list[tuple[str, Type]]:
-    """The columns of the table that elements of the type make."""
-    match type_:
-        case Record() | Keyed():
-            return list(type_.children)
-        case Tuple():
-            return [(f"_{name}", child) for name, child in type_.children]
-        case _:
-            return [("value", type_)]
 
 
 def as_row(element: Any, type_: Type) -> Sequence[Any]:
@@ -59,7 +48,7 @@ def evaluate_write_csv(node: WriteCsv, elements: Iterable[Any]) -> Iterable[Any]
     with new_file(node, "reference.csv").open("w", encoding="utf-8", newline="") as file:
         rows = csv.writer(file, delimiter=node.delimiter, lineterminator="\n")
         if node.header:
-            rows.writerow([name for name, _ in table_columns(node.input.type)])
+            rows.writerow([name for name, _, _ in table_columns(node.input.type)])
         rows.writerows(map(csv_value, as_row(element, node.input.type)) for element in elements)
     return ()
 
@@ -70,7 +59,7 @@ def csv_value(value: Any) -> Any:
 
 @evaluates(WriteJson)
 def evaluate_write_json(node: WriteJson, elements: Iterable[Any]) -> Iterable[Any]:
-    names = [name for name, _ in table_columns(node.input.type)]
+    names = [name for name, _, _ in table_columns(node.input.type)]
     with new_file(node, "reference.json").open("w", encoding="utf-8") as file:
         for element in elements:
             row = zip(names, as_row(element, node.input.type), strict=True)
@@ -97,5 +86,5 @@ def as_table(elements: Sequence[Any], type_: Type) -> Any:
     columns = table_columns(type_)
     rows = [as_row(element, type_) for element in elements]
     places = zip(*rows, strict=True) if rows else [()] * len(columns)
-    arrays = [encode_leaf(list(values), child, dumps) for values, (_, child) in zip(places, columns, strict=True)]
-    return pa.Table.from_arrays(arrays, schema=pa.schema([(name, arrow_type(child)) for name, child in columns]))
+    arrays = [encode_leaf(list(values), child, dumps) for values, (_, _, child) in zip(places, columns, strict=True)]
+    return pa.Table.from_arrays(arrays, schema=pa.schema([(name, arrow_type(child)) for name, _, child in columns]))

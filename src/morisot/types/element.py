@@ -168,6 +168,23 @@ def _leaves(type_: Type, path: tuple[int, ...], names: tuple[str, ...]) -> Itera
         yield from _leaves(child, (*path, place), (*names, name.replace(".", "·").replace("`", "'")))
 
 
+def table_columns(type_: Type) -> list[tuple[str, tuple[int, ...], Type]]:
+    """The columns of the table that elements of the type make: name, place in the element, type.
+
+    A record's names, `_0`, `_1`… for tuples, key and value, or value.
+
+    >>> [name for name, _, _ in table_columns(Tuple((INT, STR)))]
+    ['_0', '_1']
+    """
+    match type_:
+        case Record() | Keyed():
+            return [(name, (place,), child) for place, (name, child) in enumerate(type_.children)]
+        case Tuple():
+            return [(f"_{name}", (place,), child) for place, (name, child) in enumerate(type_.children)]
+        case _:
+            return [("value", (), type_)]
+
+
 def is_hashable(type_: Type) -> bool:
     """Whether Python can hash values of the type; lists and dicts it cannot, of `object` nobody knows."""
     match type_:

@@ -1,0 +1,188 @@
+"""The Java that Spark runs on: found, set up and started, with its stderr in our hands."""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+import sys
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
+from typing import IO, TYPE_CHECKING
+
+from morisot.config import Config
+from morisot.errors import EnvironmentProblem
+
+if TYPE_CHECKING:
+    from py4j.java_gateway import JavaGateway
+    from pyspark.conf import SparkConf
+
+OLDEST_JAVA = 17
+
+_REMEDY = (
+    f"install it with `apt-get install openjdk-{OLDEST_JAVA}-jre-headless` (Debian/Ubuntu) "
+    f"or `brew install openjdk@{OLDEST_JAVA}` (macOS)"
+)
+_LOG_SETTINGS = Path(__file__).with_name("log4j2.properties")
+# The JVM says this before any logger exists: Spark asks for a module of the JDK that is still incubating.
+_NOISE = (b"WARNING: Using incubator modules",)
+
+
+@dataclass(frozen=True)
+class Java:
+    """The Java that Spark will start."""
+
+    program: Path
+    version: str
+
+
+def find_java(environ: Mapping[str, str] | None = None) -> Java:
+    """The Java of `JAVA_HOME`, else of `PATH`; a clear refusal if there is none or it is too old."""
+    environ = os.environ if environ is None else environ
+    home = environ.get("JAVA_HOME")
+    found = shutil.which("java", path=str(Path(home, "bin")) if home else environ.get("PATH", os.defpath))
+    version = java_version(Path(found)) if found else None
+    if found is None or version is None:
+        where = f", and JAVA_HOME is {home}, which has none" if home else ""
+        raise EnvironmentProblem(f"Morisot needs Java {OLDEST_JAVA} or newer{where}: {_REMEDY}.")
+    # Java 8 calls itself 1.8.
+    if int(version.removeprefix("1.").partition(".")[0]) < OLDEST_JAVA:
+        raise EnvironmentProblem(f"Morisot needs Java {OLDEST_JAVA} or newer, and {found} is {version}: {_REMEDY}.")
+    return Java(Path(found), version)
+
+
+def java_version(program: Path) -> str | None:
+    """What version a Java is, from the file `release` beside it; asking the program itself takes longer."""
+    with contextlib.suppress(OSError):
+        release = program.resolve().parents[1].joinpath("release").read_text()
+        if match := re.search(r'^JAVA_VERSION="([\d.]+)', release, re.MULTILINE):
+            return match[1]
+    with contextlib.suppress(OSError, subprocess.SubprocessError):
+        said = subprocess.run([program, "-version"], capture_output=True, text=True, timeout=30, check=True)
+        if match := re.search(r'version "([\d.]+)', said.stderr + said.stdout):
+            return match[1]
+    return None
+
+
+def java_options(config: Config, java: Java) -> list[str]:
+    options = [
+        f"-Dlog4j2.configurationFile={_LOG_SETTINGS.as_uri()}",
+        f"-Dmorisot.log={'WARN' if config.verbose else 'OFF'}",
+        # What the JVM itself has to say goes where it is read (see _Forwarding), and only errors.
+        "-XX:+DisplayVMOutputToStderr",
+        "-Xlog:disable",
+        "-Xlog:all=error:stderr",
+    ]
+    return options + archive_options(java)
+
+
+def archive_options(java: Java) -> list[str]:
+    """Make Java keep Spark's classes ready to map into memory: every start after the first is much quicker.
+
+    The first JVM writes the archive when it ends. A JVM takes an archive only if it is whole (the header is written
+    last) and made by the same Java from the same jars, and starts without it otherwise.
+    """
+    folder = os.environ.get("MORISOT_CACHE", str(Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache", "morisot")))
+    if not folder:
+        return []
+    import pyspark
+
+    same = hashlib.sha256(f"{java.program.resolve()}\n{pyspark.__file__}".encode()).hexdigest()[:8]
+    archive = Path(folder).expanduser() / f"spark-{metadata.version('pyspark')}-java-{java.version}-{same}.jsa"
+    # Spark splits its Java options at spaces.
+    if " " in str(archive):
+        return []
+    if archive.exists():
+        return [f"-XX:SharedArchiveFile={archive}", "-Xshare:auto"]
+    try:
+        archive.parent.mkdir(parents=True, exist_ok=True)
+    except OSError:
+        return []
+    return [f"-XX:ArchiveClassesAtExit={archive}"]
+
+
+def launch(conf: SparkConf, *, verbose: bool) -> JavaGateway:
+    """Start the JVM with its stderr in our hands."""
+    from pyspark.errors import PySparkRuntimeError
+    from pyspark.java_gateway import launch_gateway
+
+    receiving, sending = os.pipe()
+    forwarding = _Forwarding(receiving, drop=() if verbose else _NOISE)
+    try:
+        gateway = launch_gateway(conf, {"stderr": sending})  # type: ignore[no-untyped-call]
+    except PySparkRuntimeError:
+        os.close(sending)
+        said = forwarding.give_up()
+        raise EnvironmentProblem(
+            "Java did not start; check the settings `memory` and `spark`. It said:\n" + (said or "nothing")
+        ) from None
+    os.close(sending)
+    forwarding.open()
+    atexit.register(_end, gateway, forwarding)
+    return gateway
+
+
+def _end(gateway: JavaGateway, forwarding: _Forwarding) -> None:
+    """Let the JVM end (it does when its stdin closes) and show what the workers still had to say."""
+    from pyspark.core.context import SparkContext
+
+    # Else PySpark's own server prints a traceback when the JVM's end cuts its connection.
+    with contextlib.suppress(Exception):
+        if SparkContext._active_spark_context is not None:
+            SparkContext._active_spark_context.stop()
+    with contextlib.suppress(Exception):
+        gateway.shutdown()
+    with contextlib.suppress(OSError):
+        gateway.proc.stdin.close()
+    forwarding.join(timeout=2)
+
+
+class _Forwarding(threading.Thread):
+    """Copies the JVM's stderr, where also the workers' `print` arrives, to `sys.stderr`.
+
+    Lines that come before the JVM is up are held, for the message if it never is, and dropped if they are noise.
+    """
+
+    def __init__(self, descriptor: int, drop: tuple[bytes, ...]) -> None:
+        super().__init__(name="morisot-stderr", daemon=True)
+        self._source: IO[bytes] = open(descriptor, "rb", buffering=0)  # noqa: SIM115 - a pipe, closed by run
+        self._drop = drop
+        self._held: list[bytes] | None = []
+        self._lock = threading.Lock()
+        self.start()
+
+    def run(self) -> None:
+        with self._source:
+            while chunk := self._source.read(65536):
+                with self._lock:
+                    if self._held is not None:
+                        self._held.append(chunk)
+                        continue
+                self._show(chunk)
+
+    def open(self) -> None:
+        """The JVM is up: show what was held, less the noise, and copy from here on."""
+        with self._lock:
+            lines = b"".join(self._held or ()).splitlines(keepends=True)
+            self._held = None
+        self._show(b"".join(line for line in lines if not line.startswith(self._drop)))
+
+    def give_up(self) -> str:
+        """The JVM never came up: give what it said."""
+        self.join(timeout=2)
+        return b"".join(self._held or ()).decode(errors="replace").strip()
+
+    @staticmethod
+    def _show(chunk: bytes) -> None:
+        # sys.stderr is looked up each time: notebooks and tests replace it. It may be closed when the program ends.
+        if chunk and sys.stderr is not None:
+            with contextlib.suppress(ValueError, OSError):
+                sys.stderr.write(chunk.decode(errors="replace"))
+                sys.stderr.flush()
