@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 
-from benchmarks import collisions, numeric_chain, records, word_count
+from benchmarks import collisions, numeric_chain, records, windows, word_count
 from benchmarks.harness import Options, run
 from benchmarks.report import as_json, show, write_json
 from benchmarks.session import machine, open_session
@@ -21,7 +21,15 @@ if TYPE_CHECKING:
 
 WORKLOADS: dict[str, Workload[Any]] = {
     workload.name: workload
-    for workload in (numeric_chain.WORKLOAD, records.WORKLOAD, word_count.WORKLOAD, collisions.WORKLOAD)
+    for workload in (
+        numeric_chain.WORKLOAD,
+        records.WORKLOAD,
+        word_count.WORKLOAD,
+        collisions.WORKLOAD,
+        windows.SLIDING,
+        windows.WORD_COUNT,
+        windows.TOP_WORDS,
+    )
 }
 
 

@@ -16,6 +16,8 @@ RUNS = {
         [],
         ["map at examples/failing.py:", "failed on the element 'easel: eighty-nine'", "in price_of", "ValueError"],
     ),
+    "top_words.py": ([], ["until 06:30  coffee", "until 09:00  coffee", "until 23:30  music"]),
+    "windowed_word_count.py": ([], ["occurrences", "windows of ten"]),
     "word_count.py": (["--size", "0.1"], ["the", "group_by_count", "key: column", "start-up", "words/s"]),
 }
 

@@ -29,7 +29,9 @@ def directory(tmp_path, monkeypatch):
     return tmp_path
 
 
-@pytest.mark.parametrize(("make", "size"), [(data.orders, 500), (data.text, 5_000), (data.collisions, 500)])
+@pytest.mark.parametrize(
+    ("make", "size"), [(data.orders, 500), (data.text, 5_000), (data.collisions, 500), (data.events, 500)]
+)
 def test_data_is_the_same_when_made_again(directory, make, size):
     path = make(size)
     content = path.read_bytes()
@@ -95,4 +97,4 @@ def test_variants_agree_on_a_little_data(tmp_path):
     command = [sys.executable, "-m", "benchmarks", "--scale", "0.0002", "--runs", "0", "--rdd-runs", "0",
                "--warmups", "1", "--json", str(report)]  # fmt: skip
     subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
-    assert len(json.loads(report.read_text())["workloads"]) == 4
+    assert len(json.loads(report.read_text())["workloads"]) == 7
