@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import functools
 import sys
-import time
 from collections.abc import Callable, Sequence
 from statistics import median
 from typing import Any
@@ -14,6 +13,7 @@ from rich.console import Console
 from rich.table import Table
 
 import morisot as mo
+from benchmarks.cpu import Cost, measured
 from benchmarks.session import machine, open_session
 
 LENGTHS = (1, 10, 100)
@@ -51,13 +51,11 @@ KINDS: dict[str, Callable[[Any, int], Any]] = {
 }
 
 
-def plan(context: mo.StreamContext, add: Callable[[Any, int], Any], length: int) -> tuple[float, float]:
-    """Seconds to build and compile the plan, and to lower it and let Spark analyse and optimise it."""
-    began = time.perf_counter()
-    stream = functools.reduce(add, range(length), context.stream_par_iter(range(1000)))
-    built = time.perf_counter()
-    stream._context.engine.spark_plan(stream._node)
-    return built - began, time.perf_counter() - built
+def plan(context: mo.StreamContext, add: Callable[[Any, int], Any], length: int) -> tuple[Cost, Cost]:
+    """What it takes to build and compile the plan, and to lower it and let Spark analyse and optimise it."""
+    stream, build = measured(lambda: functools.reduce(add, range(length), context.stream_par_iter(range(1000))))
+    _, lower = measured(lambda: context.engine.spark_plan(stream._node))
+    return build, lower
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -66,16 +64,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--runs", type=int, default=3, help="measured runs, after one that is not counted")
     runs = parser.parse_args(arguments).runs
     spark = open_session()
-    table = Table("closures", "kind", "build s", "plan s", "together s")
+    table = Table("closures", "kind", "build s", "plan s", "together s", "together CPU s")
     for kind, add in KINDS.items():
         for length in LENGTHS:
             taken = [plan(mo.StreamContext(spark), add, length) for _ in range(runs + 1)][1:]
-            build, lower = (median(column) for column in zip(*taken, strict=True))
-            table.add_row(str(length), kind, f"{build:.3f}", f"{lower:.3f}", f"{build + lower:.3f}")
+            build = median(one.wall_seconds for one, _ in taken)
+            lower = median(other.wall_seconds for _, other in taken)
+            cpu = median(one.cpu_seconds + other.cpu_seconds for one, other in taken)
+            table.add_row(str(length), kind, *(f"{each:.3f}" for each in (build, lower, build + lower, cpu)))
     console = Console(width=None if sys.stdout.isatty() else 150)
     console.print(table)
     facts = machine(spark)
-    console.print(", ".join(f"{name} {value}" for name, value in facts.items()))
+    console.print(", ".join(f"{name} {value}" for name, value in facts.items() if name != "settings"))
     spark.stop()
     return 0
 

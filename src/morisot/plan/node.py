@@ -43,7 +43,7 @@ class Node:
     def inputs(self) -> tuple[Node, ...]:
         return tuple(part for value in self._values() for part in _parts(value) if isinstance(part, Node))
 
-    @property
+    @functools.cached_property
     def closures(self) -> tuple[tuple[str, Closure], ...]:
         """The user's functions, by field name."""
         found: list[tuple[str, Closure]] = []
