@@ -3,15 +3,18 @@
 `test_proof` does the same with closures that are generated.
 """
 
-# ruff: noqa: C416, FURB110, FURB136, PLC3002, RUF005, RUF034, SIM300 - what a user writes is the point
+# ruff: noqa: B905, C402, C416, FURB110, FURB136, PLC3002, RUF005, RUF007, RUF034, SIM300, UP031, UP032, F841 - the point is what a user writes
 
 from __future__ import annotations
 
+import calendar
 import datetime as dt
 import functools
 import itertools
 import math
 import operator
+import re
+import zlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -146,6 +149,92 @@ def first_of(x: int, _: int) -> int:
     return x
 
 
+def parsed(s: str) -> float | None:
+    try:
+        return float(s)
+    except ValueError:
+        return None
+
+
+def parsed_int(s: str) -> int:
+    try:
+        n = int(s)
+        m = n + 1
+    except (ValueError, TypeError):
+        return -1
+    else:
+        return m
+
+
+def quotient(a: int, b: int) -> int:
+    try:
+        return a // b
+    except ZeroDivisionError:
+        return 0
+
+
+def looked_up(d: dict[str, int]) -> int:
+    try:
+        found = d["k"]
+    except KeyError:
+        found = -7
+    return found + 1 if found < 5 else found
+
+
+def at_two(xs: list[int]) -> int:
+    try:
+        return xs[2]
+    except IndexError as error:
+        return len(xs) + 100
+    except Exception:
+        return -1
+
+
+def pair_of(s: str) -> tuple[str, str]:
+    try:
+        a, b = s.split(",")
+    except ValueError:
+        return "", s
+    return b, a
+
+
+def positive(x: int) -> int:
+    if x < 0:
+        raise ValueError(x)
+    return x * 2 if x < 100 else x
+
+
+def with_inner(x: int, y: int) -> int:
+    def larger(a: int, b: int) -> int:
+        if a > b:
+            return a - x
+        return b
+
+    half = lambda n: n // 2  # noqa: E731
+    return half(larger(x, y)) + larger(y, 3)
+
+
+@dataclass(frozen=True)
+class Made:
+    """A record with a constructor beside its own."""
+
+    a: int
+    b: str
+
+    @classmethod
+    def of(cls, text: str) -> Made:
+        return cls(len(text), text[:1])
+
+
+VOWELS = str.maketrans("aeiou", "AEIOU", "x,")
+DOUBLED = str.maketrans({"a": None, "b": "é"})
+LETTERS = ["b", "a", "b", ""]
+MANY = {n * 7: f"{n}!" for n in range(120)}
+NAMED = {f"{n}": n for n in range(60)}
+CHECKS = (("a", 1), ("b", 2), ("12", 3))
+WORD = re.compile(r"(\w+)\W+(\w+)")
+
+
 @dataclass(frozen=True)
 class Case:
     """A function, the types of its parameters, and whether it refuses some values that CPython accepts."""
@@ -236,6 +325,29 @@ CASES = [
     case(lambda a: (a[9223372036854775807:], a[:9223372036854775807], a[-9223372036854775807:]), STR),
     case(lambda a: a[9223372036854775807], STR),
     case(lambda xs: xs[-9223372036854775807], List(INT)),
+    case(quotient, INT, INT, refuses=True),
+    case(positive, INT),
+    case(with_inner, INT, INT),
+    case(lambda a: (hash(a), hash(a > 2)), INT, refuses=True),
+    case(lambda a: (bin(a), hex(a), a.bit_length(), a.bit_count()), INT, refuses=True),
+    case(lambda a: math.sqrt(a), INT),
+    case(lambda a: (MANY.get(a), MANY.get(a, ""), a in MANY), INT),
+    case(lambda a: MANY[a], INT),
+    case(lambda a: ({1: "st", 2: "nd"}.get(a, "th"), {0: 5, 7: 1}[7]), INT),
+    case(lambda a: ("%d|%5d|%-5d|%05d|%+d|%i" % (a, a, a, a, a, a), "%.1f" % 0.25, f"{a!r}"), INT),
+    case(lambda a: ("%x|%08X" % (a, a), "{:,}|{:>8d}".format(a, a)), INT, refuses=True),
+    case(
+        lambda a: (
+            [a > n for n in (0, 7)],
+            sum(a >= n for n in (1, 64, 10**9)),
+            sum([a > 1, a > 2]),
+            [n for n in (1, 7) if n != a],
+        ),
+        INT,
+    ),
+    case(lambda a: [name for bit, name in enumerate(("r", "w")) if a >> bit & 1], INT),
+    case(lambda a: next((n for n in range(5) if n > a), 99), INT),
+    case(lambda a: max((a, 3)) if False else min([a, 7]), INT),
     # float
     case(lambda a: (f"{a:.2f}", f"{a:.0f}", f"{a:.1f}", f"{a:.5f}"), FLOAT, refuses=True),
     case(
@@ -261,6 +373,9 @@ CASES = [
     case(lambda a: math.isnan(a), FLOAT),
     case(lambda a: str(a), FLOAT, refuses=True),
     case(lambda a: a if a > 0.0 else 0.0, FLOAT),
+    case(lambda a: (math.isinf(a), math.isfinite(a)), FLOAT),
+    case(lambda a: math.trunc(a), FLOAT, refuses=True),
+    case(lambda a: "%.2f|%8.1f" % (a, a), FLOAT, refuses=True),
     # bool
     case(lambda p, q: (p and q, p or q, not p, p & q, p | q, p ^ q, p == q, p < q), BOOL, BOOL),
     case(lambda p, q: (p + q, p * 2, p + 0.5, str(p), int(p), float(q), -p, p == 1), BOOL, BOOL),
@@ -314,7 +429,97 @@ CASES = [
     case(measured, STR),
     case(lambda a: dt.date.fromisoformat(a), STR, refuses=True),
     case(lambda a: dt.datetime.fromisoformat(a), STR, refuses=True),
+    case(parsed, STR, refuses=True),
+    case(parsed_int, STR, refuses=True),
+    case(pair_of, STR),
+    case(
+        lambda a: (a.partition(","), a.rpartition(","), a.partition("aa"), a.rpartition("aa"), a.rpartition("😀")), STR
+    ),
+    case(lambda a: (a.rsplit(",", 1), a.rsplit("a", maxsplit=1), a.rsplit(","), a.rsplit(), a.rsplit(",", -1)), STR),
+    case(lambda a: (a.rfind(","), a.rfind("aa"), a.find("a", 1), a.find(",", -2), a.find("b", 99), a.rfind("😀")), STR),
+    case(lambda a: a.rindex(","), STR),
+    case(lambda a: a.index("a", 1), STR),
+    case(lambda a: a.title(), STR, refuses=True),
+    case(lambda a: a.casefold(), STR, refuses=True),
+    case(lambda a: a.splitlines(), STR, refuses=True),
+    case(lambda a: (a.translate(VOWELS), a.translate(DOUBLED), a.translate(str.maketrans("1", "١"))), STR),
+    case(lambda a: (int(a, 16), int(a, 2)), STR, refuses=True),
+    case(lambda a: int(a, 8), STR, refuses=True),
+    case(lambda a, b: a.count(b), STR, STR, refuses=True),
+    case(lambda a, b: a.replace(b, "-"), STR, STR, refuses=True),
+    case(lambda a, i: (a.find("a", i), a.find(",", i)), STR, INT, refuses=True),
+    case(lambda a: ("%s|%5s|%-5s|%.2s|100%%" % (a, a, a, a), "{}-{0}".replace("{0}", a), "%s" % a), STR),
+    case(lambda a: ("<{}>{:>6}".format(a, a), "{0}{1}{0}".format(a, len(a)), "{x:^5}".format(x=a)), STR),
+    case(lambda a: (len(set(a)), sorted(set(a.split())), set(a) <= set("ab,"), set(a) == {"a"}, "a" in set(a)), STR),
+    case(
+        lambda a: (sorted({c for c in a} & {"a", "b"}), len(set(a) | {"q"}), sorted(set(a) - set("a,")), bool(set(a))),
+        STR,
+    ),
+    case(lambda a: (set(a) < set("abc"), set(a) >= {"a"}, set(a) > {"b"}, set(a) != set("ab")), STR),
+    case(lambda a: [(i, c) for i, c in enumerate(a)], STR),
+    case(lambda a: [f"{i}{c}" for i, c in enumerate(a.split(","), 1) if c], STR),
+    case(lambda a: [x + y for x, y in zip(a, a[1:])], STR),
+    case(lambda a: list(zip(a.split(","), range(2))), STR),
+    case(lambda a: (list(map(str.strip, a.split(","))), list(filter(None, a.split(","))), list(reversed(a))), STR),
+    case(lambda a: (sum(c == "a" for c in a), sum(map(len, a.split(","))), any(map(str.isspace, a))), STR),
+    case(
+        lambda a: (
+            any(x in a for x in ("a", "1")),
+            all(len(a) > n for n in range(2)),
+            [x for x in ("a", "b") if x in a],
+        ),
+        STR,
+    ),
+    case(lambda a: next((c for c in a if c > "a"), "?"), STR),
+    case(lambda a: next((n for name, n in CHECKS if name == a), None), STR),
+    case(lambda a: {c: i for i, c in enumerate(a)}, STR),
+    case(lambda a: dict(p.split("a") for p in a.split(",")), STR),
+    case(lambda a: dict(zip(a, a[1:])), STR),
+    case(lambda a: LETTERS.index(a), STR),
+    case(lambda a: (LETTERS.count(a), NAMED.get(a), NAMED.get(a, -1), a in NAMED), STR),
+    case(lambda a: NAMED[a], STR),
+    case(lambda a: Made.of(a), STR),
+    case(lambda a: [*a.split(","), "x", *a], STR),
+    case(lambda a: (a.split(",")[::-1], zlib.crc32(a.encode())), STR),
+    case(lambda a: [part for part in (p.strip() for p in a.split(",")) if part], STR),
+    case(lambda a: re.sub(r"[aeiou,]", "$1", a), STR),
+    case(lambda a: (re.sub(r"\s+", " ", a), re.sub(r"[^\w.]", "", a), re.split(r",|\s", a)), STR, refuses=True),
+    case(
+        lambda a: (re.findall(r"\d+", a), re.findall(r"(\w)[ab,]", a), re.search("^a?b?$", a) is not None),
+        STR,
+        refuses=True,
+    ),
+    case(
+        lambda a: (bool(re.match(r"[+-]?\d+", a)), re.fullmatch(r"[+-]?\d{1,3}(,|\.)?\d*?", a) is None),
+        STR,
+        refuses=True,
+    ),
+    case(lambda a: (re.search(r".$", a) is None, bool(re.match(".*", a)), bool(re.search(r"\Aa|b\Z", a))), STR),
+    case(lambda a: (m.group(1), m[2], m.group()) if (m := WORD.search(a)) else None, STR, refuses=True),
+    case(lambda a: re.search(r"(a)(b|,)", a).groups(), STR),
+    case(lambda a: dt.datetime.strptime(a, "%Y-%m-%d"), STR, refuses=True),
+    case(lambda a: dt.datetime.strptime(a, "%Y-%m-%dT%H:%M:%S").hour, STR, refuses=True),
     # date and time
+    case(
+        lambda d: (d.toordinal(), d.timetuple().tm_yday, d.isocalendar().week, d.isocalendar().year, d.replace(day=1)),
+        DATE,
+    ),
+    case(lambda d: d.replace(year=2023), DATE),
+    case(lambda d: d.replace(2024, 2), DATE),
+    case(lambda d, n: d.replace(day=n), DATE, INT, refuses=True),
+    case(
+        lambda t: (
+            t.toordinal(),
+            t.replace(minute=0, second=0, microsecond=0),
+            t.replace(hour=t.hour // 2),
+            t.replace(microsecond=5),
+        ),
+        DATETIME,
+    ),
+    case(lambda t: t.replace(day=30), DATETIME),
+    case(lambda t, n: t.replace(minute=n), DATETIME, INT, refuses=True),
+    case(lambda y: calendar.isleap(y), INT),
+    case(lambda y, m: calendar.monthrange(y, m), INT, INT, refuses=True),
     case(
         lambda d: (
             d.weekday(),
@@ -383,6 +588,7 @@ CASES = [
     # tuple, record
     case(lambda t: (t[1], t[0] + 1, t[-1], t[:1]), Tuple((INT, STR))),
     case(lambda t: t, Tuple((INT, STR))),
+    case(lambda t: "%d %s" % t, Tuple((INT, STR))),
     case(lambda t, u: (t == u, t < u, t >= u, t != u), Tuple((INT, STR)), Tuple((INT, STR))),
     case(lambda p: p.x > 3 and p.y is not None and p.y > 2.0, POINT),
     case(lambda p: (p.name, p[0]), POINT),
@@ -416,6 +622,31 @@ CASES = [
         ),
         List(STR),
     ),
+    case(lambda xs: (max(xs), min(xs)), List(FLOAT), refuses=True),
+    case(
+        lambda xs: (
+            len(set(xs)),
+            sorted(set(xs)),
+            set(xs) <= {0, 1},
+            [b - a for a, b in zip(xs, xs[1:]) if abs(a) < 99 and abs(b) < 99],
+        ),
+        List(INT),
+    ),
+    case(
+        lambda xs: (
+            xs[::-1],
+            all(a <= b for a, b in zip(xs, xs[1:])),
+            [i for i, x in enumerate(xs) if x > 0],
+            [*xs, 1],
+        ),
+        List(INT),
+    ),
+    case(at_two, List(INT)),
+    case(lambda xs: sum(i * (x % 7) for i, x in enumerate(xs)), List(INT)),
+    case(
+        lambda ps: (sorted(ps), max(ps, default=None), dict((name, x) for x, name in ps), len(set(ps))),
+        List(Tuple((INT, STR))),
+    ),
     case(lambda ps: sorted(ps, key=lambda p: p[1]), List(Tuple((INT, STR)))),
     case(lambda ps: max(ps, key=operator.itemgetter(1))[0], List(Tuple((INT, STR)))),
     case(lambda xs: ",".join(str(x) for x in xs), List(INT)),
@@ -428,6 +659,19 @@ CASES = [
     case(lambda d: (d.get("k"), d.get("k", 0), "k" in d, len(d)), Dict(INT)),
     case(lambda d: ([k for k in d], [(k, v) for k, v in d.items()], sorted(d.values()), list(d.keys())), Dict(INT)),
     case(lambda d: {k: v for k, v in d.items() if v != 1}, Dict(INT)),
+    case(looked_up, Dict(INT)),
+    case(lambda d: ({**d, "k": 9}, {**d, "q": 1, **d}, {"z": 0, "k": 2} | d, d | {"n": 3}, d | d), Dict(INT)),
+    case(lambda d: (sorted(d), list(d), sorted(d.items()), max(d, default="?"), len(set(d))), Dict(INT)),
+    case(lambda d: max(d, key=d.get), Dict(INT), refuses=True),
+    case(
+        lambda d: (
+            all(k in d for k in ("k", "z")),
+            any(k in d for k in ("k", "")),
+            dict(d.items()),
+            [k for k, _ in sorted(d.items(), key=lambda kv: -kv[1])] if all(-99 < v < 99 for v in d.values()) else [],
+        ),
+        Dict(INT),
+    ),
 ]
 
 

@@ -3,24 +3,32 @@
 from __future__ import annotations
 
 import ast
+import enum
 import types
+from dataclasses import dataclass
+from typing import ClassVar
 
-from morisot.compile import methods, records, rows, texts
+from morisot.compile import methods, records, rows, texts, trials
 from morisot.compile.expr import Call, Expr, Literal
 from morisot.compile.forms import guard
 from morisot.compile.scope import Scope, refuse
 from morisot.compile.scope import known as from_object
 from morisot.compile.translate import STAGE, choose_or_refuse, expression, operand, translates, usable, value, value_of
-from morisot.compile.values import Known, expand, pack
+from morisot.compile.values import Known, Match, expand, negate, pack
 from morisot.compile.verdict import Value
 from morisot.types.element import DATE, DATETIME, INT, NONE, STR, Dict, List, Product, Record, Tuple, Type
 
 
 @translates(ast.Attribute)
 def _attribute(node: ast.Attribute, scope: Scope) -> Value | Known:
+    part = _part_of_date(node, scope)
+    if part is not None:
+        return part
     owner = expression(node.value, scope)
     if isinstance(owner, Value):
         return attribute(node, usable(owner, node.value), node.attr, scope)
+    if isinstance(owner.object, enum.Enum) and node.attr in ("value", "name"):
+        return from_object(getattr(owner.object, node.attr))
     if isinstance(owner.object, types.ModuleType | type) and hasattr(owner.object, node.attr):
         return from_object(getattr(owner.object, node.attr))
     return refuse(node, f"{ast.unparse(node)} is read from an object", f"put {ast.unparse(node)} in a variable before")
@@ -35,6 +43,8 @@ def attribute(node: ast.AST, owner: Value, name: str, scope: Scope) -> Value | K
         return owner.items[owner.type.names.index(name)]
     if isinstance(owner.type, Record):
         return _of_class(node, owner, owner.type.cls, name, scope)
+    if isinstance(owner.type, Dict) and name == "get":
+        return Known(Get(scope.small(owner)))
     row = rows.find(methods.ATTRIBUTES.get((owner.type, name), ()), (owner,))
     if row is None:
         refuse(node, f"the attribute {name} of {owner.type} has no column form", STAGE)
@@ -73,6 +83,29 @@ def _subscript(node: ast.Subscript, scope: Scope) -> Value | Known:
     return item(node, owner, operand(node.slice, scope), scope)
 
 
+@dataclass(frozen=True, eq=False)
+class Get:
+    """`d.get`, to be called by another function: `max(d, key=d.get)`."""
+
+    __name__: ClassVar[str] = "get"
+    owner: Value
+
+
+def _part_of_date(node: ast.Attribute, scope: Scope) -> Value | None:
+    """`d.timetuple().tm_yday` and `d.isocalendar().week`."""
+    match node:
+        case ast.Attribute(ast.Call(ast.Attribute(inner, "timetuple"), [], []), "tm_yday"):
+            part = "day_of_year"
+        case ast.Attribute(ast.Call(ast.Attribute(inner, "isocalendar"), [], []), "week" | "year" as name):
+            part = f"iso_{name}"
+        case _:
+            return None
+    owner = expression(inner, scope)
+    if not isinstance(owner, Value) or owner.type not in (DATE, DATETIME):
+        return None
+    return Value(INT, Call(part, (pack(owner),)))
+
+
 _CALENDAR = ("iso_year", "iso_week", "weekday")
 
 
@@ -95,12 +128,18 @@ def item(node: ast.AST, owner: Value, index: Value, scope: Scope) -> Value:
     if isinstance(scope.sharing.written_out(pack(owner)), Call):
         scope.owe(owner)  # Spark takes an item out of array(…) or map(…) without the others
     index, owner = scope.small(index), scope.small(owner)
+    if isinstance(owner.type, Match):
+        from morisot.compile import regex
+
+        return regex.group(node, owner, index)
     if isinstance(owner.type, Dict) and index.type == STR:
-        present, found = _looked_up(owner, index)
+        present, found = looked_up(owner, index)
+        trials.record(KeyError, negate(present), scope)
         return expand_small(owner.type.value, guard(present, found, "a key that is missing"), scope)
     if owner.type == STR and index.type == INT:
         return Value(STR, texts.text_index(pack(owner), pack(index)))
     if isinstance(owner.type, List) and index.type == INT:
+        trials.record(IndexError, negate(texts.is_inside(pack(index), Call("size", (pack(owner),)))), scope)
         return expand_small(owner.type.item, texts.list_index(pack(owner), pack(index)), scope)
     return refuse(node, f"[…] on {owner.type} with {index.type} has no exact column form", STAGE)
 
@@ -152,6 +191,8 @@ def _slice(node: ast.Subscript, bounds: ast.Slice, owner: Value, scope: Scope) -
         step = rows.constant_of(value(bounds.step, scope))
         if step == (True, -1) and bounds.lower is None and bounds.upper is None and owner.type == STR:
             return Value(STR, Call("reverse", (pack(owner),)))
+        if step == (True, -1) and bounds.lower is None and bounds.upper is None and isinstance(owner.type, List):
+            return Value(owner.type, Call("reverse_list", (pack(owner),)))
         if step != (True, 1):
             refuse(node, "a slice with a step has no column form", STAGE)
     start, stop = (_bound(bound, scope) for bound in (bounds.lower, bounds.upper))
@@ -172,7 +213,7 @@ def _bound(node: ast.AST | None, scope: Scope) -> Expr | None:
     return pack(found)
 
 
-def _looked_up(owner: Value, key: Value) -> tuple[Expr, Expr]:
+def looked_up(owner: Value, key: Value) -> tuple[Expr, Expr]:
     """Whether a dict has a key, and what is there; `element_at` alone gives NULL for a key that is missing."""
     return Call("has_key", (pack(owner), pack(key))), Call("value_at", (pack(owner), pack(key)))
 
@@ -185,6 +226,6 @@ def dict_method(node: ast.Call, name: str, owner: Value, arguments: list[Value],
     key = scope.small(usable(arguments[0], node))
     if key.type != STR:
         refuse(node, f"a dict with keys of type {key.type} has no column form", STAGE)
-    present, found = _looked_up(scope.small(owner), key)
+    present, found = looked_up(scope.small(owner), key)
     default = arguments[1] if len(arguments) == 2 else Value(NONE, Literal(None, NONE))
     return choose_or_refuse(node, present, expand_small(owner.type.value, found, scope), default)

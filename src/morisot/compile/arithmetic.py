@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from morisot.compile.expr import Case, Expr, Literal, Raise
+from morisot.compile.expr import Case, Each, Expr, Literal, Raise, Variable
 from morisot.compile.forms import Form, call, checked, guard, integer, number, text
 from morisot.compile.values import conjunction, disjunction, negate, when
 from morisot.types.element import BOOL, FLOAT
@@ -226,3 +226,56 @@ def _compare_with_constant(name: str, a: Expr, value: float) -> Expr:
     if name.startswith("greater"):
         return call("greater", a, integer(math.floor(value)))
     return Literal(name == "unequal", BOOL)
+
+
+def int_hash(a: Expr) -> Expr:
+    """`hash(n)`: the remainder by 2**61 - 1, with the sign; -1 tells C of an error, so it is never one."""
+    prime = integer(2**61 - 1)
+    size = call("pmod", checked("abs", a), prime)
+    signed = when(call("less", a, integer(0)), call("negative", size), size)
+    return when(call("equal", signed, integer(-1)), integer(-2), signed)
+
+
+def bit_length(a: Expr) -> Expr:
+    return when(call("equal", a, integer(0)), integer(0), call("length", call("bin", checked("abs", a))))
+
+
+def bit_count(a: Expr) -> Expr:
+    """Of the number without its sign; Spark counts the bits of the complement."""
+    return call("bit_count", checked("abs", a))
+
+
+def with_base(prefix: str, function: str) -> Form:
+    """`bin(n)` and `hex(n)`."""
+
+    def form(a: Expr) -> Expr:
+        digits = call("lower", call(function, checked("abs", a)))
+        return call("concat", when(call("less", a, integer(0)), text("-" + prefix), text(prefix)), digits)
+
+    return form
+
+
+def float_extreme(function: str) -> Form:
+    """The least or greatest of floats; NaN, which Spark takes for the greatest, is left to Python.
+
+    Of 0.0 and -0.0, which are equal, Python gives the first.
+    """
+
+    def form(a: Expr) -> Expr:
+        zero = Literal(0.0, FLOAT)
+        found = call(function, a)
+        zeros = Each("filter", a, "zero", call("equal", Variable("zero"), zero))
+        first = when(call("equal", found, zero), call("get", zeros, integer(0)), found)
+        whole = conjunction(call("greater", call("size", a), integer(0)), negate(call("is_nan", call("array_max", a))))
+        return guard(whole, first, "the extreme of an empty list, or of NaN")
+
+    return form
+
+
+def is_infinite(a: Expr) -> Expr:
+    return call("equal", call("abs", a), Literal(math.inf, FLOAT))
+
+
+def is_finite(a: Expr) -> Expr:
+    """NaN is greater than any number."""
+    return call("less", call("abs", a), Literal(math.inf, FLOAT))

@@ -9,23 +9,32 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, TypeGuard
 
-from morisot.compile import access, comprehensions, known, lookups, methods, records, rows
+from morisot.compile import access, comprehensions, iteration, known, lookups, methods, records, rows, trials
 from morisot.compile.scope import Refused, Scope, refuse
 from morisot.compile.scope import known as from_object
 from morisot.compile.translate import STAGE, comes_with_python, expression, shown, translates, usable, value, value_of
-from morisot.compile.values import Known, constant, convert
+from morisot.compile.values import Known, Set, constant, convert, pack
 from morisot.compile.verdict import Refusal, Value
-from morisot.types.element import ANY, NONE, Dict, Record, Type
+from morisot.types.element import ANY, NONE, Dict, List, Record, Tuple, Type
 from morisot.types.infer import is_record_class, of_record_class, unify
 
-_DEEPEST = 16
+DEEPEST = 16
 """How deep calls of the user's functions are followed; deeper is most likely recursion."""
 
 Argument = Value | Known
-Special = Callable[[ast.AST, Sequence[Argument], dict[str, Argument], Scope], Value]
+Special = Callable[[ast.AST, Sequence[Argument], dict[str, Argument], Scope], "Value | Known"]
 Callee = Callable[[ast.AST, Any, Sequence[Argument], dict[str, Argument], Scope], Value]
 SPECIAL: dict[Any, Special] = {}
 CALLABLE_CLASSES: dict[type, Callee] = {}
+UNREAD: dict[Any, Callable[[ast.Call, Scope], Value]] = {}
+"""Functions that are given the syntax of their arguments: what these are is theirs to say."""
+SPECIAL_METHODS: dict[tuple[Any, str], Callable[[ast.Call, Value, Scope], Value]] = {}
+"""By the owner's type, or the class of it."""
+OBJECT_METHODS: dict[type, Callable[[ast.Call, Any, str, Scope], Value]] = {}
+"""Methods of captured objects of a class."""
+
+_ORDERLESS = frozenset({len, sorted, min, max, sum, set, frozenset, bool})
+"""Functions for which the order of a set's items makes no difference."""
 
 
 def special(function: object) -> Callable[[Special], Special]:
@@ -36,6 +45,15 @@ def special(function: object) -> Callable[[Special], Special]:
         return rule
 
     return register
+
+
+def _without_order(node: ast.AST, function: object, argument: Argument) -> Argument:
+    """A set, or a tuple, as the list of its items."""
+    if isinstance(argument, Value) and isinstance(argument.type, Set):
+        return Value(List(argument.type.item), pack(argument))
+    if isinstance(argument, Value) and isinstance(argument.type, Tuple) and function in (min, max, sum, sorted):
+        return iteration.list_of(node, argument.items)
+    return argument
 
 
 def callable_class(cls: type) -> Callable[[Callee], Callee]:
@@ -59,26 +77,41 @@ def call(node: ast.Call, scope: Scope) -> Value | Known:
             return _method(node, node.func.attr, usable(owner, node.func.value), scope)
         if type(owner.object) is dict and node.func.attr == "get":
             return lookups.get(node, owner.object, [value(one, scope) for one in node.args], scope)
+        if type(owner.object) is list and node.func.attr in ("index", "count"):
+            return lookups.place(node, node.func.attr, owner.object, [value(one, scope) for one in node.args], scope)
+        if type(owner.object) in OBJECT_METHODS:
+            return OBJECT_METHODS[type(owner.object)](node, owner.object, node.func.attr, scope)
     function = expression(node.func, scope)
     if isinstance(function, Value):
         refuse(node, f"a value of type {function.type} is called", STAGE)
     called = function.object
-    if isinstance(called, type) and called in CALLABLE_CLASSES:
+    if (isinstance(called, type) and called in CALLABLE_CLASSES) or called == str.maketrans:
         return _make(node, called, scope)
+    if _is_hashable(called) and called in UNREAD:
+        return UNREAD[called](node, scope)
     refuse_unknown(node, called)
     if (called is any or called is all) and len(node.args) == 1 and not node.keywords:
         return comprehensions.quantified("exists" if called is any else "forall", node.args[0], scope)
     consumes = _is_hashable(called) and called in comprehensions.CONSUMERS
     arguments = [expression(comprehensions.listed(one) if consumes else one, scope) for one in node.args]
     keywords = {keyword.arg or "": expression(keyword.value, scope) for keyword in node.keywords}
-    return apply(node, called, arguments, keywords, scope)
+    return applied(node, called, arguments, keywords, scope)
 
 
 def apply(
     node: ast.AST, function: object, arguments: Sequence[Argument], keywords: dict[str, Argument], scope: Scope
 ) -> Value:
-    """The result of calling a Python object on symbolic values."""
+    """The result of calling a Python object on symbolic values, which has to be a value."""
+    return value_of(applied(node, function, arguments, keywords, scope), node)
+
+
+def applied(
+    node: ast.AST, function: object, arguments: Sequence[Argument], keywords: dict[str, Argument], scope: Scope
+) -> Value | Known:
+    """The result of calling a Python object on symbolic values; a set of constants is no value, but known."""
     refuse_unknown(node, function)
+    if _is_hashable(function) and function in _ORDERLESS and len(arguments) == 1:
+        arguments = [_without_order(node, function, arguments[0])]
     if type(function) in CALLABLE_CLASSES:
         return CALLABLE_CLASSES[type(function)](node, function, arguments, keywords, scope)
     if _is_hashable(function) and function in SPECIAL:
@@ -87,14 +120,23 @@ def apply(
         return construct(node, function, arguments, keywords)
     if _is_users(function):
         return inline(node, function, arguments, keywords, scope)
+    if isinstance(function, types.MethodType):
+        return inline(node, _of_class(node, function), [Known(function.__self__), *arguments], keywords, scope)
     if isinstance(function, types.MethodDescriptorType) and function.__objclass__ is str and arguments and not keywords:
         owner, *rest = (value_of(one, node) for one in arguments)
         return _apply_method(node, function.__name__, usable(owner, node), rest, scope)
     return by_table(node, function, arguments, keywords, scope)
 
 
-def _make(node: ast.Call, cls: type, scope: Scope) -> Known:
-    """`itemgetter(1)`, `partial(f, 2)`: an object to call, made of constants."""
+def _of_class(node: ast.AST, method: types.MethodType) -> types.FunctionType:
+    """The function of a classmethod of the user's."""
+    if not isinstance(method.__self__, type) or not _is_users(method.__func__):
+        refuse(node, f"the method {method.__name__} of an object has no column form", STAGE)
+    return method.__func__
+
+
+def _make(node: ast.Call, cls: Any, scope: Scope) -> Known:
+    """`itemgetter(1)`, `partial(f, 2)`, `str.maketrans("a", "b")`: an object made of constants."""
     found = [expression(one, scope) for one in (*node.args, *(keyword.value for keyword in node.keywords))]
     constants = [(True, one.object) if isinstance(one, Known) else rows.constant_of(one) for one in found]
     if not all(known_ for known_, _ in constants):
@@ -120,6 +162,7 @@ def by_table(
     if folded is not None:
         return folded
     usables = [argument if argument.type == NONE else usable(argument, node) for argument in values]
+    trials.record_call(function, usables, scope)
     if function in known.FOLDED and len(usables) > 2:
         result = usables[0]
         for argument in usables[1:]:
@@ -132,9 +175,11 @@ def refuse_unknown(node: ast.AST, function: object) -> None:
     """Refuse what is in no table before its arguments, which may be of any kind, are looked at."""
     if _rows_of(function) or _is_users(function) or isinstance(function, types.MethodDescriptorType):
         return
+    if isinstance(function, types.MethodType) and isinstance(function.__self__, type):
+        return
     if type(function) in CALLABLE_CLASSES or (isinstance(function, type) and is_record_class(function)):
         return
-    if function is any or function is all or (_is_hashable(function) and function in SPECIAL):
+    if function is any or function is all or (_is_hashable(function) and (function in SPECIAL or function in UNREAD)):
         return
     if getattr(function, "__module__", None) == "math":
         refuse(node, f"{shown(function)} has no exact column form (the JVM's libm differs in the last bit)", STAGE)
@@ -181,6 +226,9 @@ def _by_row(node: ast.AST, name: str, table: Sequence[rows.Row], arguments: Sequ
 def _method(node: ast.Call, name: str, owner: Value, scope: Scope) -> Value:
     if isinstance(owner.type, Record):
         return _record_method(node, name, owner, scope)
+    rule = SPECIAL_METHODS.get((owner.type, name)) or SPECIAL_METHODS.get((type(owner.type), name))
+    if rule is not None:
+        return rule(node, owner, scope)
     arguments = [value(comprehensions.listed(one) if name == "join" else one, scope) for one in node.args]
     if isinstance(owner.type, Dict):
         return access.dict_method(node, name, owner, arguments, scope)
@@ -253,7 +301,7 @@ def inline(
     """The result of a call of the user's own function, read where it is called."""
     from morisot.compile import statements
 
-    if scope.depth >= _DEEPEST:
+    if scope.depth >= DEEPEST:
         refuse(node, f"{function.__name__} calls itself, or goes too deep", STAGE)
     try:
         return statements.inline(function, arguments, keywords, scope)

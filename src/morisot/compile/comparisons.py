@@ -16,6 +16,8 @@ from morisot.compile.values import (
     FALSE,
     TRUE,
     Known,
+    Match,
+    Set,
     conjunction,
     disjunction,
     expand,
@@ -71,6 +73,10 @@ def _container(node: ast.expr, scope: Scope) -> Value | Known:
 
 def compare(node: ast.AST, op: ast.cmpop, left: Value | Known, right: Value | Known, scope: Scope) -> Expr:
     """`left op right`."""
+    if not isinstance(op, ast.In | ast.NotIn | ast.Is | ast.IsNot) and (_is_set(left) or _is_set(right)):
+        from morisot.compile import sets
+
+        return sets.compared(node, op, left, right, scope)
     if isinstance(left, Known):
         refuse(node, f"{shown(left.object)} is compared", STAGE)
     match op:
@@ -95,6 +101,10 @@ def compare(node: ast.AST, op: ast.cmpop, left: Value | Known, right: Value | Kn
             return _ordered(node, op, usable(left, node), usable(right, node), scope)
 
 
+def _is_set(side: Value | Known) -> bool:
+    return type(side.object) in (set, frozenset) if isinstance(side, Known) else isinstance(side.type, Set)
+
+
 def _is_plain_equal(expr: Expr) -> bool:
     return isinstance(expr, Call) and expr.name == "equal"
 
@@ -111,7 +121,7 @@ def _is(node: ast.AST, left: Value, right: Value | Known) -> Expr:
 
 def equal(node: ast.AST, left: Value, right: Value, scope: Scope) -> Expr:
     """`left == right`, also where one may be None."""
-    if is_opaque(left.type) or is_opaque(right.type):
+    if any(is_opaque(side.type) or isinstance(side.type, Match) for side in (left, right)):
         refuse(node, f"== on {left.type} and {right.type} is not known", "annotate the function that made the value")
     if NONE in (left.type, right.type):
         return is_none(left if right.type == NONE else right)
@@ -230,6 +240,8 @@ def _contains(node: ast.AST, item: Value, container: Value | Known, scope: Scope
     if isinstance(container.type, Product):
         scope.owe(container)
         return _member(node, item, list(container.items), scope)
+    if isinstance(container.type, Set):
+        container = Value(List(container.type.item), pack(container))
     pair = (usable(item, node), usable(container, node))
     if isinstance(container.type, Dict) and pair[0].type == STR:
         return Call("has_key", (pack(pair[1]), pack(pair[0])))

@@ -1,32 +1,39 @@
-"""Comprehensions: `[f(x) for x in xs if p(x)]`, and what consumes them: any, all, sum, sorted, join."""
+"""Comprehensions: `[f(x) for x in xs if p(x)]`, and what consumes them: any, all, next, sum, sorted, join."""
 
 from __future__ import annotations
 
 import ast
-import dataclasses
+from collections.abc import Sequence
 
-from morisot.compile import affixes, rows
-from morisot.compile.expr import Call, Each, Expr, Field, Literal, Struct, Variable
-from morisot.compile.forms import call, checked, guard, integer, number
+from morisot.compile import iteration, mappings
+from morisot.compile.expr import Call, Each, Expr, Literal, Variable
+from morisot.compile.forms import call, integer
+from morisot.compile.iteration import Listed, Unrolled, join_all, list_of
 from morisot.compile.scope import Scope, refuse
-from morisot.compile.translate import STAGE, condition, expression, operand, translates, truth_of, value
-from morisot.compile.values import TRUE, Known, conjunction, convert, expand, join_types, pack, when
+from morisot.compile.translate import STAGE, choose_or_refuse, condition, translates, truth_of, value
+from morisot.compile.values import FALSE, TRUE, Known, conjunction, convert, disjunction, expand, negate, pack, when
 from morisot.compile.verdict import Value
-from morisot.types.element import BOOL, INT, NONE, STR, Dict, List, Product, Tuple
+from morisot.types.element import BOOL, NONE, List, Product
 
-CONSUMERS = frozenset({any, all, sum, min, max, sorted, list})
+CONSUMERS = frozenset({any, all, sum, min, max, sorted, list, set, frozenset, dict})
 """Functions that take the items of a generator one after the other, so that a list serves as well."""
 
 
 def listed(node: ast.expr) -> ast.expr:
-    """A generator, or a view of a dict, as the list of its items."""
+    """A generator, a view of a dict, or what map, zip and their kin give, as the list of its items."""
     if isinstance(node, ast.GeneratorExp):
         return ast.copy_location(ast.ListComp(node.elt, node.generators), node)
     match node:
         case ast.Call(ast.Attribute(_, "keys" | "values" | "items"), [], []):
-            loop = ast.comprehension(ast.Name("item"), node, [], 0)
-            return ast.copy_location(ast.ListComp(ast.copy_location(ast.Name("item"), node), [loop]), node)
+            return _each_of(node)
+        case ast.Call(ast.Name(name), _, []) if name in iteration.LAZY:
+            return _each_of(node)
     return node
+
+
+def _each_of(node: ast.expr) -> ast.ListComp:
+    item = ast.copy_location(ast.Name(iteration.ITEM), node)
+    return ast.copy_location(ast.ListComp(item, [ast.comprehension(item, node, [], 0)]), node)
 
 
 @translates(ast.ListComp)
@@ -37,7 +44,10 @@ def _list_comprehension(node: ast.ListComp, scope: Scope) -> Value:
 def _loop(node: ast.AST, element: ast.expr, loops: list[ast.comprehension], scope: Scope) -> Value:
     """One `for` of a comprehension; those inside it give lists that are joined."""
     first, *rest = loops
-    items, inner, variable = _enter(first, scope)
+    source = _source(first, scope)
+    if isinstance(source, Unrolled):
+        return _unrolled(node, element, loops, source, scope)
+    items, inner, variable = _enter(first, source, scope)
     owed = len(scope.sharing.debts)
     if rest:
         found = inner.settle(_loop(node, element, rest, inner), owed)
@@ -49,17 +59,31 @@ def _loop(node: ast.AST, element: ast.expr, loops: list[ast.comprehension], scop
     return Value(List(found.type), items if expr == Variable(variable) else Each("transform", items, variable, expr))
 
 
-def _enter(loop: ast.comprehension, scope: Scope) -> tuple[Expr, Scope, str]:
-    """The items a `for` goes over, filtered; the scope inside it; and the name of its variable."""
-    variable = f"v{scope.loops}"
-    source, item = _source(loop, scope, Variable(variable))
-    names = dict(_unpack(loop.target, item))
-    inner = dataclasses.replace(scope.forked().having(names), per_item=True, loops=scope.loops + 1)
+def _unrolled(
+    node: ast.AST, element: ast.expr, loops: list[ast.comprehension], source: Unrolled, scope: Scope
+) -> Value:
+    """A loop over items that are known one by one is written out: faster than a loop, and each item has its type."""
+    loop, *rest = loops
+    ways = [_kept(loop, item, scope) for item in source.items]
+    if not rest and all(test == TRUE for test, _ in ways):
+        return list_of(node, [value(element, inner) for _, inner in ways])
+    lists = [_loop(node, element, rest, inner) if rest else list_of(node, [value(element, inner)]) for _, inner in ways]
+    if not lists:
+        return list_of(node, [])
+    joined = join_all(node, lists)
+    none = Literal((), joined)
+    parts = (when(test, pack(convert(one, joined)), none) for (test, _), one in zip(ways, lists, strict=True))
+    return Value(joined, Call("concat", tuple(parts)))
+
+
+def _kept(loop: ast.comprehension, item: Value, scope: Scope) -> tuple[Expr, Scope]:
+    """Whether an item that is known passes the ifs of a loop, and the scope inside it."""
+    inner = scope.forked().having(dict(_unpack(loop.target, item)))
     test: Expr = TRUE
     for node in loop.ifs:
         test = conjunction(test, _test(node, inner))
         inner = inner.where(test)
-    return (source if test == TRUE else Each("filter", source, variable, test)), inner, variable
+    return test, inner
 
 
 def _test(node: ast.expr, scope: Scope) -> Expr:
@@ -68,50 +92,23 @@ def _test(node: ast.expr, scope: Scope) -> Expr:
     return pack(scope.settle(Value(BOOL, condition(node, scope)), owed))
 
 
-def _source(loop: ast.comprehension, scope: Scope, variable: Variable) -> tuple[Expr, Value]:
-    """The list a `for` goes over, and what one of its items is: of a list, a text, a range or a dict."""
-    match loop.iter:
-        case ast.Call(ast.Name("range") as name, arguments, []) if expression(name, scope) == Known(range):
-            return _range(loop.iter, [operand(one, scope) for one in arguments], scope), Value(INT, variable)
-        case ast.Call(ast.Attribute(owner, "keys" | "values" | "items" as view), [], []):
-            found = operand(owner, scope)
-            if isinstance(found.type, Dict) and view != "items":
-                item = STR if view == "keys" else found.type.value
-                return Call(view, (pack(found),)), expand(item, variable)
-            if isinstance(found.type, Dict):
-                key, kept = Value(STR, Field(variable, "key")), expand(found.type.value, Field(variable, "value"))
-                return Call("entries", (pack(found),)), Value(Tuple((STR, kept.type)), items=(key, kept))
-    source = as_list(operand(loop.iter, scope), scope)
-    if not isinstance(source.type, List) or source.type.item == NONE or loop.is_async:
-        refuse(loop.iter, f"a loop over {source.type} has no column form", STAGE)
-    return pack(source), expand(source.type.item, variable)
+def _source(loop: ast.comprehension, scope: Scope) -> Unrolled | Listed:
+    if loop.is_async:
+        refuse(loop.iter, "an asynchronous loop has no column form", STAGE)
+    return iteration.source(loop.iter, scope)
 
 
-def as_list(source: Value, scope: Scope) -> Value:
-    """The items of a text or dict, one after the other; other values as they are."""
-    if source.type == STR:
-        return Value(List(STR), affixes.characters(pack(scope.small(source))))
-    return Value(List(STR), Call("keys", (pack(source),))) if isinstance(source.type, Dict) else source
-
-
-_LONGEST_RANGE = 1_000_000
-
-
-def _range(node: ast.expr, arguments: list[Value], scope: Scope) -> Expr:
-    """`range(stop)`, `range(start, stop)`, `range(start, stop, step)` with a constant step."""
-    if not 1 <= len(arguments) <= 3 or any(one.type != INT for one in arguments):
-        refuse(node, "a range of other than ints has no column form", STAGE)
-    bounds = [pack(scope.small(one)) for one in arguments]
-    start, stop = (integer(0), bounds[0]) if len(bounds) == 1 else (bounds[0], bounds[1])
-    step = 1 if len(bounds) < 3 else number(bounds[2])
-    if not step:
-        refuse(node, "a range whose step is not constant has no column form", STAGE)
-    last = checked("subtract", stop, integer(1 if step > 0 else -1))
-    empty = call("greater_equal" if step > 0 else "less_equal", start, stop)
-    reach = integer(int(step) * _LONGEST_RANGE)
-    near = call("less" if step > 0 else "greater", stop, checked("add", start, reach))
-    numbers = guard(near, call("sequence", start, last, integer(int(step))), "a very long range")
-    return when(empty, Literal((), List(INT)), numbers)
+def _enter(loop: ast.comprehension, source: Unrolled | Listed, scope: Scope) -> tuple[Expr, Scope, str]:
+    """The items a `for` goes over, filtered; the scope inside it; and the name of its variable."""
+    listed_ = source if isinstance(source, Listed) else iteration.as_listed(loop.iter, source)
+    names = dict(_unpack(loop.target, listed_.item(scope)))
+    variable, items = iteration.variable(scope), listed_.expr
+    inner = iteration.inside(scope).having(names)
+    test: Expr = TRUE
+    for node in loop.ifs:
+        test = conjunction(test, _test(node, inner))
+        inner = inner.where(test)
+    return (items if test == TRUE else Each("filter", items, variable, test)), inner, variable
 
 
 def _unpack(target: ast.expr, item: Value) -> list[tuple[str, Value | Known]]:
@@ -121,56 +118,77 @@ def _unpack(target: ast.expr, item: Value) -> list[tuple[str, Value | Known]]:
         case ast.Tuple(targets) if isinstance(item.type, Product) and len(targets) == len(item.items):
             return [pair for one, part in zip(targets, item.items, strict=True) for pair in _unpack(one, part)]
         case _:
-            return refuse(target, f"{item.type} does not unpack into {ast.unparse(target)}")
+            return refuse(target, f"{item.type} does not unpack into {ast.unparse(target)}", STAGE)
 
 
 def quantified(function: str, node: ast.expr, scope: Scope) -> Value:
     """`any(…)` is `exists`, `all(…)` is `forall`."""
-    if isinstance(node, ast.GeneratorExp | ast.ListComp) and len(node.generators) == 1:
-        items, inner, variable = _enter(node.generators[0], scope)
-        return Value(BOOL, Each(function, items, variable, _test(node.elt, inner)))
-    source = operand(listed(node), scope)
-    if not isinstance(source.type, List) or source.type.item == NONE:
-        refuse(node, f"any or all of {source.type} has no column form", STAGE)
-    test = truth_of(expand(source.type.item, Variable("v")), node, dataclasses.replace(scope, per_item=True))
-    return Value(BOOL, Each(function, pack(source), "v", test))
+    comprehension = listed(node)
+    if isinstance(comprehension, ast.ListComp) and len(comprehension.generators) == 1:
+        (loop,) = comprehension.generators
+        source = _source(loop, scope)
+        if isinstance(source, Unrolled):
+            return Value(BOOL, _connected(function, comprehension.elt, loop, source, scope))
+        items, inner, variable = _enter(loop, source, scope)
+        return Value(BOOL, Each(function, items, variable, _test(comprehension.elt, inner)))
+    source = iteration.source(node, scope)
+    if isinstance(source, Unrolled):
+        item = ast.copy_location(ast.Name(iteration.ITEM), node)
+        return Value(BOOL, _connected(function, item, ast.comprehension(item, node, [], 0), source, scope))
+    test = truth_of(source.item(scope), node, iteration.inside(scope))
+    return Value(BOOL, Each(function, source.expr, iteration.variable(scope), test))
+
+
+def _connected(function: str, element: ast.expr, loop: ast.comprehension, source: Unrolled, scope: Scope) -> Expr:
+    """`any` and `all` of what is known one by one: OR and AND, from left to right."""
+    stops_on = function == "exists"
+    joined: Expr = FALSE if stops_on else TRUE
+    here = scope
+    for item in source.items:
+        kept, inner = _kept(loop, item, here)
+        found = condition(element, inner)
+        found = conjunction(kept, found) if stops_on else disjunction(negate(kept), found)
+        joined = disjunction(joined, found) if stops_on else conjunction(joined, found)
+        here = scope.where(joined, not stops_on)
+    return joined
+
+
+def first(node: ast.Call, scope: Scope) -> Value:
+    """`next(generator, default)`."""
+    if len(node.args) != 2 or node.keywords:
+        refuse(node, "next without a default has no column form", "give next a default")
+    generator, default = node.args
+    comprehension = listed(generator)
+    if not isinstance(comprehension, ast.ListComp):
+        refuse(node, "next of an iterator that is not written in place has no column form", STAGE)
+    otherwise = value(default, scope)
+    scope.owe(otherwise)
+    if len(comprehension.generators) == 1:
+        (loop,) = comprehension.generators
+        source = _source(loop, scope)
+        if isinstance(source, Unrolled):
+            return _first_of(comprehension, source.items, otherwise, scope)
+    items = scope.small(_loop(node, comprehension.elt, comprehension.generators, scope))
+    assert isinstance(items.type, List)
+    some = call("greater", call("size", pack(items)), integer(0))
+    found = expand(items.type.item, scope.small_expr(call("get", pack(items), integer(0)), items.type.item))
+    return choose_or_refuse(node, some, found, otherwise)
+
+
+def _first_of(node: ast.ListComp, items: Sequence[Value], otherwise: Value, scope: Scope) -> Value:
+    if not items:
+        return otherwise
+    test, inner = _kept(node.generators[0], items[0], scope)
+    found = value(node.elt, inner)
+    if test == TRUE:
+        return found
+    test = scope.small_expr(test, BOOL)
+    rest = _first_of(node, items[1:], otherwise, scope.where(test, False))
+    return choose_or_refuse(node, test, found, rest)
 
 
 @translates(ast.DictComp)
 def _dict_comprehension(node: ast.DictComp, scope: Scope) -> Value:
     """`{k: v for …}`: where a key comes twice Python keeps the last; Spark fails, and is confused from then on."""
-    if len(node.generators) > 1:
-        refuse(node, "a dict comprehension with several loops has no column form", STAGE)
-    items, inner, variable = _enter(node.generators[0], scope)
-    owed = len(scope.sharing.debts)
-    key = inner.settle(operand(node.key, inner), owed)
-    kept = inner.settle(value(node.value, inner), owed)
-    if key.type != STR or kept.type == NONE:
-        refuse(node, f"a dict from {key.type} to {kept.type} has no column form", STAGE)
-    entries = Each("transform", items, variable, Struct(("key", "value"), (pack(key), pack(kept))))
-    keys = Each("transform", items, variable, pack(key))
-    once = call("equal", call("size", call("distinct", keys)), call("size", keys))
-    return Value(Dict(kept.type), guard(once, call("map_of_entries", entries), "a key that comes twice"))
-
-
-@translates(ast.Dict)
-def _dict(node: ast.Dict, scope: Scope) -> Value:
-    """`{"a": x, "b": y}`: the keys are constants, so that none comes twice."""
-    found: dict[str, Value] = {}
-    for key_node, value_node in zip(node.keys, node.values, strict=True):
-        known, key = rows.constant_of(value(key_node, scope)) if key_node else (False, None)
-        if not known or type(key) is not str or key in found:
-            refuse(node, "a dict whose keys are not constant texts has no column form", STAGE)
-        found[key] = value(value_node, scope)
-    if not found:
-        refuse(node, "the type of the values of an empty dict is not known", STAGE)
-    type_ = next(iter(found.values())).type
-    for one in found.values():
-        joined = join_types(type_, one.type)
-        if joined is None:
-            refuse(node, f"the dict has values of type {type_} and {one.type}", "give all values one type")
-        type_ = joined
-    if type_ == NONE:
-        refuse(node, "a dict of None has no column form", STAGE)
-    pairs = ((Literal(key, STR), pack(convert(one, type_))) for key, one in found.items())
-    return Value(Dict(type_), Call("map", tuple(part for pair in pairs for part in pair)))
+    pairs = ast.copy_location(ast.Tuple([node.key, node.value], ast.Load()), node)
+    return mappings.of_pairs(node, _loop(node, pairs, node.generators, scope), scope)

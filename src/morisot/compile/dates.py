@@ -7,7 +7,7 @@ import locale
 
 from morisot.compile.expr import Expr, Literal, Raise
 from morisot.compile.forms import Form, call, checked, guard, integer, number, text
-from morisot.compile.values import conjunction, when
+from morisot.compile.values import TRUE, conjunction, when
 from morisot.types.element import DATE, DATETIME
 
 DAY = 86_400_000_000
@@ -172,3 +172,87 @@ def time_of_text(a: Expr) -> Expr:
 
 def _not_year_zero(a: Expr) -> Expr:
     return call("greater_equal", a, text("0001"))
+
+
+def ordinal(a: Expr) -> Expr:
+    """`d.toordinal()`: 0001-01-01 is day 1."""
+    return call("add", call("date_diff", call("date", a), Literal(_FIRST_DAY, DATE)), integer(1))
+
+
+def is_leap(year: Expr) -> Expr:
+    four = call("equal", call("bit_and", year, integer(3)), integer(0))
+    hundred, many = (call("equal", call("pmod", year, integer(by)), integer(0)) for by in (100, 400))
+    return call("and", four, call("or", call("not", hundred), many))
+
+
+_WIDTHS = {"Y": 4, "m": 2, "d": 2, "H": 2, "M": 2, "S": 2}
+_ORDER = "YmdHMS"
+
+
+def places_of(directives: str) -> tuple[str, dict[str, int]] | None:
+    r"""The regular expression of a format of strptime in which every part has its width, and where each part begins.
+
+    >>> places_of("%Y-%m-%d")
+    ('^[0-9]{4}\\Q-\\E[0-9]{2}\\Q-\\E[0-9]{2}\\z', {'Y': 1, 'm': 6, 'd': 9})
+    """
+    pattern, places, place = "^", {}, 1
+    characters = iter(directives)
+    for character in characters:
+        if character != "%":
+            if not character.isascii() or character in "\\\0":
+                return None
+            pattern, place = pattern + f"\\Q{character}\\E", place + 1
+            continue
+        directive = next(characters, "")
+        if directive not in _WIDTHS or directive in places:
+            return None
+        places[directive] = place
+        pattern, place = pattern + f"[0-9]{{{_WIDTHS[directive]}}}", place + _WIDTHS[directive]
+    return (pattern + "\\z", places) if {"Y", "m", "d"} <= set(places) else None
+
+
+def strptime(a: Expr, directives: str) -> Expr:
+    """`datetime.strptime`: Python also takes one digit for two, which is left to it."""
+    found = places_of(directives)
+    assert found is not None, f"{directives} has no fixed places"
+    pattern, places = found
+    parts = [
+        checked("bigint", call("substring", a, integer(places[name]), integer(_WIDTHS[name])))
+        if name in places
+        else integer(0)
+        for name in _ORDER
+    ]
+    return guard(call("rlike", a, text(pattern)), make_time(*parts), "a time in another form")
+
+
+def month_range(year: Expr, month: Expr) -> tuple[Expr, Expr]:
+    """`calendar.monthrange`: the weekday of the first day, and the number of days."""
+    inside = conjunction(_is_year(year), call("between", month, integer(1), integer(12)))
+    first = checked("make_date", year, month, integer(1))
+    begins, days = (guard(inside, call(part, first), "a month out of range") for part in ("weekday", "last_day"))
+    return begins, days
+
+
+def date_replaced(parts: dict[str, Expr]) -> Expr:
+    return make_date(parts["year"], parts["month"], parts["day"])
+
+
+_UNITS = {"hour": (24, 3600 * SECOND), "minute": (60, 60 * SECOND), "second": (60, SECOND), "microsecond": (SECOND, 1)}
+
+
+def time_replaced(a: Expr, parts: dict[str, Expr], given: set[str]) -> Expr:
+    """The day, changed or not, and the microseconds since it began."""
+    day: Expr = call("date", a)
+    if given & {"year", "month", "day"}:
+        day = make_date(parts["year"], parts["month"], parts["day"])
+    passed: Expr | None = None
+    inside: Expr = TRUE
+    for name, (most, length) in _UNITS.items():
+        if number(parts[name]) == 0:
+            continue
+        if name in given:
+            inside = conjunction(inside, call("between", parts[name], integer(0), integer(most - 1)))
+        term = call("multiply", parts[name], integer(length)) if length > 1 else parts[name]
+        passed = term if passed is None else call("add", passed, term)
+    moved = call("timestamp", day) if passed is None else call("time_add", call("timestamp", day), passed)
+    return guard(inside, moved, "a part of a time is out of range")

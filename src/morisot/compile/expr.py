@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from morisot.types.element import Type
@@ -138,3 +138,18 @@ def walk(expr: Expr) -> Iterator[Expr]:
     yield expr
     for part in expr.parts:
         yield from walk(part)
+
+
+def rebuilt(expr: Expr, change: Callable[[Expr], Expr | None]) -> Expr:
+    """The expression with each part for which `change` gives another one replaced by that."""
+    changed = change(expr)
+    if changed is not None:
+        return changed
+    parts = {field.name: _rebuilt_part(getattr(expr, field.name), change) for field in fields(expr)}
+    return replace(expr, **parts)
+
+
+def _rebuilt_part(part: Any, change: Callable[[Expr], Expr | None]) -> Any:
+    if isinstance(part, Expr):
+        return rebuilt(part, change)
+    return tuple(_rebuilt_part(one, change) for one in part) if type(part) is tuple else part

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import ast
 import re
+import string
+from collections.abc import Iterator
 from dataclasses import dataclass
 
-from morisot.compile import affixes, dates, decimals, known, rows
+from morisot.compile import affixes, calls, dates, decimals, known, rows
 from morisot.compile.expr import Call, Expr, Literal
 from morisot.compile.forms import call, checked, guard, integer, text
 from morisot.compile.scope import Scope, refuse
-from morisot.compile.translate import STAGE, operand, translates, value
+from morisot.compile.translate import STAGE, operand, translates, usable, value
 from morisot.compile.values import negate, pack, when
 from morisot.compile.verdict import Value
-from morisot.types.element import DATE, DATETIME, FLOAT, INT, STR
+from morisot.types.element import BOOL, DATE, DATETIME, FLOAT, INT, STR, Tuple
 
 _SYNTAX = re.compile(
     r"((?P<fill>.)?(?P<align>[<>^=]))?(?P<sign>[+-])?(?P<zero>0)?(?P<width>[1-9][0-9]*)?"
@@ -158,10 +160,10 @@ def _piece(node: ast.expr, scope: Scope) -> Expr:
     if isinstance(node, ast.Constant):
         return Literal(node.value, STR)
     assert isinstance(node, ast.FormattedValue)
-    if node.conversion not in (-1, ord("s")):
-        refuse(node, "!r and !a have no column form", STAGE)
     found = operand(node.value, scope)
-    if node.conversion == ord("s"):
+    if node.conversion not in (-1, ord("s")) and found.type not in (INT, FLOAT, BOOL):  # repr() is str() for those
+        refuse(node, "!r and !a of a text have no column form", "put it in quotes with f\"'{…}'\"")
+    if node.conversion != -1:
         found = Value(STR, formatted(node, found, "", scope))
     return formatted(node, found, _specification(node, scope), scope)
 
@@ -171,3 +173,91 @@ def _specification(node: ast.FormattedValue, scope: Scope) -> str:
         return ""
     known_, spec = rows.constant_of(value(node.format_spec, scope))
     return str(spec) if known_ else refuse(node, "a format specification that varies has no column form", STAGE)
+
+
+# ---- "…".format(…) and "…" % …
+
+
+def _by_format(node: ast.Call, owner: Value, scope: Scope) -> Value:
+    """`"{} {name:>5}".format(x, name=y)`: the template is constant."""
+    known_, template = rows.constant_of(owner)
+    if not known_ or any(isinstance(one, ast.Starred) for one in node.args):
+        refuse(node, "a template that is not constant has no column form", STAGE)
+    places = iter(range(len(node.args)))
+    named = {keyword.arg: keyword.value for keyword in node.keywords}
+    for one in (*node.args, *named.values()):  # evaluated whether or not the template has a place for it
+        scope.owe(value(one, scope))
+    pieces: list[Expr] = []
+    try:
+        fields = list(string.Formatter().parse(template))
+    except ValueError as error:
+        refuse(node, f"{ast.unparse(node)} always fails: {error}")
+    if {bool(name) for _, name, _, _ in fields if name is not None and name not in named} == {True, False}:
+        refuse(node, f"{ast.unparse(node)} always fails: it numbers its fields in two ways")
+    for literal, name, spec, conversion in fields:
+        if literal:
+            pieces.append(text(literal))
+        if name is None:
+            continue
+        given = _argument(node, name, places, named)
+        if conversion or "{" in (spec or "") or given is None:
+            refuse(node, f"the field {{{name}}} of a template has no column form", STAGE)
+        pieces.append(formatted(node, operand(given, scope), spec or "", scope))
+    return _joined(pieces)
+
+
+calls.SPECIAL_METHODS[STR, "format"] = _by_format
+
+
+def _argument(node: ast.Call, name: str, places: Iterator[int], named: dict[str | None, ast.expr]) -> ast.expr | None:
+    if name in named:
+        return named[name]
+    if name and not name.isdecimal():
+        return None
+    place = int(name) if name else next(places, len(node.args))
+    return node.args[place] if place < len(node.args) else None
+
+
+_PERCENT = re.compile(r"%(?P<flags>[-+0]*)(?P<width>[1-9][0-9]*)?(\.(?P<places>[0-9]+))?(?P<kind>[sdifxX%])")
+
+
+def by_percent(node: ast.BinOp, template: Value, given: Value, scope: Scope) -> Value:
+    """`"%s: %5.2f" % (a, b)`: the template is constant."""
+    known_, source = rows.constant_of(template)
+    arguments = list(given.items) if isinstance(given.type, Tuple) else [given]
+    found = list(_PERCENT.finditer(source)) if known_ else []
+    wanted = [one for one in found if one["kind"] != "%"]
+    odd = any(one["kind"] == "%" and one.group() != "%%" for one in found) or "%" in _PERCENT.sub("", source or "")
+    if not known_ or len(wanted) != len(arguments) or odd:
+        refuse(node, "this template has no column form", "use an f-string")
+    pieces: list[Expr] = []
+    end = 0
+    for one in found:
+        pieces.append(text(source[end : one.start()]))
+        end = one.end()
+        pieces.append(text("%") if one["kind"] == "%" else _percent(node, one, arguments.pop(0), scope))
+    return _joined([*pieces, text(source[end:])])
+
+
+def _percent(node: ast.AST, one: re.Match[str], given: Value, scope: Scope) -> Expr:
+    given = usable(given, node)
+    flags, kind = one["flags"], one["kind"]
+    whole = kind in "dixX"
+    if (whole and (given.type != INT or one["places"])) or (kind == "f" and given.type not in (INT, FLOAT)):
+        refuse(node, f"%{kind} of {given.type} has no column form", "use an f-string")
+    places = f".{one['places']}" if one["places"] else ""
+    width = one["width"] or ""
+    if kind == "s":
+        shown_ = Value(STR, formatted(node, given, "", scope))
+        return formatted(node, shown_, f"{'<' if '-' in flags else '>'}{width}{places}", scope)
+    sign = "+" if "+" in flags else ""
+    align = "<" if "-" in flags else "" if "0" in flags else ">"
+    zero = "0" if "0" in flags and not align and width else ""
+    return formatted(node, given, f"{align}{sign}{zero}{width}{places}{'d' if kind == 'i' else kind}", scope)
+
+
+def _joined(pieces: list[Expr]) -> Value:
+    full = [piece for piece in pieces if piece != text("")]
+    if not full:
+        return Value(STR, text(""))
+    return Value(STR, Call("concat", tuple(full)) if len(full) > 1 else full[0])

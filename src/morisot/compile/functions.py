@@ -10,9 +10,9 @@ import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from morisot.compile import access, calls, decimals, formats, records, rows
-from morisot.compile.expr import Expr
-from morisot.compile.forms import checked, integer
+from morisot.compile import access, calls, comprehensions, decimals, formats, iteration, mappings, records, rows
+from morisot.compile.expr import Call, Expr
+from morisot.compile.forms import call, checked, integer
 from morisot.compile.scope import Scope, refuse
 from morisot.compile.scope import known as from_object
 from morisot.compile.translate import STAGE, binary, shown, truth_of, usable, value_of
@@ -38,6 +38,7 @@ from morisot.types.element import (
 Arguments = Sequence[Value | Known]
 Keywords = dict[str, Value | Known]
 Special = Callable[[ast.AST, Arguments, Keywords, Scope], Value]
+calls.UNREAD[next] = comprehensions.first
 
 
 @calls.special(bool)
@@ -52,6 +53,37 @@ def _len(node: ast.AST, arguments: Arguments, keywords: Keywords, scope: Scope) 
         scope.owe(arguments[0])
         return Value(INT, integer(len(arguments[0].items)))
     return calls.by_table(node, len, arguments, keywords, scope)
+
+
+@calls.special(sum)
+def _sum(node: ast.AST, arguments: Arguments, keywords: Keywords, scope: Scope) -> Value:
+    """Of a list that is written out: additions, which cost less than a loop."""
+    only = arguments[0] if len(arguments) == 1 and not keywords else None
+    match only:
+        case Value(List(item), Call("array", items)) if item in (INT, BOOL):
+            numbers = items if item == INT else tuple(call("bigint", one) for one in items)
+            return Value(INT, functools.reduce(functools.partial(checked, "add"), numbers))
+    return calls.by_table(node, sum, arguments, keywords, scope)
+
+
+@calls.special(list)
+def _list(node: ast.AST, arguments: Arguments, keywords: Keywords, scope: Scope) -> Value:
+    """Of a list, a text, a dict or a tuple; a set has no order."""
+    (only,) = plain(node, list, arguments, keywords, 1)
+    found = usable(only, node)
+    if isinstance(found.type, Tuple):
+        return iteration.list_of(node, found.items)
+    found = iteration.as_list(found, scope)
+    if not isinstance(found.type, List):
+        refuse(node, f"list({found.type}) has no exact column form", STAGE)
+    return found
+
+
+@calls.special(dict)
+def _dict(node: ast.AST, arguments: Arguments, keywords: Keywords, scope: Scope) -> Value:
+    (pairs,) = plain(node, dict, arguments, keywords, 1)
+    found = usable(pairs, node)
+    return found if isinstance(found.type, Dict) else mappings.of_pairs(node, found, scope)
 
 
 @calls.special(divmod)
@@ -116,6 +148,8 @@ def _class_of(type_: Type) -> type:
             return cls
         case Tuple():
             return tuple
+    if type_ not in _CLASSES:
+        refuse(None, f"the class of a value of type {type_} is not known", STAGE)
     return _CLASSES[type_]
 
 

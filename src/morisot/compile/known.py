@@ -7,17 +7,19 @@ function is to add a row. What has no row runs as Python.
 from __future__ import annotations
 
 import ast
+import calendar
 import datetime as dt
 import math
 import operator
 import sys
+import zlib
 from collections.abc import Callable
 from typing import Any
 
 from morisot.compile import affixes, arithmetic, dates, texts
 from morisot.compile.forms import Form, Plain, call
 from morisot.compile.rows import Constant, Row
-from morisot.compile.values import DELTA
+from morisot.compile.values import DELTA, Set
 from morisot.types.element import BOOL, BYTES, DATE, DATETIME, FLOAT, INT, STR, Dict, List, Type
 
 
@@ -27,6 +29,10 @@ def _binary(type_: Type, form: Form, result: Type | None = None) -> Row:
 
 def _is_factor(exponent: int) -> bool:
     return 1 <= exponent <= 8
+
+
+def _is_fixed(directives: str) -> bool:
+    return dates.places_of(directives) is not None
 
 
 def _is_shift(places: int) -> bool:
@@ -144,6 +150,7 @@ _SUMS_OF_FLOATS = (
 
 FUNCTIONS: dict[Any, tuple[Row, ...]] = {
     len: (
+        Row((Set,), INT, Plain("size")),
         Row((STR,), INT, Plain("length")),
         Row((BYTES,), INT, Plain("octet_length")),
         Row((List,), INT, Plain("size")),
@@ -158,24 +165,23 @@ FUNCTIONS: dict[Any, tuple[Row, ...]] = {
         *(_binary(type_, Plain("least")) for type_ in (INT, STR, BYTES, DATE, DATETIME, DELTA)),
         _binary(FLOAT, arithmetic.float_min),
         *(Row((List(type_),), type_, texts.list_extreme("array_min")) for type_ in _SORTED),
+        Row((List(FLOAT),), FLOAT, arithmetic.float_extreme("array_min")),
     ),
     max: (
         *(_binary(type_, Plain("greatest")) for type_ in (INT, STR, BYTES, DATE, DATETIME, DELTA)),
         _binary(FLOAT, arithmetic.float_max),
         *(Row((List(type_),), type_, texts.list_extreme("array_max")) for type_ in _SORTED),
+        Row((List(FLOAT),), FLOAT, arithmetic.float_extreme("array_max")),
     ),
     sum: (
         Row((List(INT),), INT, Plain("sum", fails=True)),
         Row((List(INT), INT), INT, Plain("fold_sum", fails=True)),
+        Row((List(BOOL),), INT, Plain("sum_of_bools")),
         *_SUMS_OF_FLOATS,
     ),
     sorted: (
         *(Row((List(type_),), List(type_), Plain("sorted")) for type_ in _SORTED),
         Row((STR,), List(STR), lambda a: call("sorted", affixes.characters(a))),
-    ),
-    list: (
-        *(Row((List(type_),), List(type_), Plain("itself")) for type_ in (*_SORTED, FLOAT)),
-        Row((STR,), List(STR), affixes.characters),
     ),
     round: (
         Row((INT,), INT, Plain("itself")),
@@ -190,6 +196,7 @@ FUNCTIONS: dict[Any, tuple[Row, ...]] = {
         Row((BOOL,), INT, Plain("bigint")),
         Row((FLOAT,), INT, arithmetic.float_to_int("")),
         Row((STR,), INT, texts.text_to_int),
+        Row((STR, Constant(int, lambda base: base in (2, 8, 16))), INT, texts.text_to_int_of_base),
     ),
     float: (
         Row((FLOAT,), FLOAT, Plain("itself")),
@@ -211,7 +218,19 @@ FUNCTIONS: dict[Any, tuple[Row, ...]] = {
     dt.datetime.fromisoformat: (Row((STR,), DATETIME, dates.time_of_text),),
     math.floor: (Row((INT,), INT, Plain("itself")), Row((FLOAT,), INT, arithmetic.float_to_int("floor"))),
     math.ceil: (Row((INT,), INT, Plain("itself")), Row((FLOAT,), INT, arithmetic.float_to_int("ceil"))),
-    math.sqrt: (Row((FLOAT,), FLOAT, arithmetic.float_sqrt),),
+    math.trunc: (Row((INT,), INT, Plain("itself")), Row((FLOAT,), INT, arithmetic.float_to_int(""))),
+    math.sqrt: (
+        Row((FLOAT,), FLOAT, arithmetic.float_sqrt),
+        Row((INT,), FLOAT, lambda a: arithmetic.float_sqrt(call("double", a))),
+    ),
+    math.isinf: (Row((FLOAT,), BOOL, arithmetic.is_infinite),),
+    math.isfinite: (Row((FLOAT,), BOOL, arithmetic.is_finite),),
+    hash: (Row((INT,), INT, arithmetic.int_hash), Row((BOOL,), INT, Plain("bigint"))),
+    bin: (Row((INT,), STR, arithmetic.with_base("0b", "bin")),),
+    hex: (Row((INT,), STR, arithmetic.with_base("0x", "hex")),),
+    zlib.crc32: (Row((BYTES,), INT, Plain("crc32")),),
+    calendar.isleap: (Row((INT,), BOOL, dates.is_leap),),
+    dt.datetime.strptime: (Row((STR, Constant(str, _is_fixed)), DATETIME, dates.strptime),),
     math.fabs: (Row((FLOAT,), FLOAT, Plain("abs")),),
     math.isnan: (Row((FLOAT,), BOOL, Plain("is_nan")),),
 }

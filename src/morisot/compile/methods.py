@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from morisot.compile import affixes, dates, texts
+from morisot.compile import affixes, arithmetic, dates, texts
 from morisot.compile.forms import Form, Plain, call, text
 from morisot.compile.rows import Constant, Row
 from morisot.compile.values import DELTA
@@ -24,6 +24,7 @@ def _has_pattern(directives: str) -> bool:
 
 
 _WIDTH = Constant(int, lambda width: 0 <= width <= affixes.LONGEST)
+_AT_MOST_ONCE = Constant(int, lambda limit: limit <= 1 and limit != 0)
 _PADDING: dict[str, Form] = {
     "ljust": affixes.padded("rpad"),
     "rjust": affixes.padded("lpad"),
@@ -51,6 +52,7 @@ METHODS: dict[tuple[Type, str], tuple[Row, ...]] = {
     ),
     (STR, "replace"): (
         Row((STR, Constant(str, bool), STR), STR, lambda a, old, new: call("replace", a, text(old), new)),
+        Row((STR, STR, STR), STR, affixes.replace_varying),
     ),
     **{
         (STR, name): (
@@ -65,16 +67,32 @@ METHODS: dict[tuple[Type, str], tuple[Row, ...]] = {
             "isdigit": ("^[0-9]+\\z",),
             "isdecimal": ("^[0-9]+\\z",),
             "isnumeric": ("^[0-9]+\\z",),
-            "isalpha": ("^[A-Za-z]+\\z",),
-            "isalnum": ("^[A-Za-z0-9]+\\z",),
-            "isupper": ("[A-Z]", "[a-z]"),
-            "islower": ("[a-z]", "[A-Z]"),
+            "isalpha": (f"^[A-Za-z{affixes.LOWER}{affixes.UPPER}]+\\z",),
+            "isalnum": (f"^[A-Za-z0-9{affixes.LOWER}{affixes.UPPER}]+\\z",),
+            "isupper": (f"[A-Z{affixes.UPPER}]", f"[a-z{affixes.LOWER}]"),
+            "islower": (f"[a-z{affixes.LOWER}]", f"[A-Z{affixes.UPPER}]"),
         }.items()
     },
     (STR, "isspace"): (Row((STR,), BOOL, affixes.is_space),),
     (STR, "isascii"): (Row((STR,), BOOL, texts.is_ascii),),
     (STR, "capitalize"): (Row((STR,), STR, affixes.capitalize),),
-    (STR, "count"): (Row((STR, Constant(str, bool)), INT, affixes.count),),
+    (STR, "title"): (Row((STR,), STR, affixes.title),),
+    (STR, "casefold"): (Row((STR,), STR, affixes.casefold),),
+    (STR, "count"): (
+        Row((STR, Constant(str, bool)), INT, affixes.count),
+        Row((STR, STR), INT, affixes.count_varying),
+    ),
+    (STR, "rsplit"): (
+        Row((STR,), List(STR), texts.text_split_words),
+        Row((STR, Constant(str, bool)), List(STR), texts.text_split),
+        Row((STR, Constant(str, bool), _AT_MOST_ONCE), List(STR), affixes.split_last),
+    ),
+    (STR, "splitlines"): (Row((STR,), List(STR), affixes.lines),),
+    (STR, "rfind"): (Row((STR, Constant(str, bool)), INT, affixes.find_last),),
+    (STR, "rindex"): (Row((STR, Constant(str, bool)), INT, affixes.index_last),),
+    (INT, "bit_length"): (Row((INT,), INT, arithmetic.bit_length),),
+    (INT, "bit_count"): (Row((INT,), INT, arithmetic.bit_count),),
+    **{(type_, "toordinal"): (Row((type_,), INT, dates.ordinal),) for type_ in (DATE, DATETIME)},
     (STR, "zfill"): (Row((STR, _WIDTH), STR, affixes.zero_filled),),
     **{
         (STR, name): (Row((STR, _WIDTH), STR, form), Row((STR, _WIDTH, _FILL), STR, form))
@@ -82,7 +100,10 @@ METHODS: dict[tuple[Type, str], tuple[Row, ...]] = {
     },
     (STR, "removeprefix"): (Row((STR, STR), STR, affixes.without_prefix),),
     (STR, "removesuffix"): (Row((STR, STR), STR, affixes.without_suffix),),
-    (STR, "index"): (Row((STR, STR), INT, affixes.index),),
+    (STR, "index"): (
+        Row((STR, STR), INT, affixes.index),
+        Row((STR, Constant(str, bool), INT), INT, affixes.index_from),
+    ),
     (STR, "encode"): (
         Row((STR,), BYTES, Plain("utf8")),
         Row((STR, Constant(str, _is_utf8)), BYTES, lambda a, _: call("utf8", a)),
@@ -97,7 +118,10 @@ METHODS: dict[tuple[Type, str], tuple[Row, ...]] = {
     },
     (DELTA, "total_seconds"): (Row((DELTA,), FLOAT, dates.total_seconds),),
     (STR, "join"): (Row((STR, List(STR)), STR, Plain("join")),),
-    (STR, "find"): (Row((STR, STR), INT, Plain("find")),),
+    (STR, "find"): (
+        Row((STR, STR), INT, Plain("find")),
+        Row((STR, Constant(str, bool), INT), INT, affixes.find_from),
+    ),
 }
 
 ATTRIBUTES: dict[tuple[Type, str], tuple[Row, ...]] = {
@@ -111,5 +135,9 @@ ATTRIBUTES: dict[tuple[Type, str], tuple[Row, ...]] = {
     (DELTA, "microseconds"): (Row((DELTA,), INT, dates.microseconds),),
 }
 
-KEYWORDS: dict[str, tuple[str, ...]] = {"split": ("sep", "maxsplit"), "encode": ("encoding",)}
+KEYWORDS: dict[str, tuple[str, ...]] = {
+    "split": ("sep", "maxsplit"),
+    "rsplit": ("sep", "maxsplit"),
+    "encode": ("encoding",),
+}
 """The methods whose arguments may be given by name."""

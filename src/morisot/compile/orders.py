@@ -6,9 +6,10 @@ import ast
 import dataclasses
 
 from morisot.compile import calls, rows
-from morisot.compile.expr import Call, Each, Expr, Field, Struct, Variable
+from morisot.compile.access import Get, looked_up
+from morisot.compile.expr import Call, Each, Expr, Field, Literal, Struct, Variable
 from morisot.compile.forms import guard, integer
-from morisot.compile.functions import Arguments, Keywords
+from morisot.compile.functions import Arguments, Keywords, plain
 from morisot.compile.scope import Scope, refuse
 from morisot.compile.translate import STAGE, choose_or_refuse, shown, usable, value_of
 from morisot.compile.values import Known, expand, holds, pack
@@ -23,9 +24,21 @@ def is_ordered(type_: Type) -> bool:
     return type_ in _ORDERED or (isinstance(type_, Tuple) and all(map(is_ordered, type_.items)))
 
 
+@calls.callable_class(Get)
+def _get(node: ast.AST, function: Get, arguments: Arguments, keywords: Keywords, _: Scope) -> Value:
+    (key,) = plain(node, function, arguments, keywords, 1)
+    type_ = function.owner.type
+    assert isinstance(type_, Dict)
+    if key.type != STR:
+        refuse(node, f"a dict with keys of type {key.type} has no column form", STAGE)
+    present, found = looked_up(function.owner, key)
+    nothing = Value(NONE, Literal(None, NONE))
+    return choose_or_refuse(node, present, expand(type_.value, found), nothing)
+
+
 @calls.special(sorted)
 def _sorted(node: ast.AST, arguments: Arguments, keywords: Keywords, scope: Scope) -> Value:
-    if not keywords:
+    if not keywords and not (len(arguments) == 1 and _is_dict(arguments[0])) and not _are_tuples(arguments):
         return calls.by_table(node, sorted, arguments, keywords, scope)
     source = _list(node, arguments, keywords, ("key", "reverse"))
     known, backwards = rows.constant_of(value_of(keywords["reverse"], node)) if "reverse" in keywords else (True, False)
@@ -47,9 +60,19 @@ def _max(node: ast.AST, arguments: Arguments, keywords: Keywords, scope: Scope) 
     return _extreme(node, max, arguments, keywords, scope)
 
 
+def _is_dict(argument: Value | Known) -> bool:
+    return isinstance(argument, Value) and isinstance(argument.type, Dict)
+
+
+def _are_tuples(arguments: Arguments) -> bool:
+    """Whether it is about a list of tuples, which are ordered by their first items that differ."""
+    (only,) = arguments if len(arguments) == 1 else (None,)
+    return isinstance(only, Value) and isinstance(only.type, List) and isinstance(only.type.item, Tuple)
+
+
 def _extreme(node: ast.AST, function: object, arguments: Arguments, keywords: Keywords, scope: Scope) -> Value:
     """The first of the smallest or greatest items."""
-    if not keywords:
+    if not keywords and not (len(arguments) == 1 and _is_dict(arguments[0])) and not _are_tuples(arguments):
         return calls.by_table(node, function, arguments, keywords, scope)
     source = _list(node, arguments, keywords, ("key", "default"))
     greatest = function is max
@@ -68,6 +91,8 @@ def _list(node: ast.AST, arguments: Arguments, keywords: Keywords, allowed: tupl
     if len(arguments) != 1 or not set(keywords) <= set(allowed):
         refuse(node, f"{ast.unparse(node)} has no column form", STAGE)
     source = usable(value_of(arguments[0], node), node)
+    if isinstance(source.type, Dict):
+        source = Value(List(STR), Call("keys", (pack(source),)))
     if not isinstance(source.type, List) or source.type.item == NONE:
         refuse(node, f"the order of {source.type} has no column form", STAGE)
     if holds(source.type, ANY) or _has_dict(source.type):
@@ -92,7 +117,8 @@ def _ranked(node: ast.AST, source: Value, key: Value | Known | None, backwards: 
     inner = dataclasses.replace(scope.forked(), per_item=True, loops=scope.loops + 1)
     ranked = item
     if isinstance(key, Known):
-        ranked = calls.apply(node, key.object, [item], {}, inner)
+        owed = len(scope.sharing.debts)
+        ranked = inner.settle(usable(calls.apply(node, key.object, [item], {}, inner), node), owed)
     elif key is not None and key.type != NONE:
         refuse(node, f"a key of type {key.type} is called")
     if not is_ordered(ranked.type):

@@ -41,7 +41,18 @@ def settled(result: Value, debts: Sequence[Debt], entries: Sequence[tuple[str, E
 
 def has_variables(debt: Debt) -> bool:
     """Whether a debt is about the items of a list, which are known inside a comprehension only."""
-    return any(isinstance(each, Variable) for part in (debt.condition, debt.expr) for each in walk(part))
+    return any(map(_has_free, (debt.condition, debt.expr)))
+
+
+def _has_free(expr: Expr, bound: frozenset[str] = frozenset()) -> bool:
+    """Whether an expression reads an item of a list around it, not only of those inside it."""
+    match expr:
+        case Variable(name):
+            return name not in bound
+        case Each(_, items, variable, body, index):
+            return _has_free(items, bound) or _has_free(body, bound | {variable, index})
+        case _:
+            return any(_has_free(part, bound) for part in expr.parts)
 
 
 def _with_first_leaf(result: Value, test: Expr) -> Value:

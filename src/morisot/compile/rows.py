@@ -11,7 +11,7 @@ from morisot.compile.expr import Expr
 from morisot.compile.forms import Form, Plain
 from morisot.compile.values import DELTA, literal_of
 from morisot.compile.verdict import Value
-from morisot.types.element import BOOL, FLOAT, INT, Dict, List, Type
+from morisot.types.element import BOOL, FLOAT, INT, Type
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,7 @@ class Constant:
     fits: Callable[[Any], bool] = lambda _: True
 
 
-Parameter = Type | Constant | type[List] | type[Dict]
+Parameter = Type | Constant | type[Type]
 
 
 @dataclass(frozen=True)

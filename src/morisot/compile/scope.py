@@ -7,15 +7,18 @@ import builtins
 import dataclasses
 import itertools
 import types
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass, field
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
-from morisot.compile.expr import Call, Expr, Field, Input, Literal, Shared, Variable, walk
+from morisot.compile.expr import Call, Expr, Field, Input, Literal, Shared, Variable, rebuilt, walk
 from morisot.compile.owed import Debt, has_variables, settled
 from morisot.compile.values import TRUE, Known, conjunction, constant, facts, negate, pack, when
 from morisot.compile.verdict import Refusal, Value
 from morisot.types.element import Type
+
+if TYPE_CHECKING:
+    from morisot.compile.trials import Failure
 
 _LARGEST = 20_000
 """So many expressions are translated; a closure that needs more would take Spark longer to plan than Python to run."""
@@ -73,6 +76,23 @@ class Sharing:
         """What a shared value stands for."""
         return next((kept for name, kept in self.entries if expr == Shared(name)), expr)
 
+    def expanded(self, expr: Expr, known: Container[str]) -> Expr:
+        """The expression with every shared value written out but those with a known name."""
+        kept = dict(self.entries)
+
+        def change(part: Expr) -> Expr | None:
+            written = isinstance(part, Shared) and part.name not in known
+            return self.expanded(kept[part.name], known) if written and isinstance(part, Shared) else None
+
+        return rebuilt(expr, change)
+
+    def copy(self) -> Sharing:
+        """For a try: what is shared in the copy stays there."""
+        other = Sharing()
+        other.entries, other._names, other._steps = list(self.entries), dict(self._names), self._steps
+        other.debts = list(self.debts)
+        return other
+
 
 def _is_small(expr: Expr) -> bool:
     """Whether repeating the expression costs less than keeping its value."""
@@ -105,6 +125,8 @@ class Scope:
     """Variables set by := on the way to here; it grows as expressions are read, in Python's order."""
     set_if: dict[Expr, dict[str, Value | Known]] = field(default_factory=dict)
     """Variables that are set where a condition came out true: by a := inside an `and`."""
+    trial: list[Failure] | None = None
+    """Where operations note when they surely fail: inside a try, and nowhere else."""
 
     def where(self, condition: Expr, truth: bool = True) -> Scope:
         """The scope of the branch taken if `condition` comes out as `truth`."""

@@ -9,20 +9,41 @@ import types
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from morisot.compile import access, calls, comparisons, comprehensions, functions, orders, patterns, translate
-from morisot.compile.expr import Expr, Literal
+from morisot.compile import (
+    access,
+    calendars,
+    calls,
+    comparisons,
+    comprehensions,
+    formats,
+    functions,
+    mappings,
+    orders,
+    patterns,
+    regex,
+    sets,
+    splits,
+    translate,
+    trials,
+    unpacking,
+)
+from morisot.compile.expr import Expr, Literal, Raise
 from morisot.compile.reader import FunctionNode, read
 from morisot.compile.scope import Refused, Scope, Sharing, refuse
 from morisot.compile.scope import known as from_object
-from morisot.compile.values import DELTA, TRUE, Known, choose, conjunction, holds, parameter
+from morisot.compile.values import DELTA, NEVER, TRUE, Known, Match, Set, choose, conjunction, holds, parameter
 from morisot.compile.verdict import ColumnForm, Refusal, Value
-from morisot.types.element import BOOL, NONE, List, Product, Type
+from morisot.types.element import BOOL, NONE, Dict, List, Optional, Type
 
-RULES = (translate, comparisons, access, comprehensions, calls, functions, orders)
+RULES = (
+    translate, comparisons, access, comprehensions, calls, formats, functions, mappings, orders, sets,
+    calendars, regex, splits,
+)  # fmt: skip
 """Where the rules for each kind of expression are; importing these registers them."""
 
 _GENERATOR = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
 _NOTHING = Value(NONE, Literal(None, NONE))
+_RAISED = Value(NEVER, Raise("the function raises"))
 
 
 def compile_function(function: object, parameters: Sequence[Type]) -> ColumnForm | Refusal:
@@ -49,8 +70,12 @@ _nameless = types.FunctionType(compile("0", "<nothing>", "eval"), {})
 def _check_result(result: Value) -> None:
     if result.type == NONE:
         refuse(None, "the function returns only None", "return a value")
+    if result.type == NEVER:
+        refuse(None, "the function raises on every way", "return a value")
     if holds(result.type, DELTA):
         refuse(None, "a timedelta has no column form", "return its .total_seconds() or its .days")
+    if _has_unheld(result.type):
+        refuse(None, f"{result.type} is no value that a column can hold", "return a sorted list, or a text")
     if _has_unknown(result.type):
         refuse(None, "the type of the items of an empty list is not known", "annotate the return type")
 
@@ -59,6 +84,15 @@ def _has_unknown(type_: Type) -> bool:
     if isinstance(type_, List):
         return type_.item == NONE or _has_unknown(type_.item)
     return type_ == NONE or any(_has_unknown(child) for _, child in type_.children)
+
+
+def _has_unheld(type_: Type) -> bool:
+    match type_:
+        case Set() | Match():
+            return True
+        case List(inner) | Optional(inner) | Dict(inner):
+            return _has_unheld(inner)
+    return any(_has_unheld(child) for _, child in type_.children)
 
 
 Argument = Value | Known
@@ -70,7 +104,39 @@ def inline(
     """The result of a call of the user's own function, read where it is called."""
     inner = dataclasses.replace(scope.forked({}), function=function, names={}, depth=scope.depth + 1)
     small = [scope.small(argument) if isinstance(argument, Value) else argument for argument in arguments]
-    return _body(function, small, keywords, inner)
+    result = _body(function, small, keywords, inner)
+    if result.type == NEVER:
+        refuse(None, f"{function.__name__} raises on every way", translate.STAGE)
+    return result
+
+
+@calls.callable_class(unpacking.InnerFunction)
+def _call_inner(
+    node: ast.AST,
+    function: unpacking.InnerFunction,
+    arguments: Sequence[Argument],
+    keywords: dict[str, Argument],
+    scope: Scope,
+) -> Value:
+    """A function defined inside, called: what it reads around it is set once, so it does not matter when."""
+    places = [one.arg for one in (*function.node.args.posonlyargs, *function.node.args.args)]
+    given = dict(zip(places, arguments, strict=False)) | keywords
+    if len(given) != len(places) or len(arguments) + len(keywords) != len(places) or set(given) != set(places):
+        refuse(node, f"{function.node.name} does not get its {len(places)} arguments", translate.STAGE)
+    if scope.depth >= calls.DEEPEST:
+        refuse(node, f"{function.node.name} calls itself, or goes too deep", translate.STAGE)
+    small = {name: scope.small(one) if isinstance(one, Value) else one for name, one in given.items()}
+    names = {**function.scope.names, **dict.fromkeys(unpacking.stored(function.node)), **small}
+    inner = dataclasses.replace(scope.forked({}), function=function.scope.function, names=names, depth=scope.depth + 1)
+    _check_walrus(function.node, given)
+    owed = len(scope.sharing.debts)
+    for one in small.values():
+        if isinstance(one, Value):
+            inner.owe(one)
+    result = inner.settle(_Block(function.node).run(function.node.body, inner), owed)
+    if result.type == NEVER:
+        refuse(node, f"{function.node.name} raises on every way", translate.STAGE)
+    return result
 
 
 def _body(
@@ -138,6 +204,7 @@ class _Block:
         names = [inner for inner in ast.walk(node) if isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Load)]
         added_to = [inner.target for inner in ast.walk(node) if isinstance(inner, ast.AugAssign)]
         self.uses = Counter(name.id for name in (*names, *added_to) if isinstance(name, ast.Name))
+        self.stored = unpacking.stored(node)
 
     def run(self, statements: Sequence[ast.stmt], scope: Scope) -> Value:
         """The value returned."""
@@ -148,8 +215,14 @@ class _Block:
                     return _NOTHING
                 case ast.Return(ast.expr() as result):
                     return translate.value(result, scope)
+                case ast.Raise():
+                    return _RAISED
+                case ast.Assert():
+                    return self._return_from(_asserted(statement), statements[place + 1 :], scope)
                 case ast.If() if _returns(statement):
                     return self._return_from(statement, statements[place + 1 :], scope)
+                case ast.Try():
+                    return self._try(statement, statements[place + 1 :], scope)
                 case ast.Match():
                     return self._match(statement, statements[place + 1 :], scope)
                 case _:
@@ -167,6 +240,41 @@ class _Block:
         test = scope.small_expr(translate.condition(node, scope), BOOL)
         scope.owe(Value(BOOL, test))
         return test
+
+    def _try(self, node: ast.Try, rest: Sequence[ast.stmt], scope: Scope) -> Value:
+        """Read twice: first to learn when the body surely fails, then where it does not."""
+        if node.finalbody or any(_returns(one) for one in node.body[:-1]):
+            refuse(node, "this kind of try has no column form", "let the try hold one statement, and no finally")
+        trial: list[trials.Failure] = []
+        tried = dataclasses.replace(scope.forked(), trial=trial, sharing=scope.sharing.copy())
+        self._tried(node.body, tried)
+        own = {name for name, _ in scope.sharing.entries}
+        ways = []
+        for failure in trial:
+            handler = trials.handler_of(failure, node.handlers, scope)
+            if handler is not None:
+                condition = tried.sharing.expanded(failure.condition, own)
+                ways.append((scope.small_expr(condition, BOOL), handler))
+        if not ways:
+            refuse(node, "nothing in this try is known to raise what it catches", translate.STAGE)
+        fails = scope.small_expr(trials.any_of([condition for condition, _ in ways]), BOOL)
+        fine = scope.where(fails, False)
+        if _returns(node.body[-1]):
+            result = self.run(node.body, fine)
+        else:
+            result = self.run([*node.body, *node.orelse, *rest], fine)
+        lost = dict.fromkeys(unpacking.stored(ast.Module(node.body, []))) if len(node.body) > 1 else {}
+        for condition, handler in reversed(ways):
+            inner = scope.where(condition).having({**lost, **({handler.name: None} if handler.name else {})})
+            result = translate.choose_or_refuse(node, condition, self.run([*handler.body, *rest], inner), result)
+        return result
+
+    def _tried(self, body: Sequence[ast.stmt], scope: Scope) -> None:
+        for statement in body:
+            if isinstance(statement, ast.Return) and statement.value is not None:
+                translate.value(statement.value, scope)
+            else:
+                scope = self._step(statement, scope)
 
     def _match(self, node: ast.Match, rest: Sequence[ast.stmt], scope: Scope) -> Value:
         """What follows belongs to each case; a name that a case sets is not known in the next ones."""
@@ -200,8 +308,11 @@ class _Block:
                 return scope
             case ast.Expr(ast.Constant()):  # a docstring, or `...`
                 return scope
+            case ast.FunctionDef():
+                return scope.having({statement.name: self._inner(statement, scope)})
             case ast.Assign(targets, node):
-                found = translate.expression(node, scope)
+                unpacked = any(isinstance(target, ast.Tuple | ast.List) for target in targets)
+                found = translate.expression(comprehensions.listed(node) if unpacked else node, scope)
                 for target in targets:
                     scope = self._assign(target, found, scope)
                 return scope
@@ -223,20 +334,32 @@ class _Block:
         match target:
             case ast.Name(name):
                 if isinstance(found, Known) and isinstance(found.object, calls.Inner):
-                    refuse(target, "a lambda inside that has a name has no column form", "define it outside")
+                    self._check_captured(found.object.node, name)
                 if isinstance(found, Value):
                     scope.owe(found)
                 return scope.having({name: self._kept(name, found, scope)})
             case ast.Tuple(targets) | ast.List(targets):
-                if not isinstance(found, Value) or not isinstance(found.type, Product):
-                    refuse(target, "only a tuple whose length is known can be unpacked", "index the list instead")
-                if len(targets) != len(found.items) or any(isinstance(one, ast.Starred) for one in targets):
-                    refuse(target, f"{found.type} does not unpack into {len(targets)} names")
-                for one, item in zip(targets, found.items, strict=True):
-                    scope = self._assign(one, item, scope)
+                for one, item in unpacking.parts(target, targets, found, scope):
+                    scope = scope.having({one.id: None}) if item is None else self._assign(one, item, scope)
                 return scope
             case _:
                 return refuse(target, f"assigning to {ast.unparse(target)} has no column form", "use a plain variable")
+
+    def _inner(self, node: ast.FunctionDef, scope: Scope) -> Known:
+        spec = node.args
+        if spec.vararg or spec.kwarg or spec.kwonlyargs or spec.defaults or node.decorator_list:
+            refuse(node, "a function inside has no column form unless its parameters are plain", "define it outside")
+        self._check_captured(node, node.name)
+        return Known(unpacking.InnerFunction(node, scope))
+
+    def _check_captured(self, node: ast.FunctionDef | ast.Lambda, name: str) -> None:
+        """What a function inside reads around it must not change: it would see the change, the column would not."""
+        own = {one.arg for one in (*node.args.posonlyargs, *node.args.args)}
+        read = {one.id for one in ast.walk(node) if isinstance(one, ast.Name)} - own
+        for captured in (*read, name):
+            if self.stored[captured] > 1:
+                reason = f"{captured}, which a function inside reads, is set more than once"
+                refuse(node, reason, f"use another name instead of setting {captured} again")
 
     def _branch(self, node: ast.If, scope: Scope) -> Scope:
         """Both branches go on: a variable set in one of them is chosen by the condition."""
@@ -288,5 +411,12 @@ _STATEMENTS = {
 
 
 def _returns(node: ast.AST) -> bool:
-    """Whether some way through the statement returns."""
-    return any(isinstance(inner, ast.Return) for inner in ast.walk(node))
+    """Whether some way through the statement returns or raises."""
+    ends = ast.Return | ast.Raise | ast.Assert | ast.Try
+    return any(isinstance(inner, ends) for inner in ast.walk(node))
+
+
+def _asserted(node: ast.Assert) -> ast.If:
+    """`assert test` as the branch that it is."""
+    fails = ast.copy_location(ast.Raise(), node)
+    return ast.copy_location(ast.If(node.test, [ast.copy_location(ast.Pass(), node)], [fails]), node)

@@ -102,10 +102,14 @@ def list_index(a: Expr, index: Expr) -> Expr:
     return guard(inside, call("get", a, normal), "list index out of range")
 
 
+def is_inside(index: Expr, length: Expr) -> Expr:
+    """Whether there is an item at a place, counted from the start or, if negative, from the end."""
+    return conjunction(call("greater_equal", index, call("negative", length)), call("less", index, length))
+
+
 def _normalised(index: Expr, length: Expr) -> tuple[Expr, Expr]:
     """A place counted from the start, and the condition that it lies inside."""
-    inside = conjunction(call("greater_equal", index, call("negative", length)), call("less", index, length))
-    return when(call("less", index, integer(0)), call("add", index, length), index), inside
+    return when(call("less", index, integer(0)), call("add", index, length), index), is_inside(index, length)
 
 
 def text_slice(a: Expr, start: Expr | None, stop: Expr | None) -> Expr:
@@ -172,6 +176,13 @@ def text_to_int(a: Expr) -> Expr:
     plain = call("rlike", a, text(f"^{_SPACES}[+-]?[0-9]+{_SPACES}\\z"))
     slow = guard(plain, checked("bigint", call("btrim", a, text(" \t\n\r\x0b\f"))), "a text that is not a plain int")
     return when(quick, checked("bigint", a), slow)
+
+
+def text_to_int_of_base(a: Expr, base: int) -> Expr:
+    """`int(text, 16)`: digits only, and so few that 64 bits hold them."""
+    digits, most = {2: ("[01]", 62), 8: ("[0-7]", 20), 16: ("[0-9a-fA-F]", 15)}[base]
+    plain = call("rlike", a, text(f"^{digits}{{1,{most}}}\\z"))
+    return guard(plain, checked("bigint", call("conv", a, integer(base))), "a text that is not a plain number")
 
 
 def text_to_float(a: Expr) -> Expr:

@@ -13,6 +13,7 @@ from morisot.compile.scope import Scope, refuse
 from morisot.compile.scope import known as from_object
 from morisot.compile.values import (
     Known,
+    Set,
     choose,
     conjunction,
     constant,
@@ -27,7 +28,7 @@ from morisot.compile.values import (
     truth,
 )
 from morisot.compile.verdict import Value
-from morisot.types.element import BOOL, FLOAT, INT, NONE, List, Optional, Tuple, Type
+from morisot.types.element import BOOL, FLOAT, INT, NONE, STR, Dict, List, Optional, Tuple, Type
 
 Rule = Callable[[Any, Scope], "Value | Known"]
 _RULES: dict[type[ast.AST], Rule] = {}
@@ -179,6 +180,8 @@ def _tuple(node: ast.Tuple, scope: Scope) -> Value | Known:
 
 @translates(ast.List)
 def _list(node: ast.List, scope: Scope) -> Value:
+    if any(isinstance(item, ast.Starred) for item in node.elts):
+        return _starred(node, scope)
     items = [value(item, scope) for item in node.elts]
     type_: Type = NONE
     for place, item in enumerate(items):
@@ -191,10 +194,52 @@ def _list(node: ast.List, scope: Scope) -> Value:
     return Value(List(type_), Call("array", tuple(pack(convert(item, type_)) for item in items)))
 
 
+def _starred(node: ast.List, scope: Scope) -> Value:
+    """`[*xs, y]`: lists, one after the other."""
+    from morisot.compile import iteration
+
+    whole: Value | None = None
+    for item in node.elts:
+        if isinstance(item, ast.Starred):
+            items = iteration.as_listed(item, iteration.source(item.value, scope))
+            part = Value(List(items.type), items.expr)
+        else:
+            part = iteration.list_of(item, [value(item, scope)])
+        whole = part if whole is None else _concatenate(node, whole, part)
+    assert whole is not None
+    return whole
+
+
 @translates(ast.BinOp)
 def _binary(node: ast.BinOp, scope: Scope) -> Value | Known:
-    left, right = operand(node.left, scope), operand(node.right, scope)
-    return binary(node, node.op, left, right, scope)
+    left, right = expression(node.left, scope), expression(node.right, scope)
+    if isinstance(node.op, ast.BitOr | ast.BitAnd | ast.Sub | ast.BitXor) and _are_collections(left, right):
+        return _combined(node, left, right, scope)
+    if isinstance(node.op, ast.Mod) and isinstance(left, Value) and left.type == STR:
+        from morisot.compile import formats
+
+        return formats.by_percent(node, left, value_of(right, node.right), scope)
+    a, b = usable(value_of(left, node.left), node.left), usable(value_of(right, node.right), node.right)
+    return binary(node, node.op, a, b, scope)
+
+
+def _are_collections(*sides: Value | Known) -> bool:
+    return any(
+        type(side.object) in (set, frozenset, dict) if isinstance(side, Known) else isinstance(side.type, Set | Dict)
+        for side in sides
+    )
+
+
+def _combined(node: ast.BinOp, left: Value | Known, right: Value | Known, scope: Scope) -> Value:
+    """Sets, and dicts merged by |."""
+    from morisot.compile import mappings, sets
+
+    if sets.is_set(left) or sets.is_set(right):
+        return sets.combined(node, node.op, left, right)
+    first = mappings.as_dict(left)
+    if first is None or not isinstance(node.op, ast.BitOr):
+        refuse(node, "these dicts are combined in a way that has no column form", STAGE)
+    return mappings.merge(node, first, right, scope)
 
 
 def binary(node: ast.AST, op: ast.operator, left: Value, right: Value, scope: Scope) -> Value:
@@ -210,6 +255,10 @@ def binary(node: ast.AST, op: ast.operator, left: Value, right: Value, scope: Sc
         few = forms.call("less_equal", pack(scope.small(right)), forms.integer(100_000))
         repeated = Call("repeat_list", (pack(left), pack(scope.small(right))))
         return Value(left.type, forms.guard(few, repeated, "a very long list"))
+    if scope.trial is not None:
+        from morisot.compile import trials
+
+        trials.record_division(op, left, right, scope)
     row = rows.find(known.BINARY.get(type(op), ()), (left, right), widen=True)
     if row is None:
         reason = f"{_symbol(op)} on {left.type} and {right.type} has no exact column form"

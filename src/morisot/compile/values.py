@@ -41,6 +41,33 @@ EMPTY_LIST = List(NONE)
 DELTA = Scalar("timedelta")
 """A timedelta inside a closure, as its microseconds: no column holds one, so no closure returns one."""
 
+NEVER = Scalar("never")
+"""The type of what raises on every way: it joins with any other."""
+
+
+@dataclass(frozen=True)
+class Set(Type):
+    """A set inside a closure, as the list of its distinct items: no column holds one, so no closure returns one."""
+
+    item: Type
+
+    def __str__(self) -> str:
+        return f"set[{self.item}]"
+
+
+@dataclass(frozen=True)
+class Match(Type):
+    """A match of a regular expression inside a closure, as the text that was searched."""
+
+    pattern: str
+    groups: int
+    sure: frozenset[int]
+    """The groups that take part in every match."""
+
+    def __str__(self) -> str:
+        return "re.Match"
+
+
 _CONSTANT_CLASSES = (int, float, bool, str, bytes, type(None), dt.date, dt.datetime)
 
 
@@ -112,8 +139,10 @@ def pack(value: Value) -> Expr:
 
 def join_types(left: Type, right: Type) -> Type | None:
     """The type of a value that is one or the other; None where a column would have to change values to hold both."""
-    if left == right:
+    if right in (left, NEVER):
         return left
+    if left == NEVER:
+        return right
     if EMPTY_LIST in (left, right) and isinstance(left, List) and isinstance(right, List):
         return right if left == EMPTY_LIST else left
     joined = unify(left, right)
@@ -124,6 +153,10 @@ def convert(value: Value, type_: Type) -> Value:
     """The same Python value, as a column of a wider type (see `join_types`)."""
     if value.type == type_:
         return value
+    if value.type == NEVER and isinstance(type_, Product):
+        return Value(type_, items=tuple(convert(value, child) for _, child in type_.children))
+    if value.type == NEVER:
+        return Value(type_, pack(value))
     if value.type == NONE:
         return Value(type_, Literal(None, type_))
     if isinstance(type_, Product):
@@ -221,7 +254,9 @@ def truth(value: Value) -> Expr | None:
             return Literal(bool(type_.items), BOOL)
         case Record(cls):
             return TRUE if records.is_always_true(cls) else None
-        case List() | Dict() if expr is not None:
+        case Match():
+            return TRUE if expr is None else Call("is_not_null", (expr,))
+        case List() | Dict() | Set() if expr is not None:
             return Call("greater", (Call("size", (expr,)), Literal(0, INT)))
     if expr is None:
         return None
@@ -252,6 +287,8 @@ def facts(condition: Expr, truth_: bool) -> dict[Expr, bool]:
             return facts(left, True) | facts(right, True)
         case Case(((left, then),), right) if not truth_ and then == TRUE:
             return facts(left, False) | facts(right, False)
+        case Call("coalesce", (Call("is_not_null", (expr,)), otherwise)) if otherwise == FALSE:
+            return {expr: not truth_}
         case Call("coalesce", (inside, otherwise)) if truth_ and otherwise == FALSE:
             return dict.fromkeys(_strict_operands(inside), False)
         case _:

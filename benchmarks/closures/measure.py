@@ -1,0 +1,172 @@
+"""Runs the closures: compares their answers with CPython's, then takes what each way costs for a row."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from benchmarks.closures import data, variants
+from benchmarks.closures.forms import TARGETS, verdict
+from benchmarks.closures.variants import ARROW_UDF, MORISOT, RDD
+from benchmarks.cpu import measured
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from benchmarks.closures.entry import Entry
+
+CLOSE = 1.5
+"""Where an Arrow UDF costs less than so many times as much, more runs decide."""
+CLOCK = 0.01
+"""The clock of CPU times ticks so often: what takes less is taken for this."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """How many rows, how often."""
+
+    rows: int = 60_000
+    """For what runs in Python; columns and kernels, which take less, get more."""
+    runs: int = 1
+    more_runs: int = 4
+    """Where the two are close."""
+    rdd: bool = True
+
+    def rows_of(self, way: str, entry: Entry, *, fast: bool = False) -> int:
+        """How many rows a way of running gets: more if it is fast, or if a ratio is promised for the closure."""
+        promised = 8 if entry.key in TARGETS else 1
+        if way == MORISOT:
+            return self.rows * (10 if fast else 1) * promised
+        return self.rows * (promised // 4 or 1) // (2 if way == RDD else 1)
+
+
+@dataclass
+class Measurement:
+    """One closure: its form, whether its answers are right, and its CPU time for a row in each way."""
+
+    entry: Entry
+    form: str
+    reason: str
+    advice: str
+    moved: bool = False
+    """Whether the rows themselves moved a column to Python."""
+    problem: str | None = None
+    micros: dict[str, float] = field(default_factory=dict)
+
+    def ratio(self, other: str) -> float | None:
+        """How many times Morisot's cost the other way costs."""
+        if other not in self.micros or MORISOT not in self.micros:
+            return None
+        return self.micros[other] / self.micros[MORISOT]
+
+
+def _form_of(stream: Any) -> str:
+    """The form of the last operator, after what happened at run time."""
+    return str(stream.forms()[-1].form)
+
+
+class Bench:
+    """The closures of one session."""
+
+    def __init__(self, spark: SparkSession, options: Options) -> None:
+        import morisot as mo
+
+        self.spark = spark
+        self.options = options
+        self.ctx = mo.StreamContext(spark)
+        self._fixed: dict[str, float] = {}
+
+    def run(self, entry: Entry) -> Measurement:
+        """Compare, then measure; a closure with wrong answers is not measured."""
+        decided = verdict(entry)
+        refusal = getattr(decided, "refusal", None)
+        result = Measurement(entry, decided.form, getattr(refusal, "reason", ""), getattr(refusal, "advice", ""))
+        sample = self._mapped(entry, data.SAMPLE)
+        result.problem = self._difference(entry, sample)
+        if result.problem is None and self.options.runs:
+            self._measure(entry, result, sample)
+        return result
+
+    def _mapped(self, entry: Entry, size: int) -> Any:
+        return data.stream(self.ctx, entry.rows, data.directory(entry.rows, size)).map(
+            entry.function, returns=entry.returns
+        )
+
+    def _difference(self, entry: Entry, stream: Any) -> str | None:
+        """The first row whose result is not CPython's."""
+        try:
+            found = stream.collect()
+        except Exception as failure:  # one broken closure must not take the others' numbers away
+            return f"{type(failure).__name__}: {failure}"
+        elements = data.sample(entry.rows)
+        if len(found) != len(elements):
+            return f"{len(found)} results instead of {len(elements)}"
+        if not entry.repeatable:
+            return None
+        for element, result in zip(elements, found, strict=True):
+            expected = entry.function(element)
+            if not same(result, expected):
+                return f"{element!r}: {result!r} instead of {expected!r}"
+        return None
+
+    # ---- cost
+
+    def _measure(self, entry: Entry, result: Measurement, sample: Any) -> None:
+        """Warm up what is compiled, then take turns; the cost of a job of few rows is not the rows'."""
+        result.moved = result.form != "stage" and _form_of(sample) == "stage"
+        size = self.options.rows_of(MORISOT, entry, fast=result.form != "stage" and not result.moved)
+        arrow_size = self.options.rows_of(ARROW_UDF, entry)
+        frame, small = self._mapped(entry, size).to_dataframe(), sample.to_dataframe()
+        arrow = variants.arrow_udf(self.spark, entry, arrow_size)
+
+        def morisot() -> None:
+            variants.written(frame)
+
+        morisot()
+        if result.form == "kernel":
+            self._until_compiled(morisot)
+        fixed = min(self._cost(lambda: variants.written(small)) for _ in range(2))
+        fixed_arrow = self._fixed_cost(ARROW_UDF, entry)
+        mine: list[float] = []
+        arrows: list[float] = []
+        for turn in range(self.options.more_runs):
+            mine.append(max(self._cost(morisot) - fixed, CLOCK) / size * 1e6)
+            arrows.append(max(self._cost(arrow) - fixed_arrow, CLOCK) / arrow_size * 1e6)
+            result.micros = {MORISOT: min(mine), ARROW_UDF: min(arrows)}
+            if turn + 1 >= self.options.runs and (result.ratio(ARROW_UDF) or 0.0) >= CLOSE:
+                break
+        if self.options.rdd:
+            rdd_size = self.options.rows_of(RDD, entry)
+            run = variants.rdd(self.spark, entry, rdd_size)
+            result.micros[RDD] = max(self._cost(run) - self._fixed_cost(RDD, entry), CLOCK) / rdd_size * 1e6
+
+    def _cost(self, run: Callable[[], None]) -> float:
+        return measured(run)[1].cpu_seconds
+
+    def _fixed_cost(self, way: str, entry: Entry) -> float:
+        """What a job costs that has hardly any rows; taken once, warm: it hardly depends on the closure."""
+        if way not in self._fixed:
+            make = variants.arrow_udf if way == ARROW_UDF else variants.rdd
+            make(self.spark, entry, self.options.rows)()
+            run = make(self.spark, entry, data.FILES)
+            self._fixed[way] = min(self._cost(run) for _ in range(12))
+        return self._fixed[way]
+
+    def _until_compiled(self, run: Callable[[], None]) -> None:
+        """A kernel is compiled by each worker after half a second of Python: run until a run costs no more."""
+        before = float("inf")
+        for _ in range(8):
+            cost = self._cost(run)
+            if cost > before * 0.7 and before < 1.0:
+                return
+            before = cost
+
+
+def same(left: Any, right: Any) -> bool:
+    """Equality that tells 1 from True and 1.0, and lets NaN equal NaN."""
+    if type(left) is not type(right):
+        return False
+    if isinstance(left, tuple | list):
+        return len(left) == len(right) and all(map(same, left, right))
+    return bool(left == right) or repr(left) == repr(right)

@@ -1,0 +1,61 @@
+"""One closure in three ways: with Morisot, as an Arrow-optimised Python UDF, and as an RDD lambda."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from pyspark.sql.functions import udf
+
+from benchmarks.closures import data
+from benchmarks.session import CORES
+from morisot.lower.columns import sql_type
+from morisot.types.element import Optional, Record
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from benchmarks.closures.entry import Entry
+
+MORISOT, ARROW_UDF, RDD = "morisot", "arrow_udf", "rdd"
+
+
+def returning(entry: Entry) -> Callable[[Any], Any] | None:
+    """What turns a dataclass that the closure returns into the tuple that a UDF has to return; None if none does."""
+    type_ = entry.returns.inner if isinstance(entry.returns, Optional) else entry.returns
+    if not isinstance(type_, Record) or type_.is_tuple:
+        return None
+    return operator.attrgetter(*type_.names)
+
+
+def arrow_udf(spark: SparkSession, entry: Entry, size: int) -> Callable[[], None]:
+    """The closure over the columns of a table; a record is made of them first."""
+    function, fields = data.by_columns(entry.rows, entry.function), returning(entry)
+    if fields is not None:
+        inner = function
+        function = lambda *columns: None if (found := inner(*columns)) is None else fields(found)  # noqa: E731
+    applied = udf(function, sql_type(entry.returns), useArrow=True)
+    path = str(data.directory(entry.rows, size))
+
+    def run() -> None:
+        frame = spark.read.parquet(path)
+        written(frame.select(applied(*data.columns_of(entry.rows)).alias("result")))
+
+    return run
+
+
+def rdd(spark: SparkSession, entry: Entry, size: int) -> Callable[[], None]:
+    """The closure over Python objects that Spark keeps pickled."""
+    elements = spark.sparkContext.parallelize(entry.rows.take(size), CORES)
+    function = entry.function
+
+    def run() -> None:
+        elements.map(function).count()
+
+    return run
+
+
+def written(frame: Any) -> None:
+    """Compute every row, and keep none."""
+    frame.write.format("noop").mode("overwrite").save()

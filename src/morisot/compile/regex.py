@@ -1,0 +1,275 @@
+r"""Regular expressions that are constant: translated for Java where both engines do the same.
+
+Python's pattern is read by Python's own parser and written anew: character by character, with classes spelled out,
+from a part of the language in which both engines look for the same match in the same order. What differs stays in
+Python: flags, look-around, back-references, word boundaries, loops around anything but a single character (Java's
+stack is short), and classes such as \d on text in other scripts than Latin.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from dataclasses import dataclass
+from re import _constants as codes  # type: ignore[attr-defined]
+from re import _parser as parser  # type: ignore[attr-defined]
+from typing import Any
+
+from morisot.compile import calls, rows, texts
+from morisot.compile.expr import Expr, Literal
+from morisot.compile.forms import call, guard, integer, text
+from morisot.compile.scope import Scope, refuse
+from morisot.compile.translate import STAGE, expression, operand, value
+from morisot.compile.values import Known, Match, disjunction, pack, when
+from morisot.compile.verdict import Value
+from morisot.types.element import INT, STR, List, Optional, Tuple
+
+_ADVICE = "use str methods, or leave it: it runs as Python"
+
+
+class _Unsure(Exception):  # noqa: N818 - it never leaves this file
+    """The two engines may differ here."""
+
+
+@dataclass
+class Java:
+    """A pattern in Java's words, and what is known of it."""
+
+    source: str
+    groups: int
+    sure: frozenset[int]
+    """The groups that take part in every match."""
+    latin_only: bool
+    """Whether it means the same on Latin text only."""
+    shortest: int
+
+
+_LETTERS = "À-ÖØ-öø-ÿ"
+_LATIN = f"^[\\x00-\\x7f{_LETTERS}]*\\z"
+_CLASSES = {
+    codes.CATEGORY_DIGIT: "0-9",
+    codes.CATEGORY_WORD: f"A-Za-z0-9_{_LETTERS}",
+    codes.CATEGORY_SPACE: " \\t\\n\\r\\f\\x0b\\x1c-\\x1f",
+}
+_NEGATED = {
+    codes.CATEGORY_NOT_DIGIT: codes.CATEGORY_DIGIT,
+    codes.CATEGORY_NOT_WORD: codes.CATEGORY_WORD,
+    codes.CATEGORY_NOT_SPACE: codes.CATEGORY_SPACE,
+}
+
+
+class _Writer:
+    def __init__(self) -> None:
+        self.latin_only = False
+        self.groups = 0
+        self.optional: set[int] = set()
+
+    def sequence(self, items: Any, optional: bool = False) -> str:
+        return "".join(self.item(code, argument, optional) for code, argument in items)
+
+    def item(self, code: Any, argument: Any, optional: bool) -> str:
+        match code:
+            case codes.LITERAL | codes.NOT_LITERAL | codes.IN | codes.ANY:
+                return self.single(code, argument)
+            case codes.MAX_REPEAT | codes.MIN_REPEAT:
+                return self.repeat(code, argument)
+            case codes.SUBPATTERN:
+                group, added, removed, inner = argument
+                if added or removed:
+                    raise _Unsure
+                if group is None:
+                    return f"(?:{self.sequence(inner, optional)})"
+                self.groups += 1
+                if optional:
+                    self.optional.add(group)
+                return f"({self.sequence(inner, optional)})"
+            case codes.BRANCH:
+                return "(?:" + "|".join(self.sequence(way, True) for way in argument[1]) + ")"
+            case codes.AT if argument in (codes.AT_BEGINNING, codes.AT_BEGINNING_STRING):
+                return "\\A"
+            case codes.AT if argument is codes.AT_END:
+                return "(?=\\n?\\z)"
+            case codes.AT if argument is codes.AT_END_STRING:
+                return "\\z"
+        raise _Unsure
+
+    def repeat(self, code: Any, argument: Any) -> str:
+        least, most, inner = argument
+        lazy = "?" if code is codes.MIN_REPEAT else ""
+        times = f"{{{least},{'' if most is codes.MAXREPEAT else most}}}" if most != least else f"{{{least}}}"
+        if len(inner) == 1 and inner[0][0] in (codes.LITERAL, codes.NOT_LITERAL, codes.IN, codes.ANY):
+            return f"{self.single(*inner[0])}{times}{lazy}"
+        if (least, most) != (0, 1):
+            raise _Unsure
+        return f"(?:{self.sequence(inner, True)}){times}{lazy}"
+
+    def single(self, code: Any, argument: Any) -> str:
+        match code:
+            case codes.LITERAL:
+                return _character(argument)
+            case codes.NOT_LITERAL:
+                return f"[^{_character(argument)}]"
+            case codes.ANY:
+                return "[^\\n]"
+        negative = argument[0][0] is codes.NEGATE
+        members = argument[negative:]
+        if len(members) == 1 and members[0][1] in _NEGATED:  # a class inside a class is not the same in every Java
+            negative, members = not negative, [(codes.CATEGORY, _NEGATED[members[0][1]])]
+        parts = [self.member(kind, what) for kind, what in members]
+        return f"[{'^' if negative else ''}{''.join(parts)}]"
+
+    def member(self, kind: Any, what: Any) -> str:
+        match kind:
+            case codes.LITERAL:
+                return _character(what)
+            case codes.RANGE:
+                return f"{_character(what[0])}-{_character(what[1])}"
+            case codes.CATEGORY if what in _CLASSES:
+                self.latin_only = True
+                return _CLASSES[what]
+        raise _Unsure
+
+
+def _character(code: int) -> str:
+    if 0xD800 <= code <= 0xDFFF:
+        raise _Unsure
+    return f"\\x{{{code:x}}}"
+
+
+def java(pattern: Any) -> Java | None:
+    """A constant pattern, a text or a compiled one, for Java; None where the engines may differ."""
+    source, flags = (pattern.pattern, pattern.flags) if isinstance(pattern, re.Pattern) else (pattern, re.UNICODE)
+    if type(source) is not str or flags & ~(re.UNICODE | re.DOTALL) or flags & re.DOTALL:
+        return None
+    try:
+        tree = parser.parse(source)
+        if tree.state.flags & ~re.UNICODE:
+            return None
+        writer = _Writer()
+        written = writer.sequence(tree)
+    except (_Unsure, re.error, RecursionError):
+        return None
+    sure = frozenset(range(1, writer.groups + 1)) - writer.optional
+    return Java(written, writer.groups, sure, writer.latin_only, int(tree.getwidth()[0]))
+
+
+# ---- functions and methods
+
+
+def _searched(node: ast.Call, pattern: Any, name: str, a: Value, scope: Scope) -> Value:
+    found = java(pattern)
+    if found is None:
+        refuse(node, f"the regular expression {_shown(pattern)} may mean something else to Java", _ADVICE)
+    if a.type != STR:
+        refuse(node, f"re.{name} of {a.type} has no column form", STAGE)
+    expr = pack(scope.small(a))
+    match name:
+        case "search" | "match" | "fullmatch":
+            before, after = {"search": ("", ""), "match": ("\\A(?:", ")"), "fullmatch": ("\\A(?:", ")\\z")}[name]
+            anchored = before + found.source + after
+            there = _sure(found, expr, call("rlike", expr, text(anchored)))
+            kept = when(there, expr, Literal(None, Optional(STR)))
+            return Value(Optional(Match(anchored, found.groups, found.sure)), scope.small_expr(kept, Optional(STR)))
+        case "findall" if found.groups <= 1 and found.shortest > 0 and len(found.sure) == found.groups:
+            every = call("regexp_extract_all", expr, text(found.source), integer(found.groups))
+            return Value(List(STR), _sure(found, expr, every))
+        case "split" if found.groups == 0 and found.shortest > 0:
+            return Value(List(STR), _sure(found, expr, call("split", expr, text(found.source), integer(-1))))
+    return refuse(node, f"re.{name} with {_shown(pattern)} has no exact column form", _ADVICE)
+
+
+def _sure(found: Java, a: Expr, result: Expr) -> Expr:
+    if not found.latin_only:
+        return result
+    latin = disjunction(texts.is_ascii(a), call("rlike", a, text(_LATIN)))
+    return guard(latin, result, "a regular expression on text in another script")
+
+
+def _shown(pattern: Any) -> str:
+    return repr(pattern.pattern if isinstance(pattern, re.Pattern) else pattern)
+
+
+def _substituted(node: ast.Call, pattern: Any, arguments: list[Value], scope: Scope) -> Value:
+    """`re.sub(pattern, replacement, text)`: of what matches at least one character."""
+    found = java(pattern)
+    if len(arguments) != 2 or found is None or found.shortest == 0:
+        refuse(node, f"re.sub with {_shown(pattern)} may mean something else to Java", _ADVICE)
+    known, replacement = rows.constant_of(arguments[0])
+    if not known or type(replacement) is not str or "\\" in replacement or arguments[1].type != STR:
+        refuse(node, "re.sub with a replacement that is not a constant text without \\ has no column form", _ADVICE)
+    a = pack(scope.small(arguments[1]))
+    written = replacement.replace("$", "\\$")
+    return Value(STR, _sure(found, a, call("regexp_replace", a, text(found.source), text(written))))
+
+
+_NAMES = ("search", "match", "fullmatch", "findall", "split", "sub")
+
+
+def _function(name: str) -> Any:
+    def rule(node: ast.Call, scope: Scope) -> Value:
+        if node.keywords or len(node.args) != (3 if name == "sub" else 2):
+            refuse(node, f"re.{name} has no column form with these arguments", _ADVICE)
+        known, pattern = _pattern(node.args[0], scope)
+        if not known:
+            refuse(node, "a regular expression that is not constant has no column form", STAGE)
+        arguments = [operand(one, scope) for one in node.args[1:]]
+        if name == "sub":
+            return _substituted(node, pattern, arguments, scope)
+        return _searched(node, pattern, name, arguments[0], scope)
+
+    return rule
+
+
+def _pattern(node: ast.expr, scope: Scope) -> tuple[bool, Any]:
+    found = expression(node, scope)
+    if isinstance(found, Known):
+        return type(found.object) is re.Pattern, found.object
+    return rows.constant_of(found)
+
+
+for _name in _NAMES:
+    calls.UNREAD[getattr(re, _name)] = _function(_name)
+
+
+def _method(node: ast.Call, pattern: re.Pattern[Any], name: str, scope: Scope) -> Value:
+    """`PATTERN.match(text)`."""
+    if name not in _NAMES or node.keywords or len(node.args) != (2 if name == "sub" else 1):
+        refuse(node, f"the method {name} of a regular expression has no column form", _ADVICE)
+    arguments = [operand(one, scope) for one in node.args]
+    if name == "sub":
+        return _substituted(node, pattern, arguments, scope)
+    return _searched(node, pattern, name, arguments[0], scope)
+
+
+calls.OBJECT_METHODS[re.Pattern] = _method
+
+
+# ---- matches
+
+
+def group(node: ast.AST, owner: Value, index: Value) -> Value:
+    """`found[1]`, `found.group(1)`."""
+    assert isinstance(owner.type, Match)
+    known, place = rows.constant_of(index)
+    if not known or type(place) is not int or not (place == 0 or place in owner.type.sure):
+        refuse(node, "a group that may be missing from the match, or that is not constant, has no column form", _ADVICE)
+    return Value(STR, call("regexp_extract", pack(owner), text(owner.type.pattern), integer(place)))
+
+
+def _group_method(node: ast.Call, owner: Value, scope: Scope) -> Value:
+    if node.keywords or len(node.args) > 1:
+        refuse(node, "several groups at once have no column form", "ask for each group")
+    index = value(node.args[0], scope) if node.args else Value(INT, integer(0))
+    return group(node, owner, index)
+
+
+def _groups_method(node: ast.Call, owner: Value, _: Scope) -> Value:
+    assert isinstance(owner.type, Match)
+    if node.args or node.keywords or not owner.type.groups:
+        refuse(node, "groups with a default, or of no groups, have no column form", _ADVICE)
+    items = tuple(group(node, owner, Value(INT, integer(place))) for place in range(1, owner.type.groups + 1))
+    return Value(Tuple((STR,) * len(items)), items=items)
+
+
+calls.SPECIAL_METHODS[Match, "group"] = _group_method
+calls.SPECIAL_METHODS[Match, "groups"] = _groups_method

@@ -1,0 +1,38 @@
+"""Methods of str that no row of the table describes: their result has parts, or an argument is a table."""
+
+from __future__ import annotations
+
+import ast
+
+from morisot.compile import affixes, calls, rows
+from morisot.compile.scope import Scope, refuse
+from morisot.compile.translate import STAGE, expression, value
+from morisot.compile.values import Known, pack
+from morisot.compile.verdict import Value
+from morisot.types.element import STR, Tuple
+
+
+def _partition(node: ast.Call, owner: Value, scope: Scope) -> Value:
+    assert isinstance(node.func, ast.Attribute)
+    name = node.func.attr
+    known, separator = rows.constant_of(value(node.args[0], scope)) if len(node.args) == 1 else (False, None)
+    if not known or type(separator) is not str or not separator or node.keywords:
+        refuse(node, f"str.{name} with a separator that is not constant has no column form", STAGE)
+    parts = affixes.partition(pack(scope.small(owner)), separator, last=name == "rpartition")
+    return Value(Tuple((STR, STR, STR)), items=tuple(Value(STR, part) for part in parts))
+
+
+calls.SPECIAL_METHODS[STR, "partition"] = calls.SPECIAL_METHODS[STR, "rpartition"] = _partition
+
+
+def _translate(node: ast.Call, owner: Value, scope: Scope) -> Value:
+    """`s.translate(str.maketrans(…))`."""
+    table = expression(node.args[0], scope) if len(node.args) == 1 and not node.keywords else None
+    plain = isinstance(table, Known) and type(table.object) is dict and all(type(key) is int for key in table.object)
+    made = affixes.translated(pack(owner), table.object) if plain and isinstance(table, Known) else None
+    if made is None:
+        refuse(node, "str.translate with a table that is not of single characters has no column form", STAGE)
+    return Value(STR, made)
+
+
+calls.SPECIAL_METHODS[STR, "translate"] = _translate
