@@ -8,10 +8,10 @@ JOBS   ?= 0
 PYTEST := $(BIN)/python -m pytest -n $(JOBS)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check fast bench lint types layers format set-up clean
+.PHONY: help demo test check fast bench bench-closures lint types layers format set-up clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: $(STAMP) ## set up, then count the words of a text: the main job
 	@$(BIN)/python examples/word_count.py
@@ -26,6 +26,9 @@ fast: $(STAMP) ## the tests that need no JVM
 
 bench: $(STAMP) ## the benchmarks, as tables of ratios
 	@$(BIN)/python -m benchmarks
+
+bench-closures: $(STAMP) ## a corpus of closures: forms, answers and cost of each
+	@$(BIN)/python -m benchmarks.closures
 
 lint: $(STAMP) ## ruff: rules and format
 	@$(BIN)/ruff check --quiet .

@@ -1,17 +1,17 @@
-"""`python -m benchmarks.readme`: the ratios of the last `make bench`, as the README's table."""
+"""`python -m benchmarks.readme`: what the last benchmarks found, as the README's tables."""
 
 from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from benchmarks.closures import readme as closures
 from benchmarks.workload import DATAFRAME, MORISOT, RDD
 
-RESULTS = Path("build/bench.json")
 README = Path("README.md")
-BEGIN, END = "<!-- bench:begin -->", "<!-- bench:end -->"
 
 
 def table(document: dict[str, Any]) -> str:
@@ -40,11 +40,25 @@ def ratio(variant: dict[str, Any]) -> str:
     return f"{variant['cpu_ratio']:.2f}" if variant.get("cpu_ratio") else "–"
 
 
+TABLES: dict[str, tuple[Path, Callable[[dict[str, Any]], str]]] = {
+    "bench": (Path("build/bench.json"), table),
+    "closures": (Path("build/closures.json"), closures.table),
+}
+"""What stands between the README's markers: the results, and how they are shown."""
+
+
+def filled(text: str, name: str, content: str) -> str:
+    """The text with new content between the markers of that name."""
+    begin, end = f"<!-- {name}:begin -->", f"<!-- {name}:end -->"
+    pattern = re.escape(begin) + r".*?" + re.escape(end)
+    return re.sub(pattern, lambda _: f"{begin}\n{content}\n{end}", text, flags=re.DOTALL)
+
+
 def main() -> None:
-    """Put the table between the README's markers."""
-    filled = f"{BEGIN}\n{table(json.loads(RESULTS.read_text()))}\n{END}"
-    pattern = re.escape(BEGIN) + r".*?" + re.escape(END)
-    README.write_text(re.sub(pattern, lambda _: filled, README.read_text(), flags=re.DOTALL))
+    """Fill in what there are results for."""
+    for name, (results, show) in TABLES.items():
+        if results.exists():
+            README.write_text(filled(README.read_text(), name, show(json.loads(results.read_text()))))
 
 
 if __name__ == "__main__":
