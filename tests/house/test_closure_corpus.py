@@ -24,12 +24,11 @@ from benchmarks.closures.report import as_json
 from benchmarks.closures.rows import Rows
 from benchmarks.closures.variants import ARROW_UDF, MORISOT
 from morisot.compile.expr import Expr
-from morisot.compile.verdict import ColumnForm
+from morisot.compile.verdict import ColumnForm, KernelForm
 from morisot.lower.columns import quoted, render
 from morisot.lower.frame import Frame
 from morisot.types.element import arguments
 from morisot.worker.batches import decode, encode, schema_of
-from morisot.worker.kernels import Kernel
 from morisot.worker.stage import Pipeline, Step
 
 SAMPLE = 60
@@ -76,10 +75,8 @@ def test_the_rows_have_their_type_and_the_closure_takes_them(entry: Entry) -> No
 
 
 @pytest.mark.parametrize("entry", [entry for entry in CORPUS if entry.kind == "numeric loop"], ids=names)
-def test_a_numeric_loop_has_a_kernel_or_says_why_not(entry: Entry) -> None:
-    found = verdict(entry)
-    assert found.form in ("kernel", "stage")
-    assert found.form == "stage" or isinstance(found.kernel, Kernel)
+def test_a_numeric_loop_is_a_kernel(entry: Entry) -> None:
+    assert isinstance(verdict(entry), KernelForm)
 
 
 def test_the_report_tells_what_was_found() -> None:
