@@ -109,4 +109,4 @@ def by_columns(rows: Rows, function: Callable[..., Any]) -> Callable[..., Any]:
             return lambda *fields: function(cls(*fields))
         case Tuple():
             return lambda *items: function(items)
-    return lambda value: function(value)  # noqa: PLW0108 - a builtin has no code that a UDF could look at
+    return lambda value: function(value)  # a builtin has no code that a UDF could look at
