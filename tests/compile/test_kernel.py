@@ -19,6 +19,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from morisot.compile import kernel_calls, ladder
 from morisot.compile.kernel import compile_kernel
@@ -549,3 +551,124 @@ def test_numbers_are_the_range_in_slices(numbers: range, partitions: int) -> Non
     slices = kernel_stage.Numbers(numbers, partitions)
     found = [batch.column(0).to_pylist() for partition in range(partitions) for batch in slices.batches(partition)]
     assert list(itertools.chain(*found)) == list(numbers)
+
+
+# -- random programs ----------------------------------------------------------------------------------------------------
+
+NAMES = {INT: ("a", "b", "i"), FLOAT: ("x", "y")}
+
+
+def int_expressions(depth: int) -> st.SearchStrategy[str]:
+    leaf = st.one_of(st.sampled_from(NAMES[INT]), st.sampled_from(["0", "1", "2", "-3", "7", "9223372036854775807"]))
+    if depth == 0:
+        return leaf
+    inner = int_expressions(depth - 1)
+    return st.one_of(
+        leaf,
+        st.builds("({} {} {})".format, inner, st.sampled_from(["+", "-", "*", "//", "%", "&", "|", "^"]), inner),
+        st.builds("({} if {} else {})".format, inner, conditions(depth - 1), inner),
+        st.builds("{}({}, {})".format, st.sampled_from(["min", "max"]), inner, inner),
+        st.builds("abs({})".format, inner),
+        st.builds("(-{})".format, inner),
+        st.builds("({} ** {})".format, inner, st.sampled_from(["2", "3"])),
+        st.builds("{}({})".format, st.sampled_from(["int", "round", "math.floor"]), float_expressions(depth - 1)),
+    )
+
+
+def float_expressions(depth: int) -> st.SearchStrategy[str]:
+    leaf = st.one_of(st.sampled_from(NAMES[FLOAT]), st.sampled_from(["0.0", "1.5", "-2.25", "1e300"]))
+    if depth == 0:
+        return leaf
+    inner = float_expressions(depth - 1)
+    return st.one_of(
+        leaf,
+        st.builds("({} {} {})".format, inner, st.sampled_from(["+", "-", "*", "/", "//", "%"]), inner),
+        st.builds("({} {} {})".format, int_expressions(depth - 1), st.sampled_from(["+", "*"]), inner),
+        st.builds("({} / {})".format, int_expressions(depth - 1), int_expressions(depth - 1)),
+        st.builds("({} if {} else {})".format, inner, conditions(depth - 1), inner),
+        st.builds("math.{}({})".format, st.sampled_from(["sin", "exp", "sqrt", "log", "atan"]), inner),
+        st.builds("({} ** 2)".format, inner),
+    )
+
+
+def conditions(depth: int) -> st.SearchStrategy[str]:
+    sign = st.sampled_from(["<", "<=", "==", "!=", ">", ">="])
+    inner = [int_expressions(max(depth - 1, 0)), float_expressions(max(depth - 1, 0))]
+    simple = st.one_of(*(st.builds("{} {} {}".format, a, sign, b) for a in inner for b in inner))
+    if depth == 0:
+        return simple
+    deeper = conditions(depth - 1)
+    return st.one_of(
+        simple,
+        st.builds("({} {} {})".format, deeper, st.sampled_from(["and", "or"]), deeper),
+        st.builds("(not {})".format, deeper),
+        st.builds("{} < {} <= {}".format, inner[0], inner[0], inner[0]),
+    )
+
+
+def statements(depth: int, indent: int, loop: bool = False) -> st.SearchStrategy[list[str]]:
+    pad = " " * indent
+    simple = [
+        st.builds(lambda n, e: [f"{pad}{n} = {e}"], st.sampled_from(["a", "b"]), int_expressions(1)),
+        st.builds(lambda n, e: [f"{pad}{n} = {e}"], st.sampled_from(["x", "y"]), float_expressions(1)),
+        st.builds(lambda e: [f"{pad}a, b = b, {e}"], int_expressions(1)),
+        st.builds(lambda n, e: [f"{pad}{n} += {e}"], st.sampled_from(["a", "x"]), int_expressions(0)),
+        st.builds(lambda c, e: [f"{pad}if {c}:", f"{pad}    return {e}"], conditions(0), int_expressions(1)),
+    ]
+    if loop:
+        simple += [
+            st.builds(
+                lambda c, w: [f"{pad}if {c}:", f"{pad}    {w}"], conditions(0), st.sampled_from(["break", "continue"])
+            )
+        ]
+    if depth == 0:
+        return st.one_of(*simple)
+    bodies = block(depth - 1, indent + 4, loop)
+    looped = block(depth - 1, indent + 4, True)
+    return st.one_of(
+        *simple,
+        st.builds(
+            lambda c, then, other: [f"{pad}if {c}:", *then, f"{pad}else:", *other], conditions(1), bodies, bodies
+        ),
+        st.builds(
+            lambda start, stop, step, body: [f"{pad}for i in range({start}, {stop} % 7, {step}):", *body],
+            st.sampled_from(["0", "-2", "b % 3"]),
+            int_expressions(1),
+            st.sampled_from(["1", "2", "-1"]),
+            looped,
+        ),
+        st.builds(
+            lambda n, body: [f"{pad}for {n} in range(5):", f"{pad}    if {n} > 3: break", *body],
+            st.sampled_from(["i"]),
+            looped,
+        ),
+    )
+
+
+def block(depth: int, indent: int, loop: bool) -> st.SearchStrategy[list[str]]:
+    return st.lists(statements(depth, indent, loop), min_size=1, max_size=3).map(
+        lambda parts: list(itertools.chain(*parts))
+    )
+
+
+PROGRAMS = st.builds(
+    lambda body, result: "\n".join(["def f(a, b, x, y):", "    i = 0", *body, f"    return {result}"]) + "\n",
+    block(2, 4, False),
+    int_expressions(2),
+)
+SOME = random.Random(5)
+ROWS = [
+    (SOME.choice(INTS), SOME.choice(INTS), SOME.choice(FLOATS), SOME.choice(FLOATS)) for _ in range(150)
+] + [(SOME.randint(-9, 9), SOME.randint(-9, 9), SOME.uniform(-3, 3), SOME.uniform(-3, 3)) for _ in range(150)]  # fmt: skip
+
+
+@settings(max_examples=max(settings.default.max_examples // 3, 5) if settings.default else 10)  # type: ignore[union-attr]
+@given(PROGRAMS)
+def test_random_programs_give_what_cpython_gives(function_of: Maker, text: str) -> None:
+    function = function_of(text)
+    parameters = (INT, INT, FLOAT, FLOAT)
+    found = compile_kernel(function, parameters, None)
+    if isinstance(found, Refusal):
+        assert any(word in found.reason for word in ("always fails", "beyond 64 bits", "before the loop")), found
+        return
+    check(function, parameters, ROWS)

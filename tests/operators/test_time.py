@@ -123,3 +123,19 @@ def test_a_delay_that_is_no_duration_is_refused() -> None:
         stream.add_timestamps(lambda c: c.at, delay="soon")
     with pytest.raises(mo.PlanError, match="a delay or a watermark function, not both"):
         stream.add_timestamps(lambda c: c.at, delay="1s", watermark=lambda c: c.at)
+
+
+def test_timestamps_travel_through_machine_code(bounded_runner: Runner) -> None:
+    def steps(click):
+        n, count = click.at, 0
+        while n > 1:
+            n = n // 2 if n % 2 == 0 else 3 * n + 1
+            count += 1
+        return count
+
+    def program(stream):
+        return stream.add_timestamps(lambda c: c.at).map(steps).filter(lambda n: n != 7).reorder()
+
+    clicks = [Click(n * 7919 % 500 + 1, "p") for n in range(500)]
+    expected = [steps(click) for click in sorted(clicks, key=lambda click: click.at)]
+    assert bounded_runner.run(program, clicks) == [n for n in expected if n != 7]

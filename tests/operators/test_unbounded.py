@@ -10,6 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import morisot as mo
+from tests.operators.engines import Runner, last_by_key
 
 
 def until(condition: Any, seconds: float = 60) -> None:
@@ -209,3 +210,68 @@ def test_untyped_keys_are_counted_on_unbounded_input(spark_ctx: mo.StreamContext
         until(lambda: counts == {frozenset({1}): 2, frozenset({2}): 1} or job.wait(0.1))
     finally:
         job.stop()
+
+
+AGGREGATES = {
+    "fold": lambda keyed: keyed.fold(7, lambda a, n: a * 31 + n),
+    "reduce": lambda keyed: keyed.reduce(lambda a, b: a - b),
+    "fold_assoc": lambda keyed: keyed.fold_assoc([], lambda a, n: [*a, n], lambda a, b: a + b),
+    "reduce_assoc": lambda keyed: keyed.reduce_assoc(lambda a, b: a + b),
+    "count": lambda keyed: keyed.count(),
+}
+
+
+@pytest.mark.parametrize("name", AGGREGATES)
+def test_the_last_running_value_of_a_key_is_the_bounded_answer(name: str, make_context: Any, tmp_path: Path) -> None:
+    numbers = [3, 1, 4, 1, 5, 9, 2, 6]
+
+    def program(stream):
+        return AGGREGATES[name](stream.group_by(lambda n: n % 3))
+
+    expected = program(make_context("reference").stream_iter(numbers)).collect()
+    result = Runner("unbounded", make_context, tmp_path).run(program, numbers)
+    assert sorted(last_by_key(result)) == sorted(expected)
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        lambda s: s.group_by_sum(lambda n: n % 3, lambda n: n),
+        lambda s: s.group_by_avg(lambda n: n % 3, lambda n: n),
+        lambda s: s.group_by_min_element(lambda n: n % 3, lambda n: -n),
+        lambda s: s.group_by_max_element(lambda n: n % 3, lambda n: -n),
+    ],
+    ids=["sum", "avg", "min_element", "max_element"],
+)
+def test_shortcuts_give_running_values(program, make_context: Any, tmp_path: Path) -> None:
+    numbers = [3, 1, 4, 1, 5, 9, 2, 6]
+    expected = program(make_context("reference").stream_iter(numbers)).collect()
+    result = Runner("unbounded", make_context, tmp_path).run(program, numbers)
+    assert sorted(last_by_key(result)) == sorted(expected)
+
+
+def test_a_fold_without_keys_sees_the_stream_in_order(make_context: Any, tmp_path: Path) -> None:
+    runner = Runner("unbounded", make_context, tmp_path)
+    result = runner.run(lambda s: s.fold("", lambda text, n: text + str(n)), [3, 1, 4, 1, 5])
+    assert result[-1] == "31415"
+
+
+def test_unique_by_gives_each_key_once_and_operators_may_follow(make_context: Any, tmp_path: Path) -> None:
+    runner = Runner("unbounded", make_context, tmp_path)
+    result = runner.run(
+        lambda s: s.unique_by(lambda n: n % 3).filter(lambda n: n > 1).map(lambda n: n * 10), [3, 1, 4, 2]
+    )
+    assert result == [30, 20]
+
+
+def test_a_sum_beyond_64_bits_on_the_way_is_repaired(make_context: Any, tmp_path: Path) -> None:
+    runner = Runner("unbounded", make_context, tmp_path)
+    result = runner.run(lambda s: s.group_by_sum(lambda n: 0, lambda n: n), [2**62, 2**62, -(2**62), -(2**62)])
+    assert result[-1] == (0, 0)
+
+
+def test_explain_says_where_a_running_fold_keeps_its_state(spark_ctx: mo.StreamContext) -> None:
+    stream = spark_ctx.stream_rate(1).group_by(lambda n: n % 2).fold(0, lambda a, n: a + n)
+    (form,) = [each for each in stream.forms() if each.operator == "fold"]
+    assert form.form == "stage"
+    assert "its state is kept in Python" in form.reason

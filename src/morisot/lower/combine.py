@@ -27,7 +27,7 @@ def lower_merge(node: Merge, lowering: Lowering, *frames: Frame) -> Frame:
     it back by sorting.
     """
     parts = [as_type(frame, node.type, node).df for frame in frames]
-    return Frame(functools.reduce(DataFrame.unionAll, parts), node.type, frames[0].timed)
+    return frames[0].over(functools.reduce(DataFrame.unionAll, parts), node.type)
 
 
 @lowers(Zip, "bounded")
@@ -81,7 +81,7 @@ def lower_route(node: Route, lowering: Lowering, frame: Frame) -> Frame:
 def marked(frame: Frame, columns: list[str], mark: str) -> Frame:
     """The frame with the mark in a column beside the element's."""
     rows = frame.df.selectExpr(*columns, f"{mark} AS {_MARK}", *frame.hidden)
-    return Frame(rows, frame.type, frame.timed)
+    return frame.over(rows)
 
 
 def with_mark(node: SplitBy | Route, frame: Frame, columns: list[str], mark: str) -> Frame:

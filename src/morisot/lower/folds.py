@@ -49,6 +49,11 @@ def own(node: Node, closure: Closure) -> Callable[..., Any]:
     return fold.OnElement(closure.function) if node.leaves_out else closure.function
 
 
+def folding_of(node: Node) -> fold.Folding:
+    """What an aggregate that can be merged does with its elements in Python."""
+    return _FOLDINGS[type(node)](node)
+
+
 def needs_python(node: Node, demoted: frozenset[Node]) -> bool:
     """Whether an operator with a rule for Python has no native form (any more)."""
     match node:
@@ -113,7 +118,7 @@ def lower_fold(node: aggregate.Aggregate, lowering: Lowering, frame: Frame, step
     key = element.key if isinstance(element, Keyed) else None
     accumulator = ANY  # on the way an int may be beyond 64 bits; only the result has to fit its type
     policy = lowering.policy(node)
-    task = fold.Fold(_FOLDINGS[type(node)](node), node.operator, node.location, policy)
+    task = fold.Fold(folding_of(node), node.operator, node.location, policy)
     account = lowering.account([*policies(steps), *([policy] if policy else [])])
     partial = fold.PartialFold(steps, frame.type, element, accumulator, task, partition_id(), dumps, account)
     merge = fold.MergeFold(key, accumulator, output, task, dumps)

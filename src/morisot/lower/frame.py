@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import re
 from collections import Counter
@@ -12,11 +13,14 @@ from pyspark.sql import DataFrame
 
 from morisot.compile.expr import Input
 from morisot.compile.verdict import ColumnForm
+from morisot.lower import schema
 from morisot.lower.columns import quoted, render
 from morisot.types.element import Keyed, Leaf, Type, leaves
 
 NameOf = Callable[[Input], str]
 
+PLACE = quoted("at")
+"""The hidden column of the elements' places in an unbounded stream: bytes that sort as they follow each other."""
 TIME = quoted("time")
 """The hidden column of the elements' timestamps: milliseconds, or microseconds where they are datetimes."""
 
@@ -48,6 +52,8 @@ class Frame:
     rows: DataFrame
     type: Type
     timed: bool = False
+    placed: bool = False
+    """Whether PLACE stands behind them all: on unbounded input, where somebody needs the order."""
     pending: Pending = Pending()
 
     @functools.cached_property
@@ -63,7 +69,16 @@ class Frame:
     @property
     def hidden(self) -> list[str]:
         """The quoted names of the columns that travel with an element but are no part of it."""
-        return [TIME] if self.timed else []
+        return [*([TIME] if self.timed else []), *([PLACE] if self.placed else [])]
+
+    def ddl(self, type_: Type) -> str:
+        """The columns of a frame of another type with the same hidden ones, in Spark's own words, for mapInArrow."""
+        kinds = {TIME: "BIGINT", PLACE: "BINARY"}
+        return ", ".join([schema.ddl(type_), *(f"{name} {kinds[name]}" for name in self.hidden)])
+
+    def over(self, df: DataFrame, type_: Type | None = None) -> Frame:
+        """A frame like this one over other rows, which have the same hidden columns."""
+        return Frame(df, self.type if type_ is None else type_, self.timed, self.placed)
 
     @property
     def columns(self) -> list[str]:
@@ -79,11 +94,11 @@ class Frame:
 
     def select(self, type_: Type, expressions: Sequence[str]) -> Frame:
         """The frame of another type whose leaves are the given SQL expressions."""
-        return Frame(self.df.selectExpr(*named(expressions, type_), *self.hidden), type_, self.timed)
+        return self.over(self.df.selectExpr(*named(expressions, type_), *self.hidden), type_)
 
     def where(self, condition: str) -> Frame:
         """The elements for which a condition over the columns holds."""
-        return Frame(self.df.where(condition), self.type, self.timed)
+        return self.over(self.df.where(condition))
 
     # -- neighbouring operators in one select ----------------------------------------------------------------------
 
@@ -95,16 +110,17 @@ class Frame:
         """The frame of another type whose leaves are SQL expressions over references to this one's leaves."""
         frame = self if self._may_replace(expressions, _LONGEST) else self._settled()
         resolved = tuple(frame._resolved(expression) for expression in expressions)
-        return Frame(frame.rows, type_, self.timed, Pending(frame.pending.conditions, resolved))
+        pending = Pending(frame.pending.conditions, resolved)
+        return dataclasses.replace(frame, type=type_, pending=pending)
 
     def filtered(self, condition: str) -> Frame:
         """The elements for which a condition over references to the leaves holds."""
         frame = self if self._may_replace([condition], _LONGEST_TWICE) else self._settled()
         conditions = (*frame.pending.conditions, frame._resolved(condition))
-        return Frame(frame.rows, self.type, self.timed, Pending(conditions, frame.pending.expressions))
+        return dataclasses.replace(frame, pending=Pending(conditions, frame.pending.expressions))
 
     def _settled(self) -> Frame:
-        return Frame(self.df, self.type, self.timed)
+        return self.over(self.df)
 
     def _resolved(self, text: str) -> str:
         stands_for = self._standing_for()
@@ -131,7 +147,7 @@ class Frame:
 
     def untimed(self) -> Frame:
         """The frame without its elements' timestamps."""
-        return Frame(self.df.drop("time"), self.type) if self.timed else self
+        return Frame(self.df.drop("time"), self.type, placed=self.placed) if self.timed else self
 
     def names(self, *parts: tuple[int, ...]) -> NameOf:
         """The column behind each input of a closure whose parameters are the given parts of the element.
@@ -158,7 +174,7 @@ class Frame:
         frame = self
         for name, expr in form.shared:
             widened = frame.df.selectExpr("*", f"{render(expr, name_of)} AS {quoted(name)}")
-            frame = Frame(widened, self.type, self.timed)
+            frame = self.over(widened)
         return frame, [render(leaf, name_of) for leaf in form.result.leaves()]
 
 

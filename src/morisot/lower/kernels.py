@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from morisot.compile.ladder import kernel
 from morisot.compile.verdict import KernelForm
-from morisot.lower import schema, stages
+from morisot.lower import stages
 from morisot.lower.frame import Frame
 from morisot.plan.keyed import KeyBy
 from morisot.plan.node import Node
@@ -62,6 +62,7 @@ def run(lowering: Lowering, source: Node, nodes: list[Node]) -> Frame:
         numbers,
         kernel_stage.PATIENCE,
         lowering.account(policies(steps)),
+        len(frame.hidden),
     )
     output = nodes[-1].type
-    return Frame(frame.df.mapInArrow(stages.in_worker(stage), schema.ddl(output)), output)
+    return frame.over(frame.df.mapInArrow(stages.in_worker(stage), frame.ddl(output)), output)

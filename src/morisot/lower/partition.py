@@ -24,8 +24,10 @@ def lower_parallelism(node: Parallelism, lowering: Lowering, frame: Frame) -> Fr
 
 def moved(node: Node, lowering: Lowering, frame: Frame, partitions: int) -> Frame:
     """The rows over so many partitions: evenly, or where order matters as even ranges of the stream."""
-    if not node.bounded or not lowering.needs_order(node):
+    if not lowering.needs_order(node):
         return Frame(frame.df.repartition(partitions), node.type, frame.timed)
+    if not node.bounded:  # a task that reads a file knows the order of its rows, others do not
+        return frame
     rows = numbered(frame.df)
     ranges = rows.repartition(1) if partitions == 1 else rows.repartitionByRange(partitions, ORDER)
     return Frame(ranges.sortWithinPartitions(ORDER).drop("order"), node.type, frame.timed)
@@ -34,7 +36,7 @@ def moved(node: Node, lowering: Lowering, frame: Frame, partitions: int) -> Fram
 @lowers(RepartitionBy)
 def lower_repartition_by(node: RepartitionBy, lowering: Lowering, frame: Frame) -> Frame:
     """Elements cannot be both by key and in order; an operator that needs the order finds them where they were."""
-    if node.bounded and lowering.needs_order(node):
+    if lowering.needs_order(node):
         return frame
     rows, key = grouped_by_key(node, frame.df, frame.type)
     placed = rows.repartition(lowering.parallelism, *map(F.expr, key))

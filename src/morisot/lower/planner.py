@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from pyspark.sql import DataFrame, SparkSession
 
@@ -12,7 +12,9 @@ from morisot.compile.ladder import decide
 from morisot.compile.verdict import ColumnForm
 from morisot.lower import folds, kernels, ledgers, stages
 from morisot.lower.frame import Frame
+from morisot.lower.places import with_places
 from morisot.lower.registry import python_rule_for, rule_for, whole_rule_for
+from morisot.plan.check import gives_running_values
 from morisot.plan.closure import Closure
 from morisot.plan.graph import consumer_counts, order_needed, order_observed, walk
 from morisot.plan.node import Node
@@ -106,7 +108,10 @@ class Lowering:
             return self._share(node, python_rule(node, self, *self.before(source)))
         rule = rule_for(node)
         assert rule is not None, f"{node.operator} passed the check of the plan without a rule"
-        return self._share(node, rule(node, self, *(self.frame(value) for value in node.inputs)))
+        frame = rule(node, self, *(self.frame(value) for value in node.inputs))
+        if not node.inputs and not node.bounded and self.needs_order(node):
+            frame = with_places(frame)
+        return self._share(node, frame)
 
     def _share(self, node: Node, frame: Frame) -> Frame:
         """Keep what several operators read and would be dear to make again; a stream cannot be kept."""
@@ -128,6 +133,11 @@ class Lowering:
         for df in self._kept.values():
             df.unpersist()
         self._kept.clear()
+
+    @property
+    def output_mode(self) -> Literal["append", "update"]:
+        """How a streaming query gives results: each once, or, of an aggregate, whenever one changed."""
+        return "update" if any(map(gives_running_values, self.nodes)) else "append"
 
     def is_ordered(self, node: Node) -> bool:
         """Whether somebody sees the order of the node's elements."""

@@ -48,7 +48,7 @@ def lower_filter_map(node: FilterMap, lowering: Lowering, frame: Frame) -> Frame
         return frame.select(node.type, [*kept_key(frame), value, *rest])
     key = kept_key(frame)
     computed = frame.df.selectExpr(*key, f"{value} AS {_EXPLODED}", *frame.hidden).where(f"{_EXPLODED} IS NOT NULL")
-    results = Frame(computed, node.type, frame.timed)
+    results = frame.over(computed, node.type)
     return results.select(node.type, [*key, *spread(_EXPLODED, arguments(node.type)[-1])])
 
 
@@ -71,9 +71,9 @@ def exploded(node: Rowwise, frame: Frame, items: str) -> Frame:
     if not item.children:
         (leaf,) = leaves(node.type)[-1:]
         rows = frame.df.selectExpr(*key, f"explode({items}) AS {quoted(leaf.column)}", *frame.hidden)
-        return Frame(rows, node.type, frame.timed)
+        return frame.over(rows, node.type)
     rows = frame.df.selectExpr(*key, f"explode({items}) AS {_EXPLODED}", *frame.hidden)
-    return Frame(rows, node.type, frame.timed).select(node.type, [*key, *spread(_EXPLODED, item)])
+    return frame.over(rows, node.type).select(node.type, [*key, *spread(_EXPLODED, item)])
 
 
 def spread(column: str, type_: Type) -> list[str]:

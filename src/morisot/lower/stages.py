@@ -9,7 +9,6 @@ from pyspark import cloudpickle
 
 from morisot.compile.ladder import decide, declared
 from morisot.compile.verdict import ColumnForm, KernelForm, Verdict
-from morisot.lower import schema
 from morisot.lower.frame import Frame
 from morisot.lower.ship import check_travels
 from morisot.plan import combine, keyed, rowwise
@@ -114,7 +113,7 @@ def outcome_per_element(node: Node) -> bool:
 
 def kernel_of(node: Node, demoted: frozenset[Node] = frozenset()) -> Kernel | None:
     """The kernel of an operator that is one by itself: it has no native form, and its function is all numbers."""
-    if not isinstance(node, KERNELS) or node in demoted or node.time is not None:
+    if not isinstance(node, KERNELS) or node in demoted:
         return None
     ((name, closure),) = node.closures
     verdict = decide(closure, node.signature(name))
@@ -190,8 +189,8 @@ def run(
 ) -> Frame:
     """The frame after the steps, which take `rows` elements at a time; without a lowering if they leave nothing out."""
     account = lowering.account(policies(steps)) if lowering else None
-    stage = Stage(tuple(steps), frame.type, output, dumps, frame.timed, account, rows)
-    return Frame(frame.df.mapInArrow(in_worker(stage), schema.ddl(output, *frame.hidden)), output, frame.timed)
+    stage = Stage(tuple(steps), frame.type, output, dumps, len(frame.hidden), account, rows)
+    return frame.over(frame.df.mapInArrow(in_worker(stage), frame.ddl(output)), output)
 
 
 def in_worker(task: Callable[[Any], Any]) -> Callable[[Any], Any]:

@@ -3,27 +3,28 @@
 from __future__ import annotations
 
 from morisot.lower.frame import Frame
-from morisot.lower.ordered import in_order, origin
+from morisot.lower.ordered import origin
 from morisot.lower.planner import Lowering
 from morisot.lower.registry import lowers
+from morisot.lower.sequence import in_sequence
 from morisot.plan.state import Rich, RichFilterMap, RichFlatMap, RichMap
 from morisot.worker import state
 from morisot.worker.machine import Machine
 
 
-@lowers(RichMap, "bounded")
+@lowers(RichMap)
 def lower_rich_map(node: RichMap, lowering: Lowering, frame: Frame) -> Frame:
-    return in_order(node, lowering, frame, machine(node))
+    return in_sequence(node, lowering, frame, machine(node))
 
 
-@lowers(RichFilterMap, "bounded")
+@lowers(RichFilterMap)
 def lower_rich_filter_map(node: RichFilterMap, lowering: Lowering, frame: Frame) -> Frame:
-    return in_order(node, lowering, frame, machine(node))
+    return in_sequence(node, lowering, frame, machine(node))
 
 
-@lowers(RichFlatMap, "bounded")
+@lowers(RichFlatMap)
 def lower_rich_flat_map(node: RichFlatMap, lowering: Lowering, frame: Frame) -> Frame:
-    return in_order(node, lowering, frame, machine(node))
+    return in_sequence(node, lowering, frame, machine(node))
 
 
 def machine(node: Rich) -> Machine:

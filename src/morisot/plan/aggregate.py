@@ -20,6 +20,8 @@ class Aggregate(Node):
 
     keeps_order: ClassVar[bool] = False
     keeps_time: ClassVar[bool] = False
+    running: ClassVar[bool] = True
+    """Whether on unbounded input it gives its value again whenever that changed."""
 
     @property
     def element(self) -> Type:
@@ -75,6 +77,7 @@ class First(Aggregate):
 
     observes_order: ClassVar[bool] = True
     keeps_time: ClassVar[bool] = True
+    running: ClassVar[bool] = False
 
 
 @dataclass(frozen=True, eq=False)

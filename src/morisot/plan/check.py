@@ -12,6 +12,11 @@ from morisot.plan.sink import Sink
 _ONE_TO_ONE = (Map, MapMemo, MapAsync, Inspect)
 
 
+def gives_running_values(node: Node) -> bool:
+    """Whether a node on unbounded input gives values that replace earlier ones."""
+    return isinstance(node, Aggregate) and node.running
+
+
 def breaks_running_values(node: Node) -> bool:
     """Whether a node follows a running aggregate but cannot work on values that replace earlier ones.
 
@@ -19,7 +24,7 @@ def breaks_running_values(node: Node) -> bool:
     One-to-one operators that keep the key, and sinks, keep that meaning; a filter, say, would let through a value that
     a later one has replaced. So would an operator that leaves out elements on which it fails.
     """
-    if node.bounded or not node.inputs or not any(isinstance(each, Aggregate) for each in walk(*node.inputs)):
+    if node.bounded or not node.inputs or not any(gives_running_values(each) for each in walk(*node.inputs)):
         return False
     if isinstance(node, Sink) or (isinstance(node, Unkey) and node.keep == "both"):
         return False

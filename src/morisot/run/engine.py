@@ -18,6 +18,7 @@ from morisot.lower.caches import Caches
 from morisot.lower.ledgers import Ledger
 from morisot.lower.planner import Lowering
 from morisot.lower.sink import as_table
+from morisot.plan.aggregate import Aggregate
 from morisot.plan.check import breaks_running_values
 from morisot.plan.graph import walk
 from morisot.plan.node import Node
@@ -235,6 +236,12 @@ def refuse_unbounded(node: Node) -> None:
             "one changed, and only the last of each key counts",
             location=node.location,
             advice="do it before the aggregate, or in for_each(…), which sees every change",
+        )
+    if isinstance(node, Aggregate) and node.leaves_out:
+        raise PlanError(
+            f"{node.operator} cannot leave out elements on unbounded input",
+            location=node.location,
+            advice="compute the key and the value in a map(…, on_error=…) before it",
         )
     if not registry.runs(node):
         raise PlanError(

@@ -16,8 +16,6 @@ from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from morisot.errors import MorisotError
 from morisot.lower.ledgers import MICRO_BATCH
-from morisot.plan.aggregate import Aggregate
-from morisot.plan.graph import walk
 from morisot.plan.node import Node
 from morisot.plan.sink import Sink, WriteSink
 from morisot.plan.tally import Tally, divert
@@ -96,8 +94,8 @@ class StreamPart:
 
     def _start(self) -> StreamingQuery:
         df = self._lowering.frame(self._sink).df
-        running_values = any(isinstance(node, Aggregate) for node in walk(self._sink))
-        mode = "update" if running_values else "append"
+        mode = self._lowering.output_mode
+        running_values = mode == "update"
         if not isinstance(self._sink, WriteSink):
             return self._writer(df, mode).foreachBatch(self._deliver).start()
         if running_values:  # files cannot be updated: each micro-batch's changes are rows of their own
@@ -121,6 +119,8 @@ class StreamPart:
         assert self._receiver is not None
         self._name_micro_batch(batch)
         try:
+            if "at" in df.columns:
+                df = df.orderBy("at")
             delivered = elements(df, self._sink.type)
             self._receiver(delivered)
             self._elements_out += len(delivered)

@@ -14,7 +14,7 @@ from morisot.lower.registry import python_rule_for
 from morisot.lower.stages import outcome_per_element
 from morisot.lower.window import runs_natively
 from morisot.lower.window.measures import stage_reason
-from morisot.plan.aggregate import FoldAssoc, ReduceAssoc, SortedBy
+from morisot.plan.aggregate import Aggregate, FoldAssoc, ReduceAssoc, SortedBy
 from morisot.plan.closure import Closure
 from morisot.plan.graph import everything
 from morisot.plan.iterate import DeltaIterate, Loop
@@ -87,6 +87,8 @@ def form_of(node: Node, name: str, closure: Closure, lowering: Lowering) -> Form
         return record(*loops.form_in_tasks(loop))
     if type(node) in _WHY_PYTHON:
         return record("stage", _WHY_PYTHON[type(node)])
+    if isinstance(node, Aggregate) and not node.bounded:
+        return record("stage", "on unbounded input its state is kept in Python, between micro-batches")
     if isinstance(node, folds.FoldNode) and node not in lowering.demoted:
         fold = folds.recognised_fold(node)
         if isinstance(fold, Refusal):

@@ -13,10 +13,15 @@ class PackBatches:
 
     def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
         for batch in batches:
-            sink = pa.BufferOutputStream()
-            with pa.ipc.new_stream(sink, batch.schema) as writer:
-                writer.write_batch(batch)
-            yield pa.RecordBatch.from_arrays([pa.array([sink.getvalue().to_pybytes()], pa.binary())], ["batch"])
+            yield pa.RecordBatch.from_arrays([pa.array([pack_batch(batch)], pa.binary())], ["batch"])
+
+
+def pack_batch(batch: Any) -> bytes:
+    """A batch as one value."""
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, batch.schema) as writer:
+        writer.write_batch(batch)
+    return sink.getvalue().to_pybytes()
 
 
 def unpack_batch(packed: bytes) -> Any:

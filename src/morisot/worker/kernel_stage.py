@@ -55,21 +55,23 @@ class KernelStage:
     numbers: Numbers | None = None
     patience: float = PATIENCE
     account: Account | None = None
+    hidden: int = 0
+    """How many columns stand behind the elements' own and travel with them."""
 
     def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
         loop = fuse(self.steps, self.kernels, self.input, self.output)
         notes = Notes(self.dumps)
-        pipeline = Pipeline(self.steps, notes)
+        pipeline = Pipeline(self.steps, notes, numbered=True)
         for batch in self._generated(batches):
             for part, by_python in self._parts(batch, loop):
                 code = None if by_python else self._code(loop)
                 if code is not None:
-                    yield self._in_machine_code(part, code, loop, pipeline)
+                    yield self._with_hidden(part, *self._in_machine_code(part, code, loop, pipeline))
                     continue
                 began = time.perf_counter()
-                result = self._in_python(part, pipeline)
+                result, origins = self._in_python(decode(self._columns(part), self.input), range(len(part)), pipeline)
                 _spent[loop.text] += time.perf_counter() - began
-                yield result
+                yield self._with_hidden(part, result, origins)
         if self.account is not None:
             self.account.settle(policies(self.steps), notes)
 
@@ -101,16 +103,29 @@ class KernelStage:
             tuple(output for output in loop.outputs if isinstance(output, Type)),
         )
 
-    def _in_python(self, batch: Any, pipeline: Pipeline) -> pa.RecordBatch:
-        elements = decode(self._columns(batch), self.input)
+    def _with_hidden(self, batch: Any, results: Any, origins: Any) -> Any:
+        """The results with the hidden columns of the rows they came from."""
+        if not self.hidden:
+            return results
+        hidden = batch.select(batch.schema.names[-self.hidden :]).take(pa.array(origins, pa.int64()))
+        names = [*results.schema.names, *hidden.schema.names]
+        return pa.RecordBatch.from_arrays([*results.columns, *hidden.columns], names=names)
+
+    def _in_python(
+        self, elements: list[Any], numbers: Sequence[int], pipeline: Pipeline
+    ) -> tuple[pa.RecordBatch, list[int]]:
+        """The results of some elements, and the number of the one that each came from."""
+        results = reporting(pipeline.run, list(zip(elements, numbers, strict=True)), self.dumps)
         last = self.steps[-1]
-        results = reporting(pipeline.run, elements, self.dumps)
-        return encode_batch(results, self.output, self.dumps, last.operator, last.location)
+        values = [value for value, _ in results]
+        encoded = encode_batch(values, self.output, self.dumps, last.operator, last.location)
+        return encoded, [number for _, number in results]
 
     def _columns(self, batch: Any) -> list[Any]:
         return list(batch.columns[: len(leaves(self.input))])
 
-    def _in_machine_code(self, batch: Any, code: Any, loop: Loop, pipeline: Pipeline) -> pa.RecordBatch:
+    def _in_machine_code(self, batch: Any, code: Any, loop: Loop, pipeline: Pipeline) -> tuple[pa.RecordBatch, Any]:
+        """The results of a batch, and the number of the row that each came from."""
         import numpy as np
 
         columns = self._columns(batch)
@@ -129,14 +144,16 @@ class KernelStage:
         ]
         done = pa.RecordBatch.from_arrays(results, schema=schema_of(self.output))
         if status.all() and status.max(initial=1) == 1:
-            return done
+            return done, range(batch.num_rows)
         (kept,), (odd,) = np.nonzero(status == 1), np.nonzero(status == 2)
         if not len(odd):
-            return done.take(kept)
-        places, repaired = self._repaired(columns, odd, pipeline)
-        order = np.argsort(np.concatenate([kept, places]), kind="stable")
+            return done.take(kept), kept
+        elements = decode([column.take(pa.array(odd)) for column in columns], self.input)
+        repaired, places = self._in_python(elements, odd.tolist(), pipeline)
+        origins = np.concatenate([kept, np.array(places, np.int64)])
+        order = np.argsort(origins, kind="stable")
         both = pa.Table.from_batches([done.take(kept), repaired], schema=done.schema).take(order)
-        return both.combine_chunks().to_batches()[0] if both.num_rows else done.slice(0, 0)
+        return (both.combine_chunks().to_batches()[0] if both.num_rows else done.slice(0, 0)), origins[order]
 
     def _arrays(self, column: Any, type_: Type, status: Any) -> list[Any]:
         """The numbers of a column; a row where there is none is for Python. Of lists: all items, and the offsets."""
@@ -152,27 +169,6 @@ class KernelStage:
             status[np.asarray(column.is_null())] = 2
             column = column.fill_null(False if pa.types.is_boolean(column.type) else 0)
         return [_array(column)]
-
-    def _repaired(self, columns: Sequence[Any], odd: Any, pipeline: Pipeline) -> tuple[Any, pa.RecordBatch]:
-        """The rows that the machine code could not do, done in Python: which are left, and their results."""
-        import numpy as np
-
-        rows = pa.array(odd)
-        elements = decode([column.take(rows) for column in columns], self.input)
-        results: list[Any] = []
-        places: list[int] = []
-
-        def run(values: list[Any]) -> list[Any]:
-            for place, value in zip(odd.tolist(), values, strict=True):
-                found = pipeline.run([value])
-                results.extend(found)
-                places.extend([place] * len(found))
-            return results
-
-        reporting(run, elements, self.dumps)
-        last = self.steps[-1]
-        encoded = encode_batch(results, self.output, self.dumps, last.operator, last.location)
-        return np.array(places, np.int64), encoded
 
 
 def _array(column: Any) -> Any:

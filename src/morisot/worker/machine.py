@@ -69,13 +69,15 @@ class Emit:
     """The key whose elements are coming."""
     first: int = 0
     """The number of its first element in the stream."""
-    orders: Sequence[int] = ()
-    """The numbers of the elements the machine has just been given."""
+    orders: Sequence[Any] = ()
+    """The numbers of the elements the machine has just been given, or whatever else tells their place."""
+    at_end: Any = LAST
+    """The place of a result that no element caused."""
 
     keys: list[Any] = field(default_factory=list)
     values: list[Any] = field(default_factory=list)
     times: list[int] = field(default_factory=list)
-    places: list[int] = field(default_factory=list)
+    places: list[Any] = field(default_factory=list)
     firsts: list[int] = field(default_factory=list)
 
     def __call__(self, place: int, value: Any, time: int | None) -> None:
@@ -87,7 +89,7 @@ class Emit:
             self.times.append(time)
         if self.ordered:
             at_end = place == AT_END
-            self.places.append(LAST if at_end else self.orders[place])
+            self.places.append(self.at_end if at_end else self.orders[place])
             self.firsts.append(self.first if at_end else 0)
 
     def each(self, values: Sequence[Any], times: Sequence[int] | None) -> None:
@@ -150,7 +152,7 @@ class InOrder:
 
     def take(self, batch: Any, state: Any, emit: Emit) -> Any:
         """Run the rows of one batch through the machine; the state is that of the key which `emit` knows."""
-        keys, values = self._parts(batch)
+        keys, values = keys_and_values(batch.columns, self.input, self.by_key)
         times = batch.column("time").to_pylist() if self.timed else None
         orders = batch.column("order").to_pylist() if self.ordered else ()
         for begin, end in runs(batch, self.input, keys):  # neighbours with one key go to the machine together
@@ -164,29 +166,35 @@ class InOrder:
             state = self.machine.take(state, emit.key, values[begin:end], times[begin:end] if times else None, emit)
         return state
 
-    def _parts(self, batch: Any) -> tuple[list[Any] | None, list[Any]]:
-        if not self.by_key:
-            return None, decode(batch.columns, self.input)
-        assert isinstance(self.input, Keyed)
-        width = len(leaves(self.input.key))
-        return decode(batch.columns[:width], self.input.key), decode(batch.columns[width:], self.input.value)
-
     def encoded(self, emit: Emit, given: int) -> pa.RecordBatch:
         """The results as a batch; `given` is how many the task gave before."""
-        operator, location = self.origin.operator, self.origin.location
-        if isinstance(self.output, Keyed) and self.by_key:
-            key = encode_batch(emit.keys, self.output.key, self.dumps, operator, location)
-            value = encode_batch(emit.values, self.output.value, self.dumps, operator, location)
-            batch = pa.RecordBatch.from_arrays([*key.columns, *value.columns], schema=schema_of(self.output))
-        else:
-            batch = encode_batch(emit.values, self.output, self.dumps, operator, location)
-        if self.stamps:
-            batch = with_column(batch, "time", emit.times)
+        batch = encode_results(emit, self.output, self.stamps, self.origin, self.dumps)
         if self.ordered:
             numbers = range(given, given + len(emit.values))
             for name, column in zip(ORDER_COLUMNS, (emit.places, emit.firsts, numbers), strict=True):
                 batch = with_column(batch, name, column)
         return batch
+
+
+def keys_and_values(columns: Sequence[Any], type_: Type, by_key: bool) -> tuple[list[Any] | None, list[Any]]:
+    """The elements of some columns, apart; no keys if they are one group."""
+    if not by_key:
+        return None, decode(columns, type_)
+    assert isinstance(type_, Keyed)
+    width = len(leaves(type_.key))
+    return decode(columns[:width], type_.key), decode(columns[width:], type_.value)
+
+
+def encode_results(emit: Emit, type_: Type, stamps: bool, origin: Origin, dumps: Dumps) -> pa.RecordBatch:
+    """The results as a batch, with their timestamps if they have any."""
+    if emit.keyed:
+        assert isinstance(type_, Keyed)
+        key = encode_batch(emit.keys, type_.key, dumps, origin.operator, origin.location)
+        value = encode_batch(emit.values, type_.value, dumps, origin.operator, origin.location)
+        batch = pa.RecordBatch.from_arrays([*key.columns, *value.columns], schema=schema_of(type_))
+    else:
+        batch = encode_batch(emit.values, type_, dumps, origin.operator, origin.location)
+    return with_column(batch, "time", emit.times) if stamps else batch
 
 
 def runs(batch: Any, type_: Type, keys: list[Any] | None) -> Iterator[tuple[int, int]]:

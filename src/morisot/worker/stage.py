@@ -132,12 +132,12 @@ class _KeyedCall:
         return hash(self.key)
 
 
-def loop_source(steps: Sequence[Step], names: dict[str, Any], timed: bool = False) -> tuple[str, dict[int, int]]:
+def loop_source(steps: Sequence[Step], names: dict[str, Any], numbered: bool = False) -> tuple[str, dict[int, int]]:
     """The text of the fused loop, and which step each of its lines belongs to; `names` gets what the tests refer to.
 
-    Timed elements come and go as (element, timestamp).
+    Numbered elements come and go as (element, number).
     """
-    lines = ["def loop(elements, emit):", f"    for {'e0, time' if timed else 'e0'} in elements:"]
+    lines = ["def loop(elements, emit):", f"    for {'e0, number' if numbered else 'e0'} in elements:"]
     owner: dict[int, int] = {}
     indent = 8
     for number, step in enumerate(steps):
@@ -148,7 +148,7 @@ def loop_source(steps: Sequence[Step], names: dict[str, Any], timed: bool = Fals
         if step.kind in ("flat_map", "flatten"):
             indent += 4
     result = f"e{len(steps)}"
-    lines.append(" " * indent + (f"emit(({result}, time))" if timed else f"emit({result})"))
+    lines.append(" " * indent + (f"emit(({result}, number))" if numbered else f"emit({result})"))
     return "\n".join(lines) + "\n", owner
 
 
@@ -191,11 +191,11 @@ _LOOP_FILE = "<morisot stage>"
 class Segment:
     """A run of steps as one generated loop over elements."""
 
-    def __init__(self, steps: Sequence[Step], notes: Notes, timed: bool = False) -> None:
+    def __init__(self, steps: Sequence[Step], notes: Notes, numbered: bool = False) -> None:
         self.steps = tuple(steps)
         self.notes = notes
         names: dict[str, Any] = {}
-        text, self.owner = loop_source(self.steps, names, timed)
+        text, self.owner = loop_source(self.steps, names, numbered)
         for number, step in enumerate(self.steps):
             names[f"f{number}"] = step.function
             names[f"left{number}"] = functools.partial(self._leave, step)
@@ -241,18 +241,18 @@ _LEFT_OUT = object()
 class AsyncSegment:
     """A coroutine function over elements: many at once, results in order."""
 
-    def __init__(self, step: Step, notes: Notes, timed: bool = False) -> None:
+    def __init__(self, step: Step, notes: Notes, numbered: bool = False) -> None:
         self.step = step
         self.notes = notes
-        self.timed = timed
+        self.numbered = numbered
         self._check = None if step.returns is None else checker(step.returns, notes.dumps)
 
     def __call__(self, elements: Iterable[Any], emit: Callable[[Any], None]) -> None:
         given = list(elements)
-        results = asyncio.run(self._gather([element for element, _ in given] if self.timed else given))
+        results = asyncio.run(self._gather([element for element, _ in given] if self.numbered else given))
         for result, place in zip(results, given, strict=True):
             if result is not _LEFT_OUT:
-                emit((result, place[1]) if self.timed else result)
+                emit((result, place[1]) if self.numbered else result)
 
     async def _gather(self, elements: list[Any]) -> list[Any]:
         slots = asyncio.Semaphore(self.step.concurrency)
@@ -289,24 +289,24 @@ _MOST_NESTED = 15
 """Loops in each other in one generated function; CPython compiles about twenty."""
 
 
-def segments(steps: Sequence[Step], notes: Notes, timed: bool = False) -> list[Segment | AsyncSegment]:
+def segments(steps: Sequence[Step], notes: Notes, numbered: bool = False) -> list[Segment | AsyncSegment]:
     """The steps cut where a coroutine needs a whole batch, and where too many loops would stand in each other."""
     runs: list[Segment | AsyncSegment] = []
     nested = itertools.accumulate(step.kind in ("flat_map", "flatten") for step in steps)
-    numbered = zip(steps, nested, strict=True)
+    counted = zip(steps, nested, strict=True)
     for (is_async, _), group in itertools.groupby(
-        numbered, key=lambda each: (each[0].kind == "map_async", each[1] // _MOST_NESTED)
+        counted, key=lambda each: (each[0].kind == "map_async", each[1] // _MOST_NESTED)
     ):
         run = [step for step, _ in group]
-        runs += [AsyncSegment(step, notes, timed) for step in run] if is_async else [Segment(run, notes, timed)]
+        runs += [AsyncSegment(step, notes, numbered) for step in run] if is_async else [Segment(run, notes, numbered)]
     return runs
 
 
 class Pipeline:
-    """Steps over lists of elements, or of (element, timestamp); `run` is what the stage and the folds share."""
+    """Steps over lists of elements, or of (element, number); `run` is what the stage and the folds share."""
 
-    def __init__(self, steps: Sequence[Step], notes: Notes | None = None, timed: bool = False) -> None:
-        self._runs = segments(steps, notes or Notes(pickle.dumps), timed)
+    def __init__(self, steps: Sequence[Step], notes: Notes | None = None, numbered: bool = False) -> None:
+        self._runs = segments(steps, notes or Notes(pickle.dumps), numbered)
 
     def run(self, elements: Iterable[Any]) -> list[Any]:
         current: Iterable[Any] = elements
@@ -325,7 +325,8 @@ class Stage:
     input: Type
     output: Type
     dumps: Dumps
-    timed: bool = False
+    hidden: int = 0
+    """How many columns stand behind the elements' own and travel with them."""
     account: Account | None = None
     """Where it reports which elements it left out, if one of its steps does that."""
     rows: int | None = None
@@ -333,23 +334,26 @@ class Stage:
 
     def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
         notes = Notes(self.dumps)
-        pipeline = Pipeline(self.steps, notes, self.timed)
+        pipeline = Pipeline(self.steps, notes, numbered=self.hidden > 0)
         for batch in batches if self.rows is None else in_pieces(batches, self.rows):
             elements = decode_columns(batch, self.input)
-            if self.timed:
-                elements = list(zip(elements, batch.column("time").to_pylist(), strict=True))
-            yield self.encoded(reporting(pipeline.run, elements, self.dumps))
+            if not self.hidden:
+                yield self.encoded(reporting(pipeline.run, elements, self.dumps))
+                continue
+            numbered = list(zip(elements, range(len(elements)), strict=True))
+            results = reporting(pipeline.run, numbered, self.dumps)
+            output = self.encoded([element for element, _ in results])
+            origins = pa.array([number for _, number in results], pa.int64())
+            hidden = batch.select(batch.schema.names[-self.hidden :]).take(origins)
+            names = [*output.schema.names, *hidden.schema.names]
+            yield pa.RecordBatch.from_arrays([*output.columns, *hidden.columns], names=names)
         if self.account is not None:
             self.account.settle(policies(self.steps), notes)
 
-    def encoded(self, results: list[Any]) -> Any:
+    def encoded(self, elements: list[Any]) -> Any:
         """The output batch, or the failure of the last operator on the value that does not fit its type."""
         last = self.steps[-1]
-        elements = [element for element, _ in results] if self.timed else results
-        batch = encode_batch(elements, self.output, self.dumps, last.operator, last.location)
-        if self.timed:
-            batch = with_column(batch, "time", [time for _, time in results])
-        return batch
+        return encode_batch(elements, self.output, self.dumps, last.operator, last.location)
 
 
 def in_pieces(batches: Iterable[Any], rows: int) -> Iterator[Any]:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from morisot.worker.fold import Folding
 from morisot.worker.machine import AT_END, Emit, Origin
 
 NOTHING = object
@@ -58,6 +59,45 @@ class Reducer:
 
     def end(self, state: Any, key: Any, emit: Emit) -> None:
         emit(AT_END, state, None)
+
+
+@dataclass(frozen=True)
+class Aggregating:
+    """An aggregate whose partial results could be merged, here element by element."""
+
+    folding: Folding
+    origin: Origin
+
+    def start(self) -> Any:
+        return NOTHING
+
+    def take(self, state: Any, key: Any, values: Sequence[Any], times: Sequence[int] | None, emit: Emit) -> Any:
+        folding = self.folding
+        for value in values:
+            try:
+                state = folding.start(value) if state is NOTHING else folding.add(state, value)
+            except Exception as error:
+                raise self.origin.failed(value, error) from error
+        return state
+
+    def end(self, state: Any, key: Any, emit: Emit) -> None:
+        emit(AT_END, self.folding.finish(state), None)
+
+
+@dataclass(frozen=True)
+class Firsts:
+    """The element that came first."""
+
+    def start(self) -> Any:
+        return False
+
+    def take(self, state: Any, key: Any, values: Sequence[Any], times: Sequence[int] | None, emit: Emit) -> Any:
+        if not state:
+            emit(0, values[0], times[0] if times else None)
+        return True
+
+    def end(self, state: Any, key: Any, emit: Emit) -> None:
+        """It was given when it came."""
 
 
 @dataclass(frozen=True)

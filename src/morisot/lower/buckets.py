@@ -1,0 +1,68 @@
+"""Machines on unbounded input: their states live in Spark's own store, a bucket of keys in each entry."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
+
+from morisot.lower.columns import quoted
+from morisot.lower.frame import Frame
+from morisot.lower.ordered import grouped_by_key, origin
+from morisot.lower.ship import check_travels
+from morisot.lower.stages import dumps, in_worker, partition_id
+from morisot.plan.check import gives_running_values
+from morisot.plan.node import Node
+from morisot.types.element import Keyed
+from morisot.worker.buckets import Bucket, PackBuckets, UnpackBuckets
+from morisot.worker.machine import Machine
+
+if TYPE_CHECKING:
+    from morisot.lower.planner import Lowering
+
+BUCKETS_PER_PARTITION = 4
+_BUCKET = quoted("bucket")
+
+
+def in_buckets(node: Node, lowering: Lowering, frame: Frame, machine: Machine) -> Frame:
+    """The frame after a machine that sees the elements of each key, or all, in the stream's order."""
+    for _, closure in node.closures:
+        check_travels(closure)
+    by_key, stamps = isinstance(frame.type, Keyed), node.time is not None
+    running = gives_running_values(node)
+    bucket = Bucket(machine, origin(node), frame.type, node.type, dumps, frame.timed, stamps, by_key, running)
+    rows, where = frame.df, "0"
+    if by_key:
+        rows, group = grouped_by_key(node, rows, frame.type)
+        where = f"CAST(pmod(xxhash64({', '.join(group)}), {lowering.parallelism * BUCKETS_PER_PARTITION}) AS INT)"
+    placed = rows.selectExpr(*frame.columns, *frame.hidden, f"{where} AS {_BUCKET}")
+    packed = placed.mapInArrow(in_worker(PackBuckets(partition_id())), "bucket INT, rows BINARY")
+    results = packed.groupBy("bucket").transformWithStateInPandas(
+        Kept(bucket), "results BINARY", lowering.output_mode, "None"
+    )
+    output = Frame(results, node.type, stamps, placed=True)
+    return output.over(results.mapInArrow(in_worker(UnpackBuckets()), output.ddl(node.type)))
+
+
+class Kept(StatefulProcessor):
+    """What Spark calls for each bucket of a micro-batch, with the bucket's saved states."""
+
+    def __init__(self, bucket: Bucket) -> None:
+        self._bucket = bucket
+
+    def init(self, handle: StatefulProcessorHandle) -> None:
+        self._states = handle.getValueState("states", "states BINARY")
+
+    def handleInputRows(self, key: Any, rows: Iterator[Any], timerValues: Any) -> Iterator[Any]:  # noqa: N802, N803 - Spark's names
+        import pandas as pd
+
+        packed = [bytes(each) for frame in rows for each in frame["rows"]]
+        saved = self._states.get() if self._states.exists() else None
+        results, states = self._bucket(packed, None if saved is None else bytes(saved[0]))
+        self._states.update((states,))
+        if results is not None:
+            yield pd.DataFrame({"results": [results]})
+
+    def close(self) -> None:
+        """Spark keeps what was saved."""

@@ -1,0 +1,32 @@
+"""The places of elements in an unbounded stream: a column, because rows of a micro-batch come in any order."""
+
+from __future__ import annotations
+
+from pyspark.errors import AnalysisException
+
+from morisot.lower.frame import PLACE, Frame
+
+_FILE = (
+    "concat(unhex(lpad(hex(unix_micros(_metadata.file_modification_time)), 16, '0')), "
+    "CAST(_metadata.file_path AS BINARY), X'00', unhex(lpad(hex(_metadata.file_block_start), 16, '0')))"
+)
+
+
+def with_places(frame: Frame) -> Frame:
+    """The frame of a source with its elements' places: bytes that sort by file, the older first.
+
+    Spark packs the files of a micro-batch into tasks by size, but a part of a file is read by one task, row after row:
+    whoever needs the order counts the rows of the task and adds their number. A source without files is in the
+    order it arrives in.
+    """
+    place = _FILE if _knows_files(frame) else "X''"
+    placed = frame.df.selectExpr(*frame.columns, *frame.hidden, f"{place} AS {PLACE}")
+    return Frame(placed, frame.type, frame.timed, placed=True)
+
+
+def _knows_files(frame: Frame) -> bool:
+    try:
+        frame.df.select("_metadata")
+    except AnalysisException:
+        return False
+    return True

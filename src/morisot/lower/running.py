@@ -1,0 +1,50 @@
+"""Aggregates on unbounded input: running values, from states that are kept between micro-batches."""
+
+from __future__ import annotations
+
+from morisot.lower.buckets import in_buckets
+from morisot.lower.folds import folding_of
+from morisot.lower.frame import Frame
+from morisot.lower.ordered import origin
+from morisot.lower.planner import Lowering
+from morisot.lower.registry import lowers
+from morisot.plan.aggregate import (
+    Aggregate,
+    Avg,
+    First,
+    Fold,
+    FoldAssoc,
+    MaxElement,
+    MinElement,
+    Reduce,
+    ReduceAssoc,
+    Sum,
+)
+from morisot.worker.machine import Machine
+from morisot.worker.state import Aggregating, Firsts, Folder, Reducer
+
+
+@lowers(Fold, "unbounded")
+@lowers(Reduce, "unbounded")
+@lowers(First, "unbounded")
+@lowers(Sum, "unbounded")
+@lowers(Avg, "unbounded")
+@lowers(MinElement, "unbounded")
+@lowers(MaxElement, "unbounded")
+@lowers(ReduceAssoc, "unbounded")
+@lowers(FoldAssoc, "unbounded")
+def lower_running(node: Aggregate, lowering: Lowering, frame: Frame) -> Frame:
+    """Spark's own aggregates may fail on a value that only Python can do, and their state cannot change hands."""
+    return in_buckets(node, lowering, frame if node.keeps_time else frame.untimed(), machine(node))
+
+
+def machine(node: Aggregate) -> Machine:
+    match node:
+        case Fold():
+            return Folder(node.init, node.function.function, origin(node))
+        case Reduce():
+            return Reducer(node.function.function, origin(node))
+        case First():
+            return Firsts()
+        case _:
+            return Aggregating(folding_of(node), origin(node))

@@ -1,0 +1,19 @@
+"""Operators that see elements one after the other, on bounded and unbounded input."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from morisot.lower.buckets import in_buckets
+from morisot.lower.frame import Frame
+from morisot.lower.ordered import in_order
+from morisot.plan.node import Node
+from morisot.worker.machine import Machine
+
+if TYPE_CHECKING:
+    from morisot.lower.planner import Lowering
+
+
+def in_sequence(node: Node, lowering: Lowering, frame: Frame, machine: Machine) -> Frame:
+    """The frame after a machine that sees the elements of each key, or all, in the stream's order."""
+    return in_order(node, lowering, frame, machine) if node.bounded else in_buckets(node, lowering, frame, machine)

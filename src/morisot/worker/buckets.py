@@ -1,0 +1,150 @@
+"""Machines on unbounded input: the keys of a bucket share one saved state, and travel in whole batches.
+
+A call into Python for each key and micro-batch would cost milliseconds. So keys are gathered in a few buckets; the
+rows of a bucket go to it packed, as one value for each batch, and the states of its keys are saved as one value.
+"""
+
+from __future__ import annotations
+
+import pickle
+import struct
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from morisot.errors import ElementError
+from morisot.types.element import BOOL, BYTES, DATE, DATETIME, INT, STR, Keyed, Optional, Type, contains_any, leaves
+from morisot.worker import failure
+from morisot.worker.batches import Dumps
+from morisot.worker.ipc import pack_batch, unpack_batch
+from morisot.worker.keys import canonical
+from morisot.worker.machine import Emit, Machine, Origin, encode_results, keys_and_values
+
+
+@dataclass(frozen=True)
+class PackBuckets:
+    """Given to mapInArrow: the rows of each batch as one binary row per bucket.
+
+    The last two columns say where a row's file stands in the stream, and the bucket. With the number of the task and of
+    the row in it, the place is the row's own.
+    """
+
+    partition: Callable[[], int]
+
+    def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
+        task = pa.scalar(struct.pack(">q", self.partition()), pa.binary())
+        counted = 0
+        for batch in batches:
+            if not batch.num_rows:
+                continue
+            *columns, files, buckets = batch.columns
+            rows = as_bytes(range(counted, counted + batch.num_rows))
+            counted += batch.num_rows
+            places = pc.binary_join_element_wise(files, task, rows, pa.scalar(b"", pa.binary()))
+            content = pa.RecordBatch.from_arrays([*columns, places], names=batch.schema.names[:-1])
+            order = buckets.to_numpy().argsort(kind="stable")
+            found, starts = _runs(buckets.to_numpy()[order])
+            packed = [
+                pack_batch(content.take(pa.array(order[start:end])))
+                for start, end in zip(starts, [*starts[1:], len(order)], strict=True)
+            ]
+            yield pa.RecordBatch.from_arrays(
+                [pa.array(found, pa.int32()), pa.array(packed, pa.binary())], names=["bucket", "rows"]
+            )
+
+
+def as_bytes(numbers: range) -> Any:
+    """Numbers that are not negative as bytes that sort as the numbers do."""
+    import numpy as np
+
+    buffer = pa.py_buffer(np.arange(numbers.start, numbers.stop, dtype=">i8").tobytes())
+    return pa.FixedSizeBinaryArray.from_buffers(pa.binary(8), len(numbers), [None, buffer]).cast(pa.binary())
+
+
+def _runs(values: Any) -> tuple[list[int], list[int]]:
+    """The distinct values of a sorted array and where each begins."""
+    starts = [0, *((values[1:] != values[:-1]).nonzero()[0] + 1).tolist()]
+    return [int(values[start]) for start in starts], starts
+
+
+@dataclass(frozen=True)
+class UnpackBuckets:
+    """Given to mapInArrow: the batches that buckets gave, as rows again."""
+
+    def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
+        for batch in batches:
+            for packed in batch.column(0).to_pylist():
+                yield unpack_batch(packed)
+
+
+@dataclass(frozen=True)
+class Bucket:
+    """What a bucket does with the rows of a micro-batch and the states of its keys."""
+
+    machine: Machine
+    origin: Origin
+    input: Type
+    output: Type
+    dumps: Dumps
+    timed: bool
+    stamps: bool
+    by_key: bool
+    running: bool
+    """Whether each key whose state changed gives the result it would have if the stream ended now."""
+
+    def __call__(self, packed: list[bytes], saved: bytes | None) -> tuple[bytes | None, bytes]:
+        """The results of some rows, if there are any, and the states afterwards."""
+        table = pa.Table.from_batches([unpack_batch(each) for each in packed])
+        rows = table.take(pc.sort_indices(table, [("at", "ascending")])).combine_chunks().to_batches()[0]
+        states: dict[Any, Any] = pickle.loads(saved) if saved is not None else {}
+        emit = Emit(self.by_key, ordered=True)
+        try:
+            self._take(rows, states, emit)
+        except ElementError as error:
+            raise failure.pack(error, self.dumps) from None
+        return (self._packed(emit) if emit.values else None), self.dumps(states)
+
+    def _take(self, rows: pa.RecordBatch, states: dict[Any, Any], emit: Emit) -> None:
+        keys, values = keys_and_values(rows.columns, self.input, self.by_key)
+        times = rows.column("time").to_pylist() if self.timed else None
+        places = rows.column("at").to_pylist()
+        for same, members in self._groups(keys, len(values)).items():
+            key = keys[members[0]] if keys is not None else None
+            emit.key, emit.orders = key, [places[member] for member in members]
+            emit.at_end = emit.orders[-1]
+            state = states[same] if same in states else self.machine.start()
+            given = [values[member] for member in members]
+            when: list[Any] | None = None if times is None else [times[member] for member in members]
+            states[same] = state = self.machine.take(state, key, given, when, emit)
+            if self.running:
+                self.machine.end(state, key, emit)
+
+    def _groups(self, keys: list[Any] | None, count: int) -> dict[Any, list[int]]:
+        """The places of the elements of each key, by what is equal exactly where keys are."""
+        if keys is None:
+            return {None: list(range(count))}
+        assert isinstance(self.input, Keyed)
+        identities = keys if is_its_own_identity(self.input.key) else map(canonical, keys)
+        groups: dict[Any, list[int]] = {}
+        for place, same in enumerate(identities):
+            groups.setdefault(same, []).append(place)
+        return groups
+
+    def _packed(self, emit: Emit) -> bytes:
+        """The results in one value; each is placed after the element that caused it, several in their order."""
+        batch = encode_results(emit, self.output, self.stamps, self.origin, self.dumps)
+        causes = pa.array(emit.places, pa.binary())
+        places = pc.binary_join_element_wise(causes, as_bytes(range(len(causes))), pa.scalar(b"", pa.binary()))
+        return pack_batch(pa.RecordBatch.from_arrays([*batch.columns, places], names=[*batch.schema.names, "at"]))
+
+
+def is_its_own_identity(type_: Type) -> bool:
+    """Whether Python's own equality of keys of the type is theirs here: not where a NaN may hide."""
+    return not contains_any(type_) and all(_is_plain(leaf.type) for leaf in leaves(type_))
+
+
+def _is_plain(type_: Type) -> bool:
+    return type_ in (INT, STR, BOOL, BYTES, DATE, DATETIME) or (isinstance(type_, Optional) and _is_plain(type_.inner))
