@@ -19,11 +19,11 @@ from morisot.worker.batches import arrow_type, encode
 if TYPE_CHECKING:
     from benchmarks.closures.rows import Rows
 
-DISTINCT = 10_000
+DISTINCT = 4_000
 """So many rows of a kind are different; larger files repeat them."""
 FILES = 2
-SAMPLE = 1_000
-"""Rows on which the answers are compared."""
+SAMPLE = DISTINCT * FILES
+"""Rows on which the answers are compared: all that are different, so that none is met for the first time later."""
 
 
 def directory(rows: Rows, size: int) -> Path:

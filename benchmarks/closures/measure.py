@@ -85,7 +85,10 @@ class Bench:
         sample = self._mapped(entry, data.SAMPLE)
         result.problem = self._difference(entry, sample)
         if result.problem is None and self.options.runs:
-            self._measure(entry, result, sample)
+            try:
+                self._measure(entry, result, sample)
+            except Exception as failure:
+                result.problem = f"{type(failure).__name__}: {failure}"
         return result
 
     def _mapped(self, entry: Entry, size: int) -> Any:

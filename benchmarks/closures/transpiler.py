@@ -2,7 +2,8 @@
 
 It is off unless `spark.sql.experimental.optimizer.transpilePyUDFs` is set. A closure counts as lowered if the optimised
 plan of a query with it holds no Python UDF any more. A record is a struct column, as far as Spark knows records. Spark
-reads a lambda only if it has a name and a line of its own, so lambdas are given both first.
+reads a lambda only if it has a name and a line of its own, so lambdas are given both first; and it looks at plain UDFs
+only, not at Arrow-optimised ones.
 """
 
 from __future__ import annotations
@@ -57,7 +58,7 @@ def _is_lowered(spark: SparkSession, entry: Entry, function: Callable[..., Any])
     columns = [sf.col(name) for name in data.columns_of(entry.rows)]
     whole = sf.struct(*columns) if isinstance(entry.rows.type, Record | Tuple) else columns[0]
     try:
-        query = frame.select(udf(function, sql_type(entry.returns))(whole))
+        query = frame.select(udf(function, sql_type(entry.returns), useArrow=False)(whole))
         plan = query._jdf.queryExecution().optimizedPlan().toString()
     except Exception:  # what fails to be planned is not lowered either
         return False
