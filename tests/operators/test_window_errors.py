@@ -107,6 +107,11 @@ REFUSED = {
         "window_all.aggregate takes one accumulator, or aggregates with names",
         "aggregate(total=mo.agg.sum(), n=mo.agg.count())",
     ),
+    "a hidden name": (
+        lambda: NUMBERS.window_all(PAIRS).aggregate(_total=mo.agg.sum()),
+        "window_all.aggregate cannot call a result '_total'",
+        "use a plain name without a leading underscore",
+    ),
     "a function as aggregate": (
         lambda: NUMBERS.window_all(PAIRS).aggregate(total=sum),
         "window_all.aggregate takes aggregates, not <built-in function sum>",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
+from keyword import iskeyword
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from morisot.api import agg
@@ -379,4 +380,11 @@ def check_aggregates(accumulator: Any, named: dict[str, Any], operator: str) -> 
             f"{operator} takes one accumulator, or aggregates with names",
             location=caller(),
             advice="for example aggregate(total=mo.agg.sum(), n=mo.agg.count())",
+        )
+    hidden = [name for name in named if name.startswith("_") or not name.isidentifier() or iskeyword(name)]
+    if hidden:
+        raise PlanError(
+            f"{operator} cannot call a result {hidden[0]!r}: it is no name of a record's field",
+            location=caller(),
+            advice="use a plain name without a leading underscore",
         )
