@@ -266,8 +266,10 @@ def test_unique_by_gives_each_key_once_and_operators_may_follow(make_context: An
 
 def test_a_sum_beyond_64_bits_on_the_way_is_repaired(make_context: Any, tmp_path: Path) -> None:
     runner = Runner("unbounded", make_context, tmp_path)
-    result = runner.run(lambda s: s.group_by_sum(lambda n: 0, lambda n: n), [2**62, 2**62, -(2**62), -(2**62)])
-    assert result[-1] == (0, 0)
+    result = runner.run(
+        lambda s: s.group_by_sum(lambda n: 0, lambda n: n), [2**62, 2**62, -(2**62), -(2**62), 1, 2, 3, 4]
+    )
+    assert result[-1] == (0, 10)
 
 
 def test_explain_says_where_a_running_fold_keeps_its_state(spark_ctx: mo.StreamContext) -> None:

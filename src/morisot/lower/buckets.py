@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
 from morisot.lower.columns import quoted
-from morisot.lower.frame import Frame
+from morisot.lower.frame import PLACE, Frame
 from morisot.lower.ordered import grouped_by_key, origin
 from morisot.lower.ship import check_travels
 from morisot.lower.stages import dumps, in_worker, partition_id
@@ -36,7 +36,8 @@ def in_buckets(node: Node, lowering: Lowering, frame: Frame, machine: Machine) -
     if by_key:
         rows, group = grouped_by_key(node, rows, frame.type)
         where = f"CAST(pmod(xxhash64({', '.join(group)}), {lowering.parallelism * BUCKETS_PER_PARTITION}) AS INT)"
-    placed = rows.selectExpr(*frame.columns, *frame.hidden, f"{where} AS {_BUCKET}")
+    place = [] if frame.placed else [f"X'' AS {PLACE}"]  # an aggregate that asks for no order takes what comes
+    placed = rows.selectExpr(*frame.columns, *frame.hidden, *place, f"{where} AS {_BUCKET}")
     packed = placed.mapInArrow(in_worker(PackBuckets(partition_id())), "bucket INT, rows BINARY")
     results = packed.groupBy("bucket").transformWithStateInPandas(
         Kept(bucket), "results BINARY", lowering.output_mode, "None"
