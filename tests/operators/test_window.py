@@ -186,6 +186,25 @@ def test_an_empty_stream_has_no_windows(bounded_runner: Runner) -> None:
     assert bounded_runner.run(lambda s: s.filter(lambda n: n > 9).window_all(mo.AllWindow()).count(), NUMBERS) == []
 
 
+def test_last_k_natively_and_in_python(bounded_runner: Runner) -> None:
+    def program(stream):
+        windows = stream.add_timestamps(lambda n: n).group_by(lambda n: n % 2).window(mo.LastK(3))
+        native = in_order(everything(windows).with_bounds().unkey())
+        return native.map(lambda text: text.replace("Row", "").replace("Windowed", ""))
+
+    (text,) = bounded_runner.run(program, NUMBERS)
+    assert text.count("start=") == len(NUMBERS)
+    assert text.startswith(
+        "(1, (start=0, end=1, value=(total=3, n=1, least=3, most=3, first=3, last=3, mean=3.0, half=1,"
+    )
+    assert text.endswith(
+        "value=(total=17, n=3, least=3, most=9, first=9, last=3, mean=5.666666666666667, half=7, "
+        "digits=(0, 3), product=9))) "
+    )
+    lists = bounded_runner.run(lambda s: in_order(listed(s.window_all(mo.LastK(3)))), NUMBERS[:4])
+    assert lists == ["[3] [3, 1] [3, 1, 4] [1, 4, 1] "]
+
+
 def test_last_k(bounded_runner: Runner) -> None:
     def program(stream):
         return in_order(stream.group_by(lambda n: n % 2).window(mo.LastK(2)).sum().unkey())
@@ -319,5 +338,7 @@ def test_forms() -> None:
     assert forms(windows.map(lambda ns: ns)) == [("stage", "it is given all elements of a window, as a list")]
     mixed = windows.aggregate(total=mo.agg.sum(lambda n: n + 1), all=mo.agg.map(len))
     assert forms(mixed)[0] == ("stage", "the window, or another of its aggregates, runs in Python")
-    ((form, reason),) = forms(numbers.window_all(mo.LastK(2)).sum(lambda n: n + 1))
+    assert forms(numbers.window_all(mo.LastK(2)).sum(lambda n: n + 1)) == [("column", "")]
+    of_any = numbers.group_by(lambda n: {0: "even", 1: (1, 2)}[n % 2])
+    (_, (form, reason)) = forms(of_any.window(mo.LastK(2)).sum(lambda n: n + 1))
     assert (form, reason) == ("stage", "the window, or another of its aggregates, runs in Python")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, Self, TypeVar
 
 from morisot.api.base import check_callable
 from morisot.api.location import caller
@@ -97,20 +97,20 @@ class _TimeWindow:
     """How they slide; or the gap of sessions."""
 
     @classmethod
-    def tumbling(cls, size: Duration, offset: Duration = 0) -> Any:
+    def tumbling(cls, size: Duration, offset: Duration = 0) -> Self:
         """Stretches of `size`, one after the other, aligned to the epoch plus `offset`."""
         return cls(
             _Sliding(checked_duration("the size", size), size, checked_duration("the offset", offset, least=None))
         )
 
     @classmethod
-    def sliding(cls, size: Duration, slide: Duration, offset: Duration = 0) -> Any:
+    def sliding(cls, size: Duration, slide: Duration, offset: Duration = 0) -> Self:
         """Stretches of `size`, one beginning every `slide`; a slide larger than the size leaves gaps."""
         checked_duration("the offset", offset, least=None)
         return cls(_Sliding(checked_duration("the size", size), checked_duration("the slide", slide), offset))
 
     @classmethod
-    def session(cls, gap: Duration) -> Any:
+    def session(cls, gap: Duration) -> Self:
         """Elements of which each comes at most `gap` after the one before it."""
         return cls(checked_duration("the gap", gap))
 

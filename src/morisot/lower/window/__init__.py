@@ -9,16 +9,18 @@ from __future__ import annotations
 from morisot.lower.frame import Frame
 from morisot.lower.planner import Lowering
 from morisot.lower.registry import lowers
-from morisot.lower.window import all_window, count_window, join, machines, session_window, time_window
+from morisot.lower.window import all_window, count_window, join, last_window, machines, session_window, time_window
 from morisot.lower.window.measures import is_native
 from morisot.plan import window as plan
 from morisot.plan.node import Node
 from morisot.plan.window import Window
+from morisot.types.element import Keyed, contains_any
 
 _NATIVE = {
     plan.CountKind: count_window.lower_count_window,
     plan.TimeKind: time_window.lower_time_window,
     plan.SessionKind: session_window.lower_session_window,
+    plan.LastKind: last_window.lower_last_window,
     plan.AllKind: all_window.lower_all_window,
 }
 """The kinds of windows that have a native form."""
@@ -36,4 +38,10 @@ def lower_window(node: Window, lowering: Lowering, frame: Frame) -> Frame:
 
 def runs_natively(node: Window, demoted: frozenset[Node]) -> bool:
     """Whether no Python runs for a window."""
+    if (
+        isinstance(node.kind, plan.LastKind)
+        and isinstance(node.input.type, Keyed)
+        and contains_any(node.input.type.key)
+    ):
+        return False  # of equal keys the first stands for all, and that one is not among the last few
     return type(node.kind) in _NATIVE and is_native(node, demoted)
