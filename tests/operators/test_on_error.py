@@ -288,7 +288,7 @@ def test_kernel_leaves_out_the_rows_that_fail_in_python(
 @pytest.mark.parametrize(
     ("on_error", "message"),
     [("ignore", "map cannot do 'ignore' on an error"), (lambda: None, "on_error of map is called with one argument")],
-    ids=str,
+    ids=["no such word", "wrong arity"],
 )
 def test_anything_else_is_refused(ctx: mo.StreamContext, on_error: Any, message: str) -> None:
     with pytest.raises(mo.PlanError, match=re.escape(message)):
