@@ -10,7 +10,16 @@ from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 
-from benchmarks import collisions, numeric_chain, records, windows, word_count
+from benchmarks import (
+    branches,
+    collisions,
+    join_aggregate,
+    numeric_chain,
+    records,
+    triangles,
+    windows,
+    word_count,
+)
 from benchmarks.harness import Options, run
 from benchmarks.report import as_json, show, write_json
 from benchmarks.session import machine, open_session
@@ -29,6 +38,9 @@ WORKLOADS: dict[str, Workload[Any]] = {
         windows.SLIDING,
         windows.WORD_COUNT,
         windows.TOP_WORDS,
+        join_aggregate.WORKLOAD,
+        triangles.WORKLOAD,
+        branches.WORKLOAD,
     )
 }
 

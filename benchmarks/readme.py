@@ -22,8 +22,8 @@ def table(document: dict[str, Any]) -> str:
         variants = workload["variants"]
         size = f"{variants[DATAFRAME]['size']:,} {workload['unit']}"
         hand = f"1 ({variants[DATAFRAME]['cpu_seconds']:.1f} s)"
-        rdd = ratio(variants[RDD])
-        if variants[RDD]["size"] != variants[DATAFRAME]["size"]:
+        rdd = ratio(variants.get(RDD, {}))
+        if RDD in variants and variants[RDD]["size"] != variants[DATAFRAME]["size"]:
             rdd += f" each, on {variants[RDD]['size']:,}"
         rows.append(f"| {workload['title']}, {size} | {ratio(variants[MORISOT])} | {hand} | {rdd} |")
     runs = document["options"]["runs"]

@@ -2,7 +2,8 @@
 
 from benchmarks.data.collisions import collisions
 from benchmarks.data.events import events
-from benchmarks.data.orders import orders
+from benchmarks.data.graphs import graph
+from benchmarks.data.orders import customers, orders
 from benchmarks.data.text import text
 
-__all__ = ["collisions", "events", "orders", "text"]
+__all__ = ["collisions", "customers", "events", "graph", "orders", "text"]

@@ -23,6 +23,16 @@ def orders(rows: int) -> Path:
     return cached("orders", rows, ".parquet", _write_orders)
 
 
+def customers(_rows: int = CUSTOMERS) -> Path:
+    """A customer for each name in the orders, as Parquet: name, group. There are as many however many orders."""
+    return cached("customers", CUSTOMERS, ".parquet", _write_customers)
+
+
+def _write_customers(path: Path, rows: int, random: Randomness) -> None:
+    names = [f"customer-{i:06d}" for i in range(rows)]
+    pq.write_table(pa.table({"name": names, "group": pa.array(random.integers(0, 200, rows))}), path)
+
+
 def _write_orders(path: Path, rows: int, random: Randomness) -> None:
     customers = pa.array([f"customer-{i:06d}" for i in range(CUSTOMERS)])
     first = np.datetime64("2024-01-01T00:00:00", "us")

@@ -13,6 +13,7 @@ from types import SimpleNamespace
 import pytest
 
 from benchmarks import data
+from benchmarks.__main__ import WORKLOADS
 from benchmarks.collision import Collision, week
 from benchmarks.cpu import measured
 from benchmarks.data import cache
@@ -30,7 +31,8 @@ def directory(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("make", "size"), [(data.orders, 500), (data.text, 5_000), (data.collisions, 500), (data.events, 500)]
+    ("make", "size"),
+    [(data.orders, 500), (data.text, 5_000), (data.collisions, 500), (data.events, 500), (data.graph, 30)],
 )
 def test_data_is_the_same_when_made_again(directory, make, size):
     path = make(size)
@@ -97,4 +99,4 @@ def test_variants_agree_on_a_little_data(tmp_path):
     command = [sys.executable, "-m", "benchmarks", "--scale", "0.0002", "--runs", "0", "--rdd-runs", "0",
                "--warmups", "1", "--json", str(report)]  # fmt: skip
     subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
-    assert len(json.loads(report.read_text())["workloads"]) == 7
+    assert set(json.loads(report.read_text())["workloads"]) == set(WORKLOADS)

@@ -20,7 +20,7 @@ from morisot.plan.graph import consumer_counts, order_needed, order_observed, wa
 from morisot.plan.node import Node
 from morisot.plan.partition import Batched, Cache
 from morisot.plan.rowwise import Rowwise
-from morisot.plan.source import StreamArrow, StreamIter, StreamParIter, StreamRange
+from morisot.plan.source import StreamArrow, StreamIter, StreamParIter, StreamParquet, StreamRange
 from morisot.plan.tally import is_diverting
 from morisot.types.element import Type
 from morisot.worker.left_out import Account, Policy
@@ -29,6 +29,9 @@ from morisot.worker.stage import Step
 if TYPE_CHECKING:
     from morisot.lower.caches import Caches
     from morisot.lower.iterate import LoopRunner
+
+_CHEAP = (StreamIter, StreamRange, StreamArrow, StreamParquet)
+"""Sources that are as quick to read again as what Spark keeps: of Parquet each reader takes the columns it needs."""
 
 
 class Lowering:
@@ -126,7 +129,7 @@ class Lowering:
             if node in self._kept:
                 return False
         is_kept = isinstance(node, Cache) and self.caches is not None
-        return not is_kept and not isinstance(node, StreamIter | StreamRange | StreamArrow)
+        return not is_kept and not isinstance(node, _CHEAP)
 
     def release(self) -> None:
         """Give back what was kept."""
