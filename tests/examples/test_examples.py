@@ -11,6 +11,7 @@ import pytest
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
 RUNS = {
+    "branches.py": ([], ["core: too hot at", "wall: no value at 97 s", "°C on average", "branch(number=2)"]),
     "csv_report.py": ([], ["1000 sales", "Paris", "oil, blue"]),
     "failing.py": (
         [],
@@ -18,6 +19,7 @@ RUNS = {
     ),
     "top_words.py": ([], ["until 06:30  coffee", "until 09:00  coffee", "until 23:30  music"]),
     "windowed_word_count.py": ([], ["occurrences", "windows of ten"]),
+    "triangles.py": (["--nodes", "12"], ["12 nodes,", "triangles", "left key: column", "stream_iter #"]),
     "word_count.py": (["--size", "0.1"], ["the", "group_by_count", "key: column", "start-up", "words/s"]),
 }
 

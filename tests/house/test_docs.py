@@ -213,7 +213,9 @@ def test_operator_table_has_every_operator() -> None:
     assert {name for name in operators if f"`{name}`" not in table} == set()
 
 
-RUNNING = frozenset({"execute", "start", "metrics", "close", "from_args", "from_file", "explain", "forms", "name"})
+RUNNING = frozenset(
+    {"execute", "start", "metrics", "close", "from_args", "from_file", "explain", "draw", "forms", "name"}
+)
 """Methods that are no operators."""
 
 

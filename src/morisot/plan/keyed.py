@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from morisot.plan.closure import Closure
@@ -24,4 +24,5 @@ class KeyBy(Rowwise):
 class Unkey(Rowwise):
     """Make a plain stream of a keyed one: the pairs, only the values, or only the keys."""
 
-    keep: Literal["both", "value", "key"]
+    keep: Literal["both", "value", "key"] = field(repr=False)
+    """Which the operator's name says already."""

@@ -8,7 +8,10 @@ from morisot.api.base import StreamBase, T
 from morisot.plan.keyed import KeyBy
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from morisot.viz.forms import FormRecord
+    from morisot.viz.picture import Picture
 
 
 class SeeMethods(StreamBase[T]):
@@ -22,6 +25,16 @@ class SeeMethods(StreamBase[T]):
         if detail:
             print()
             print(self._context.engine.spark_plan(self._node).rstrip())
+
+    def draw(self, path: str | Path | None = None) -> Picture:
+        """A picture of the plan; with a path, written there as .svg, .html, .mmd (Mermaid) or .json."""
+        from morisot.viz.drawing import drawing_of
+        from morisot.viz.picture import Picture
+
+        picture = Picture(drawing_of(self._node, self._context.engine.demoted), " → ".join(path_to(self)))
+        if path is not None:
+            picture.save(path)
+        return picture
 
     def forms(self) -> list[FormRecord]:
         """One record per function: operator, location, form ("column" or "stage") and the reason."""

@@ -1,0 +1,105 @@
+"""A plan as one model of boxes and arrows, from which every picture is made."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from dataclasses import dataclass
+
+from morisot.plan.graph import walk
+from morisot.plan.node import Node
+from morisot.viz.forms import form_of, lowering_of
+from morisot.viz.text import below_shortcut, is_shortcut, short
+
+_LONGEST = 44
+
+
+@dataclass(frozen=True)
+class Function:
+    """One of the user's functions, and what became of it."""
+
+    name: str
+    form: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Box:
+    """One operator."""
+
+    id: str
+    title: str
+    label: str
+    parameters: str
+    type: str
+    line: str
+    bounded: bool
+    functions: tuple[Function, ...]
+
+
+@dataclass(frozen=True)
+class Arrow:
+    """Elements go from one operator to another; a dashed one leads from the body of a loop to the loop."""
+
+    source: str
+    target: str
+    body: bool = False
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """The operators of a plan, inputs before what uses them, and how elements go between them."""
+
+    boxes: tuple[Box, ...]
+    arrows: tuple[Arrow, ...]
+
+    def json(self) -> str:
+        """The model as JSON, for tools of your own."""
+        return json.dumps(dataclasses.asdict(self), ensure_ascii=False, indent=1)
+
+
+def drawing_of(root: Node, demoted: frozenset[Node] = frozenset()) -> Drawing:
+    """The model of a plan; what the user said with one word is one box, what several operators read is drawn once."""
+    lowering = lowering_of(root, demoted)
+    ids: dict[Node, str] = {}
+    boxes: list[Box] = []
+    arrows: list[Arrow] = []
+
+    def add(node: Node) -> None:
+        inputs = [below_shortcut(node, value) for value in node.inputs]
+        parts = (*(value for value in node.inputs if is_shortcut(node, value)), node)
+        records = [(name, form_of(part, name, each, lowering)) for part in parts for name, each in part.closures]
+        functions = tuple(Function(name, record.form, record.reason) for name, record in records)
+        ids[node] = f"n{len(ids)}"
+        shown = (f"{name}={value!r}" for name, value in node.parameters.items() if short(value))
+        boxes.append(
+            Box(
+                ids[node],
+                node.operator,
+                node.label,
+                cut(", ".join(shown)),
+                cut(str(node.type)),
+                str(node.location),
+                node.bounded,
+                functions,
+            )
+        )
+        arrows.extend(Arrow(ids[value], ids[node]) for value in inputs)
+
+    def draw(plan: Node) -> None:
+        merged = {value for node in walk(plan) for value in node.inputs if is_shortcut(node, value)}
+        for node in walk(plan):
+            if node in ids or node in merged:
+                continue
+            for _, body in node.bodies:
+                draw(body)
+            add(node)
+            arrows.extend(Arrow(ids[body], ids[node], body=True) for _, body in node.bodies)
+
+    draw(root)
+    return Drawing(tuple(boxes), tuple(arrows))
+
+
+def cut(text: str) -> str:
+    """The text, shortened to what fits into a box."""
+    return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"

@@ -1,0 +1,36 @@
+"""A drawing as Mermaid text, which GitHub, GitLab and many editors show as a picture."""
+
+from __future__ import annotations
+
+from morisot.viz.drawing import Box, Drawing
+
+_COLOURS = {"column": "#dafbe1,stroke:#1a7f37", "kernel": "#ddf4ff,stroke:#0969da", "stage": "#fff8c5,stroke:#9a6700"}
+
+
+def mermaid(drawing: Drawing) -> str:
+    """A flowchart from the sources down; a box has the colour of its slowest function."""
+    lines = ["flowchart TB"]
+    for box in drawing.boxes:
+        lines.append(f'  {box.id}["{"<br>".join(escaped(line) for line in lines_of(box))}"]')
+        form = slowest(box)
+        if form:
+            lines.append(f"  class {box.id} {form}")
+    lines += [f"  {arrow.source} {'-.->|body|' if arrow.body else '-->'} {arrow.target}" for arrow in drawing.arrows]
+    lines += [f"  classDef {form} fill:{colours}" for form, colours in _COLOURS.items()]
+    return "\n".join(lines) + "\n"
+
+
+def lines_of(box: Box) -> list[str]:
+    """What a box says: operator, the user's name for it, parameters, type."""
+    title = f"{box.title} “{box.label}”" if box.label else box.title
+    return [title, *([box.parameters] if box.parameters else []), box.type + ("" if box.bounded else " · unbounded")]
+
+
+def slowest(box: Box) -> str:
+    """The form of the function that takes the longest way."""
+    forms = {function.form for function in box.functions}
+    return next((form for form in ("stage", "kernel", "column") if form in forms), "")
+
+
+def escaped(text: str) -> str:
+    return text.replace("&", "&amp;").replace('"', "&quot;").replace("<", "&lt;").replace(">", "&gt;")
