@@ -16,7 +16,7 @@ SVG = "{http://www.w3.org/2000/svg}"
 
 def graph(ctx: mo.StreamContext) -> mo.KeyedStream[int, tuple[int, int]]:
     low, high = ctx.stream_iter(range(9)).name("<numbers>").split_by(lambda n: n > 4, 2)
-    merged = low.map(lambda n: n + 1).merge(high.map(lambda n: n.bit_count(), returns=int))
+    merged = low.map(lambda n: n + 1).merge(high.map(lambda n: n.as_integer_ratio()[0], returns=int))
     return merged.join(high, lambda n: n, lambda n: n % 3)
 
 
