@@ -25,7 +25,7 @@ from tests.properties.proof.pages import temporary_pages
 from tests.properties.proof.run import failed, prove
 from tests.properties.proof.tables import table_of
 
-PAIRS = 2_500
+PAIRS, ROWS = 2_500, 60
 
 
 def seed_of(config: pytest.Config) -> int:
@@ -39,11 +39,11 @@ def seed_of(config: pytest.Config) -> int:
 @pytest.mark.timeout(900)
 def test_generated_closures_give_what_python_gives(spark: SparkSession, pytestconfig: pytest.Config) -> None:
     seed = seed_of(pytestconfig)
-    tally = prove(spark, PAIRS, seed)
+    tally = prove(spark, PAIRS, seed, rows=ROWS)
     print(report(tally, seed, 0.0))
     assert tally.pairs >= PAIRS
     assert set(tally.closures) >= {"column", "kernel", "stage", "fold"}
-    assert not failed(tally), f"python -m tests.properties.proof --pairs {PAIRS} --seed {seed}"
+    assert not failed(tally), f"python -m tests.properties.proof --pairs {PAIRS} --rows {ROWS} --seed {seed}"
 
 
 def test_the_same_seed_generates_the_same_closures() -> None:

@@ -10,8 +10,8 @@ from morisot.compile import kernel_loops
 from morisot.compile.kernel_arithmetic import binary
 from morisot.compile.kernel_loops import Loop
 from morisot.compile.kernel_states import State, merge
-from morisot.compile.kernel_terms import BAD, Program, Term, literal
-from morisot.compile.kernel_values import Expressions, describe
+from morisot.compile.kernel_terms import BAD, Program, Term, describe, literal
+from morisot.compile.kernel_values import Expressions
 from morisot.compile.reader import FunctionNode, read
 from morisot.compile.scope import Refused, refuse
 from morisot.compile.translate import STAGE

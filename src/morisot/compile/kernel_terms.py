@@ -218,3 +218,20 @@ def term_of(type_: Type, root: str) -> Term:
         return Term(type_, items=tuple(term_of(child, f"{root}_{n}") for n, child in enumerate(children)))
     inner = type_.inner if isinstance(type_, Optional) and type_.inner in NUMBERS else type_
     return Term(inner, root)
+
+
+def describe(node: ast.AST) -> str:
+    """What a kind of node is called where it is refused."""
+    return {
+        ast.Try: "try",
+        ast.With: "with",
+        ast.Return: "return without a value",
+        ast.Expr: "a statement for its effect",
+        ast.AugAssign: "an augmented assignment to a part",
+        ast.FunctionDef: "a function inside",
+        ast.Lambda: "a lambda inside",
+        ast.JoinedStr: "text",
+        ast.ListComp: "a list",
+        ast.List: "a list",
+        ast.GeneratorExp: "a generator",
+    }.get(type(node), type(node).__name__)

@@ -12,7 +12,7 @@ from typing import Any
 from morisot.compile import kernel_calls, kernel_lists, records
 from morisot.compile.kernel_arithmetic import binary, compare, integer, truth, unary
 from morisot.compile.kernel_states import State, Unclear, merge
-from morisot.compile.kernel_terms import Program, Term, Writer, literal, rebuilt, renamed, texts
+from morisot.compile.kernel_terms import Program, Term, Writer, describe, literal, rebuilt, renamed, texts
 from morisot.compile.scope import Scope, Sharing, refuse
 from morisot.compile.translate import STAGE, comes_with_python, shown
 from morisot.compile.values import Known
@@ -291,19 +291,3 @@ def _is_record(function: Any) -> bool:
 
 def _is_users(function: Any) -> bool:
     return isinstance(function, types.FunctionType) and not comes_with_python(function)
-
-
-def describe(node: ast.AST) -> str:
-    return {
-        ast.Try: "try",
-        ast.With: "with",
-        ast.Return: "return without a value",
-        ast.Expr: "a statement for its effect",
-        ast.AugAssign: "an augmented assignment to a part",
-        ast.FunctionDef: "a function inside",
-        ast.Lambda: "a lambda inside",
-        ast.JoinedStr: "text",
-        ast.ListComp: "a list",
-        ast.List: "a list",
-        ast.GeneratorExp: "a generator",
-    }.get(type(node), type(node).__name__)

@@ -20,8 +20,7 @@ from tests.properties.proof.pages import Case, Pages, temporary_pages
 from tests.properties.proof.tables import table_of
 from tests.properties.proof.values import Values
 
-ROWS = 80
-KERNEL_ROWS = 250
+ROWS = 200
 LISTS = 48
 TOGETHER = 12
 """So many closures are tried in one query: more make code that the JIT leaves alone, fewer make more queries."""
@@ -32,10 +31,10 @@ SHARES = {"column": 0.63, "kernel": 0.25, "stage": 0.1, "fold": 0.02}
 Say = Callable[[str], None]
 
 
-def prove(spark: SparkSession, pairs: int, seed: int, say: Say = lambda _: None) -> Tally:
-    """At least so many pairs of a closure and a row."""
+def prove(spark: SparkSession, pairs: int, seed: int, say: Say = lambda _: None, rows: int = ROWS) -> Tally:
+    """At least so many pairs of a closure and a row, with so many rows for each closure."""
     tally = Tally()
-    run = _Run(random.Random(seed), tally, spark, say)
+    run = _Run(random.Random(seed), tally, spark, say, rows)
     wanted = {form: int(pairs * share) + 1 for form, share in SHARES.items()}
     with temporary_pages() as pages, columns.set_for_proof(spark):
         run.columns_and_stages(pages, wanted["column"], wanted["stage"])
@@ -50,8 +49,8 @@ def _of(tally: Tally, form: str) -> int:
 
 
 class _Run:
-    def __init__(self, chance: random.Random, tally: Tally, spark: SparkSession, say: Say) -> None:
-        self.chance, self.tally, self.spark, self.say = chance, tally, spark, say
+    def __init__(self, chance: random.Random, tally: Tally, spark: SparkSession, say: Say, rows: int) -> None:
+        self.chance, self.tally, self.spark, self.say, self.rows = chance, tally, spark, say, rows
         self.bodies, self.values = Bodies(chance), Values(chance)
 
     def progress(self) -> None:
@@ -70,7 +69,7 @@ class _Run:
 
     def _signature(self, pages: Pages, signature: Signature, stages_wanted: int) -> None:
         texts = [self.bodies.function(signature, f"f{number}") for number in range(3 * TOGETHER)]
-        rows = self.values.rows(signature.types, ROWS)
+        rows = self.values.rows(signature.types, self.rows)
         found: list[tuple[Case, ColumnForm]] = []
         for case in pages.load(texts, signature.types):
             verdict = ladder.decide(case.closure(), signature.types)
@@ -147,7 +146,7 @@ class _Run:
             found = ladder.kernel(case.closure(), case.types)
             if not isinstance(found, KernelForm):
                 continue
-            rows = self.values.rows(case.types, KERNEL_ROWS)
+            rows = self.values.rows(case.types, 2 * self.rows)
             self.tally.closure("kernel")
             for row, result in zip(rows, kernels.done(found.kernel, case.types, rows), strict=True):
                 expected = kernels.by_patient_python(case, row)
