@@ -31,6 +31,7 @@ from morisot.errors import (
     SourceError,
 )
 from morisot.plan.partition import BatchMode
+from morisot.plan.snapshots import Snapshots
 
 __version__ = "0.1.0"
 
@@ -56,6 +57,7 @@ __all__ = [
     "PlanError",
     "ProcessingTimeWindow",
     "SinkError",
+    "Snapshots",
     "SourceError",
     "Stream",
     "StreamContext",

@@ -133,6 +133,15 @@ def test_arrays_inside_tuples() -> None:
     assert check([step("map", lambda n: n * STATE.value[0])], fold, list(range(40)), state, (np.zeros(4), 0)) == 0
 
 
+def test_arrays_that_functions_captured() -> None:
+    weights, places = np.array([0.5, 1.5, 2.5]), np.array([2, 0, 1])
+
+    def weight(n: int) -> float:
+        return weights[places[n % 3]] * STATE.value
+
+    assert check([step("map", lambda n: weight(n))], lambda d, x: d + x, list(range(20)), 2.0, 0.0) == 0
+
+
 def test_rows_of_arrays_are_passed_on() -> None:
     def first(row: Any) -> float:
         return row[0] - row[-1]

@@ -15,6 +15,7 @@ from morisot.config import Config
 from morisot.errors import PlanError
 from morisot.plan.node import Node
 from morisot.plan.sink import ForEach, Sink
+from morisot.plan.snapshots import Snapshots
 from morisot.plan.source import StreamCsv, StreamJson
 from morisot.worker.failure import element_error
 
@@ -46,14 +47,13 @@ class StreamContext(SourceMethods):
         *,
         config: Config | None = None,
         engine: str | None = None,
-        snapshots: None = None,
+        snapshots: Snapshots | None = None,
         parallelism: int | None = None,
     ) -> None:
-        if snapshots is not None:
-            raise PlanError("snapshots are not there yet", location=caller(), advice="leave out snapshots=")
         self.config = _settings(config, engine, parallelism)
         self._engine: Engine | None = None
         self._spark = spark
+        self._snapshots = snapshots
         self._sinks: dict[Sink, Callable[[list[Any]], None] | None] = {}
         self._channels: dict[Sink, Channel[Any]] = {}
         self._jobs: list[Job] = []
@@ -89,7 +89,7 @@ class StreamContext(SourceMethods):
             return ReferenceEngine(self.config)
         from morisot.run.engine import SparkEngine
 
-        return SparkEngine(self.config, self._spark)
+        return SparkEngine(self.config, self._spark, self._snapshots)
 
     @property
     def spark(self) -> SparkSession:

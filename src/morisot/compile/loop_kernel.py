@@ -20,7 +20,7 @@ from morisot.compile.scope import Refused, refuse
 from morisot.compile.translate import STAGE, shown
 from morisot.compile.values import Known
 from morisot.compile.verdict import Refusal
-from morisot.types.array import Array
+from morisot.types.array import Array, of_numbers
 from morisot.types.element import ANY, BOOL, FLOAT, INT, NUMBERS, Keyed, Product, Tuple, Type, arguments, leaves
 from morisot.worker.loop_kernel import LoopKernel
 from morisot.worker.loop_state import LoopState
@@ -36,10 +36,14 @@ class LoopProgram(Program):
     writes: bool = False
     """Whether something is written to an array."""
 
+    constants: list[tuple[Any, Term]] = field(default_factory=list)
+    """The arrays that functions captured, and what they are called."""
+
     @property
     def state_names(self) -> list[str]:
         """What every generated function gets besides its arguments."""
-        return [] if self.state is None else [leaf.text for leaf in self.state.leaves()]
+        state = [] if self.state is None else [leaf.text for leaf in self.state.leaves()]
+        return [*state, *(term.text for _, term in self.constants)]
 
 
 @dataclass(frozen=True)
@@ -58,13 +62,40 @@ class LoopFunctions:
 def compile_loop(loop: LoopFunctions) -> LoopKernel | Refusal:
     """The loop as one kernel, or why that cannot be."""
     state = None if loop.state is None else term_of(loop.state, "S")
-    program = LoopProgram(handle=loop.handle, state=state)
+    arrays = captured_arrays([*(step.function for step in loop.steps), loop.fold])
+    constants = [(array, Term(of_array(array), f"C{place}")) for place, array in enumerate(arrays)]
+    program = LoopProgram(handle=loop.handle, state=state, constants=constants)
     try:
         return _Loop(program, loop).kernel()
     except Refused as refused:
         return refused.refusal
     except RecursionError:
         return Refusal("the functions are nested too deeply", advice="split them into several operators")
+
+
+def captured_arrays(functions: Iterable[Any]) -> list[Any]:
+    """The arrays of numbers that functions, and those they call, captured."""
+    found: dict[int, Any] = {}
+    seen: set[int] = set()
+    waiting = list(functions)
+    while waiting:
+        value = waiting.pop(0)
+        if id(value) in seen:
+            continue
+        seen.add(id(value))
+        if isinstance(value, types.FunctionType):
+            cells = [cell for cell in value.__closure__ or () if cell != types.CellType()]
+            waiting += [cell.cell_contents for cell in cells]
+            waiting += [value.__globals__[name] for name in value.__code__.co_names if name in value.__globals__]
+        elif isinstance(of_numbers(value), Array):
+            found[id(value)] = value
+    return list(found.values())
+
+
+def of_array(array: Any) -> Type:
+    type_ = of_numbers(array)
+    assert isinstance(type_, Array)
+    return type_
 
 
 class _Loop:
@@ -100,6 +131,7 @@ class _Loop:
             self.loop.delta,
             len(leaves(self.loop.input)) if self.loop.feedback else 0,
             self.program.writes,
+            tuple(array for array, _ in self.program.constants),
         )
 
     def _step(self, name: str, step: Step) -> None:
@@ -300,6 +332,12 @@ class _LoopWriter(FunctionWriter):
         return _built(result, iter(names), iter([inside[text] for text in writer.arrays or ()]))
 
     # -- the state and arrays ---------------------------------------------------------------------------------------
+
+    def _variable(self, node: ast.Name) -> Term | Known:
+        found = super()._variable(node)
+        if isinstance(found, Known):
+            return next((term for array, term in self.program.constants if array is found.object), found)
+        return found
 
     def _attribute(self, node: ast.Attribute) -> Term | Known:
         owner = self._expression(node.value)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, NamedTuple, Protocol
 
 from pyspark.sql import DataFrame
 
@@ -44,6 +44,13 @@ class LoopFrame(Frame):
     """The results of a loop: the frame of its state, with that of its elements."""
 
     elements: Frame | None = None
+
+
+class Restart(NamedTuple):
+    """Which try of a loop this is, and the files with the elements that it goes on with, if not with its input."""
+
+    attempt: int
+    saved: tuple[str, ...] | None = None
 
 
 class LoopRunner(Protocol):
@@ -109,7 +116,7 @@ def source_of(node: Loop, lowering: Lowering) -> tuple[Frame, tuple[Step, ...]]:
 
 
 def barrier(
-    node: Loop, lowering: Lowering, source: tuple[Frame, tuple[Step, ...]], leader: Address, attempt: int
+    node: Loop, lowering: Lowering, source: tuple[Frame, tuple[Step, ...]], leader: Address, restart: Restart
 ) -> Frame:
     """The loop as one stage whose tasks run all at once; the caller makes sure that there are as many slots."""
     frame, before = source
@@ -125,10 +132,11 @@ def barrier(
         local_fold(node),
         node.feedback,
         leader,
-        barrier_place(attempt),
+        barrier_place(restart.attempt),
         dumps,
         compiled if isinstance(compiled, LoopKernel) else None,
         numbers,
+        restart.saved,
         kernel_stage.PATIENCE,
     )
     rows = frame.df.mapInArrow(in_worker(task), schema.ddl(node.element_type), barrier=True)

@@ -23,6 +23,7 @@ from morisot.plan.check import breaks_running_values
 from morisot.plan.graph import walk
 from morisot.plan.node import Node
 from morisot.plan.sink import Sink, WriteSink
+from morisot.plan.snapshots import Snapshots
 from morisot.plan.source import StreamCsv, StreamJson
 from morisot.plan.tally import Tally, is_diverting, say
 from morisot.run import batch
@@ -41,13 +42,13 @@ assert rules.FAMILIES, "importing the rules registers them"
 class SparkEngine:
     """Runs plans on Spark; builds the session when it is first needed."""
 
-    def __init__(self, config: Config, spark: SparkSession | None = None) -> None:
+    def __init__(self, config: Config, spark: SparkSession | None = None, snapshots: Snapshots | None = None) -> None:
         self._config = config
         self._spark = spark
         self._borrowed: SparkSession | None = None
         self._checked = False
         self._demotions = Demotions()
-        self._loops = Loops()
+        self._loops = Loops(snapshots)
         self._tally = Tally()
         self._ledger: Ledger | None = None
         self._handed_out: list[Lowering] = []
@@ -145,6 +146,7 @@ class SparkEngine:
         counted: set[Node] = set()
         for sink, receiver in receivers.items():
             if not sink.bounded:
+                self._refuse_snapshots(sink)
                 own = {node for node in walk(sink) if node.leaves_out and not node.bounded} - counted
                 counted |= own
                 parts.append(StreamPart(runner, sink, receiver, closers.get(sink), counts=own, report=self._report))
@@ -152,7 +154,15 @@ class SparkEngine:
             counts = runner.apart()
             run = functools.partial(self._run_bounded, counts, bounded, closers)
             parts.append(ThreadPart("bounded", run, counts.tally.metrics))
-        return Job(parts)
+        return Job(parts, self._loops.snapshots)
+
+    def _refuse_snapshots(self, sink: Sink) -> None:
+        if self._loops.store is not None:
+            raise PlanError(
+                "snapshots of jobs without end are not there yet",
+                location=sink.location,
+                advice="leave out snapshots=, or bound the input",
+            )
 
     def _report(self, tally: Tally) -> None:
         if self._config.report:
@@ -205,11 +215,12 @@ class SparkEngine:
         self._caches.release(node)
 
     def _progress(self, description: str) -> Any:
-        return progress(self.spark, enabled=self._config.progress, description=description)
+        return progress(self.spark, enabled=self._config.progress, description=description, note=self._loops.note)
 
     def close(self) -> None:
         """End the session if Morisot made it and no other context uses it; a user's own session stays."""
         self._caches.release_all()
+        self._loops.close()
         if self._borrowed is not None:
             return_session(self._borrowed)
             self._spark = self._borrowed = self._ledger = None

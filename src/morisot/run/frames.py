@@ -10,17 +10,20 @@ import copy
 import pickle
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from typing import Any
 
 from pyspark.sql import DataFrame
 
-from morisot.lower import deltas, iterate
+from morisot.lower import deltas, iterate, schema
 from morisot.lower.frame import Frame
 from morisot.lower.planner import Lowering
 from morisot.plan.iterate import Body, DeltaIterate, Loop
 from morisot.plan.node import Node
 from morisot.run.rounds import Progress, Rounds
+from morisot.run.snapshot import LoopSaves, Saved
+from morisot.types.element import Type
+from morisot.worker.deltas import ENTRY
 
 
 def run(node: Loop, lowering: Lowering, rounds: Rounds) -> Frame | None:
@@ -32,18 +35,41 @@ def run(node: Loop, lowering: Lowering, rounds: Rounds) -> Frame | None:
         given = side_inputs(node.body, lowering, held)
         fold: DataFrame | None = None
         reusable = not node.feedback and not node.body.reads_state
+        if node.feedback and rounds.saved is not None:
+            entering = restored(lowering, rounds.saved, node.body.input.type)
         leaving = entering
         while not rounds.over:
             node.body.state.set(copy.deepcopy(rounds.begin()))
             if fold is None or not reusable:
-                body = inside(node.body, lowering, {**given, node.body.input: entering})
-                leaving, fold = one_round(node, body)
+                with within(rounds.saves, rounds.number + 1):
+                    body = inside(node.body, lowering, {**given, node.body.input: entering})
+                    leaving, fold = one_round(node, body)
                 held.callback(body.release)
             rounds.fold(deltas_of(fold))
             if node.feedback:
                 entering = iterate.as_type(leaving, node.body.input.type)
+            if rounds.is_due():
+                save(rounds, entering if node.feedback else None)
         node.body.state.clear()
         return iterate.as_type(leaving, node.element_type) if node.feedback else None
+
+
+def save(rounds: Rounds, elements: Frame | None) -> None:
+    """Save the state, and what enters the next round if that is not the input."""
+    writing = rounds.begin_saving()
+    if elements is not None:
+        elements.df.write.parquet(str(writing / "elements"))
+    rounds.commit()
+
+
+def restored(lowering: Lowering, saved: Saved, type_: Type) -> Frame:
+    """What was to enter the next round when the loop was saved."""
+    return Frame(lowering.spark.read.schema(schema.ddl(type_)).parquet(saved.elements), type_)
+
+
+def within(saves: LoopSaves | None, number: int) -> AbstractContextManager[None]:
+    """Loops that the body runs are saved as those of this round."""
+    return nullcontext() if saves is None else saves.store.inside(saves, number)
 
 
 def one_round(node: Loop, body: Lowering) -> tuple[Frame, DataFrame]:
@@ -95,21 +121,33 @@ def kept(df: DataFrame) -> Iterator[None]:
         df.unpersist()
 
 
-def run_delta(node: DeltaIterate, lowering: Lowering, progress: Progress) -> Frame:
+def run_delta(node: DeltaIterate, lowering: Lowering, progress: Progress, saves: LoopSaves | None) -> Frame:
     """Round by round, with the changed entries only, until nothing changes."""
     functions = deltas.functions_of(node)
     with ExitStack() as held:
         given = side_inputs(node.body, lowering, held)
-        entries = deltas.packed(functions, lowering.frame(node.input).untimed()).localCheckpoint()
-        for number in range(1, node.max_iterations + 1):
+        saved = saves.latest() if saves is not None else None
+        if saved is None:
+            entries = deltas.packed(functions, lowering.frame(node.input).untimed()).localCheckpoint()
+        else:
+            entries = lowering.spark.read.schema(ENTRY).parquet(saved.elements)
+        done = 0 if saved is None else node.max_iterations if saved.over else saved.round
+        progress.rounds = progress.first_round = done
+        for number in range(done + 1, node.max_iterations + 1):
             began = time.perf_counter()
             entering = deltas.updates(node, functions, entries)
-            body = inside(node.body, lowering, {**given, node.body.input: entering})
+            with within(saves, number):
+                body = inside(node.body, lowering, {**given, node.body.input: entering})
             leaving = body.frame(node.body.output).untimed()
             entries = deltas.applied(functions, entries, leaving, lowering.parallelism).localCheckpoint()
             changed = entries.where("changed").count()
             body.release()
             progress.count(number, changed > 0, changed, time.perf_counter() - began)
+            over = not changed or number == node.max_iterations
+            if saves is not None and saves.is_due(number, changed, over):
+                writing = saves.begin(number)
+                entries.write.parquet(str(writing / "elements"))
+                saves.commit(writing, number, over, None)
             if not changed:
                 break
         return deltas.outputs(node, functions, entries)

@@ -27,8 +27,9 @@ class Part(Protocol):
 class Job:
     """What `ctx.start()` returns."""
 
-    def __init__(self, parts: list[Part]) -> None:
+    def __init__(self, parts: list[Part], snapshots: Callable[[], list[int]] = list) -> None:
         self._parts = parts
+        self._snapshots = snapshots
 
     def wait(self, timeout: float | None = None) -> bool:
         """Wait for the job to end, at most `timeout` seconds; whether it did. Raises what made it fail."""
@@ -54,6 +55,10 @@ class Job:
         """What made the job fail, if it did."""
         errors = (part.error for part in self._parts)
         return next((error for error in errors if isinstance(error, MorisotError)), None)
+
+    def snapshots(self) -> list[int]:
+        """The numbers of the snapshots that are there."""
+        return self._snapshots()
 
     def metrics(self) -> dict[str, Any]:
         """Elements read, delivered and left out, micro-batches and rates, in all and per sink."""

@@ -15,7 +15,7 @@ from typing import Any
 from morisot.lower.stages import dumps
 from morisot.run.rounds import Rounds
 from morisot.worker.link import Address, Gone, Link, accept
-from morisot.worker.loop import Delta, End, Failed, Hello, Place, Round
+from morisot.worker.loop import Delta, End, Failed, Hello, Place, Round, Save, Saved
 
 
 class Leader:
@@ -30,8 +30,11 @@ class Leader:
         self._listener = socket.create_server((host, 0), backlog=256)
         self._listener.settimeout(0)
         self.address = Address(host, self._listener.getsockname()[1], os.urandom(32))
+        self._unnamed: list[Link] = []
+        """Lines on which nobody said yet who is there."""
         self._links: dict[int, Link] = {}
         self._waiting: dict[int, Delta] = {}
+        self._saved: set[int] = set()
         self._try: tuple[int, int] | None = None
         self._ended, self._wake = socket.socketpair()
         self._thread = threading.Thread(target=self._guarded, name="morisot-loop", daemon=True)
@@ -55,8 +58,9 @@ class Leader:
         self._close()
 
     def _close(self) -> None:
-        for link in self._links.values():
+        for link in (*self._unnamed, *self._links.values()):
             link.close()
+        self._unnamed.clear()
         self._links.clear()
         for each in (self._listener, self._ended, self._wake):
             each.close()
@@ -73,21 +77,24 @@ class Leader:
 
     def _lead(self) -> None:
         while True:
-            ready: list[Any] = wait([self._listener, self._ended, *self._links.values()])  # type: ignore[list-item]
+            lines: list[Any] = [self._listener, self._ended, *self._unnamed, *self._links.values()]
+            ready: list[Any] = wait(lines)
             if self._ended in ready:
                 return
             if self._listener in ready:
-                self._welcome()
-            for partition, link in list(self._links.items()):
-                if link in ready:
+                link = accept(self._listener, self.address.key)
+                self._unnamed += [] if link is None else [link]
+            named = [(partition, link) for partition, link in self._links.items() if link in ready]
+            for link in [link for link in self._unnamed if link in ready]:
+                self._unnamed.remove(link)
+                self._welcome(link)
+            for partition, link in named:
+                if self._links.get(partition) is link:  # a line that was given up meanwhile is not heard
                     self._hear(partition, link.receive())
             if self.error is not None:
                 return
 
-    def _welcome(self) -> None:
-        link = accept(self._listener, self.address.key)
-        if link is None:
-            return
+    def _welcome(self, link: Link) -> None:
         hello = link.receive()
         if not isinstance(hello, Hello):
             link.close()
@@ -107,6 +114,7 @@ class Leader:
             link.close()
         self._links.clear()
         self._waiting.clear()
+        self._saved.clear()
         self._try = (place.attempt, place.partitions)
         self.rounds.elements = 0
         if self._feedback:
@@ -120,6 +128,12 @@ class Leader:
                     deltas = [self._waiting[place] for place in range(self._try[1])]
                     self._waiting.clear()
                     self._fold(deltas)
+            case Saved():
+                self._saved.add(partition)
+                if self._try is not None and len(self._saved) == self._try[1]:
+                    self._saved.clear()
+                    self.rounds.commit()
+                    self._send_round()
             case Failed(error):
                 self.error = error
             case Gone():
@@ -134,12 +148,17 @@ class Leader:
                 link.close()
             self._links.clear()
             self._waiting.clear()
+            self._saved.clear()
 
     def _fold(self, deltas: list[Delta]) -> None:
         self.rounds.fold([(delta.elements, delta.delta) for delta in deltas])
-        if self.rounds.over:
-            self._tell(dumps(End(keep=True)))
+        if not self.rounds.is_due():
+            self._send_round()
+        elif self._feedback:
+            self._tell(dumps(Save(str(self.rounds.begin_saving()))))
         else:
+            self.rounds.begin_saving()
+            self.rounds.commit()
             self._send_round()
 
     def _send_round(self) -> None:

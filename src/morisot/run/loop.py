@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import re
+from collections.abc import Iterator
 from typing import Any
 
 import pyarrow as pa
@@ -11,14 +12,16 @@ from pyspark.sql import DataFrame, SparkSession
 
 from morisot.lower import iterate, stages
 from morisot.lower.frame import Frame
-from morisot.lower.iterate import LoopFrame
+from morisot.lower.iterate import LoopFrame, Restart
 from morisot.lower.planner import Lowering
 from morisot.plan.iterate import DeltaIterate, Loop
+from morisot.plan.snapshots import Snapshots
 from morisot.run import frames
 from morisot.run.failures import SPARK_ERRORS, users_error
 from morisot.run.files import is_connect
 from morisot.run.leader import Leader
 from morisot.run.rounds import Progress, Rounds
+from morisot.run.snapshot import SnapshotStore
 from morisot.types.element import Type
 from morisot.worker.batches import encode, schema_of
 
@@ -29,25 +32,57 @@ _MOST_TRIES = 3
 class Loops:
     """Runs the loops of one engine, and remembers how they went."""
 
-    def __init__(self) -> None:
+    def __init__(self, snapshots: Snapshots | None = None) -> None:
         self.progress: list[Progress] = []
+        self.store = None if snapshots is None else SnapshotStore(snapshots)
+        self._failed = False
 
     def run(self, node: Loop, lowering: Lowering) -> LoopFrame:
         """The results of a loop."""
-        progress = Progress(f"{node.label or node.operator} ({node.location})")
-        self.progress.append(progress)
-        rounds = Rounds(node, progress)
-        if iterate.path_of(node).name == "barrier":
-            elements = run_barrier(node, lowering, rounds)
-        else:
-            elements = frames.run(node, lowering, rounds)
+        progress = self._started(node)
+        rounds = Rounds(node, progress, self.store.of_loop(node) if self.store is not None else None)
+        with self._running(progress):
+            if iterate.path_of(node).name == "barrier":
+                elements = run_barrier(node, lowering, rounds)
+            else:
+                elements = frames.run(node, lowering, rounds)
         return LoopFrame(one_row(lowering.spark, rounds.state, node), node.type, elements=elements)
 
     def run_delta(self, node: DeltaIterate, lowering: Lowering) -> Frame:
         """The result of a delta iteration."""
-        progress = Progress(f"{node.label or node.operator} ({node.location})")
+        progress = self._started(node)
+        saves = self.store.of_loop(node) if self.store is not None else None
+        with self._running(progress):
+            return frames.run_delta(node, lowering, progress, saves)
+
+    def _started(self, node: Loop | DeltaIterate) -> Progress:
+        progress = Progress(f"{node.label or node.operator} ({node.location})", most_rounds=node.max_iterations)
         self.progress.append(progress)
-        return frames.run_delta(node, lowering, progress)
+        return progress
+
+    @contextlib.contextmanager
+    def _running(self, progress: Progress) -> Iterator[None]:
+        progress.running = True
+        try:
+            yield
+        except BaseException:
+            self._failed = True
+            raise
+        finally:
+            progress.running = False
+
+    def note(self) -> str:
+        """How far the innermost loop that runs is."""
+        return next((str(progress) for progress in reversed(self.progress) if progress.running), "")
+
+    def snapshots(self) -> list[int]:
+        """The numbers of the snapshots that are there."""
+        return [] if self.store is None else self.store.numbers()
+
+    def close(self) -> None:
+        """Remove the snapshots if the user wants that and nothing is left to go on from."""
+        if self.store is not None and self.store.settings.clean_on_exit and not self._failed:
+            self.store.clean()
 
 
 class NoLoops:
@@ -82,7 +117,8 @@ def run_barrier(node: Loop, lowering: Lowering, rounds: Rounds) -> Frame | None:
     leader = Leader(rounds, driver_host(lowering.spark), feedback=node.feedback)
     try:
         while True:
-            loop = iterate.barrier(node, lowering, (fitted, before), leader.address, attempt)
+            restart = Restart(attempt, rounds.saved.parts if node.feedback and rounds.saved is not None else None)
+            loop = iterate.barrier(node, lowering, (fitted, before), leader.address, restart)
             try:
                 result = kept(loop) if node.feedback else run_to_end(loop)
                 leader.finish()
@@ -90,7 +126,9 @@ def run_barrier(node: Loop, lowering: Lowering, rounds: Rounds) -> Frame | None:
             except SPARK_ERRORS as error:
                 if leader.error is not None:
                     raise leader.error from error
-                attempt = attempt + 1
+                attempt += 1
+                if node.feedback:
+                    rounds.rewind()
                 if users_error(error) is not None or not leader.lost or attempt >= _MOST_TRIES:
                     raise
     finally:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -20,9 +20,16 @@ _INTERVAL = 0.2
 
 @contextlib.contextmanager
 def progress(
-    spark: SparkSession, *, enabled: bool | None = None, description: str = "running", group: str | None = None
+    spark: SparkSession,
+    *,
+    enabled: bool | None = None,
+    description: str = "running",
+    group: str | None = None,
+    note: Callable[[], str] = str,
 ) -> Iterator[None]:
     """Show a bar on stderr while the block runs Spark jobs, those of the job group `group` if one is given.
+
+    What `note` gives stands beside it: how far the loops are.
 
     `enabled` is `Config.progress`; None shows the bar when stderr is a terminal. Without Spark's counts (as over Spark
     Connect) there is no bar.
@@ -34,7 +41,7 @@ def progress(
         return
     over = threading.Event()
     watcher = threading.Thread(
-        target=_watch, args=(tracker, group, description, over), name="morisot-progress", daemon=True
+        target=_watch, args=(tracker, group, description, over, note), name="morisot-progress", daemon=True
     )
     watcher.start()
     try:
@@ -51,7 +58,9 @@ def _tracker(spark: SparkSession) -> StatusTracker | None:
         return None
 
 
-def _watch(tracker: StatusTracker, group: str | None, description: str, over: threading.Event) -> None:
+def _watch(
+    tracker: StatusTracker, group: str | None, description: str, over: threading.Event, note: Callable[[], str]
+) -> None:
     """Draw until `over`; whatever goes wrong here must not reach the job."""
     if over.wait(_PATIENCE):
         return
@@ -71,7 +80,8 @@ def _watch(tracker: StatusTracker, group: str | None, description: str, over: th
         while not over.wait(_INTERVAL):
             seen |= _counts(tracker, group)
             done, total = (sum(column) for column in zip(*seen.values(), strict=True)) if seen else (0, 0)
-            bar.update(task, completed=done, total=total or None, counts=f"{done}/{total} tasks" if total else "")
+            counts = f"{done}/{total} tasks" if total else ""
+            bar.update(task, completed=done, total=total or None, counts=f"{counts} {note()}".strip())
 
 
 def _counts(tracker: StatusTracker, group: str | None) -> dict[int, tuple[int, int]]:

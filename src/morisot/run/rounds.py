@@ -6,10 +6,12 @@ import copy
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from morisot.plan.closure import Closure
 from morisot.plan.iterate import Loop
+from morisot.run.snapshot import LoopSaves, Saved
 from morisot.worker.failure import element_error
 
 
@@ -19,6 +21,8 @@ class Progress:
 
     loop: str
     rounds: int = 0
+    first_round: int = 0
+    """How many rounds had been done before, by the run that a snapshot comes from."""
     goes_on: bool | None = None
     """What the condition gave last."""
     elements: int = 0
@@ -26,6 +30,13 @@ class Progress:
     seconds: float = 0.0
     """How long the rounds took in all."""
     last_seconds: float = 0.0
+    most_rounds: int = 0
+    running: bool = False
+
+    def __str__(self) -> str:
+        """One line for the terminal."""
+        pace = f"{self.last_seconds * 1000:.3g} ms a round"
+        return f"{self.loop}: round {self.rounds + 1} of {self.most_rounds}, {pace}, {self.elements} elements"
 
     def count(self, number: int, goes_on: bool, elements: int, seconds: float) -> None:
         """Take note of a round."""
@@ -40,10 +51,11 @@ class Progress:
         return {
             "loop": self.loop,
             "rounds": self.rounds,
+            "first_round": self.first_round,
             "condition": self.goes_on,
             "elements": self.elements,
             "seconds": self.seconds,
-            "seconds_per_round": self.seconds / self.rounds if self.rounds else 0.0,
+            "seconds_per_round": self.seconds / max(1, self.rounds - self.first_round),
             "last_round_seconds": self.last_seconds,
         }
 
@@ -51,20 +63,49 @@ class Progress:
 class Rounds:
     """Folds the deltas of each round into the state and decides whether another one follows."""
 
-    def __init__(self, loop: Loop, progress: Progress) -> None:
+    def __init__(self, loop: Loop, progress: Progress, saves: LoopSaves | None = None) -> None:
         self.loop = loop
+        self.saves = saves
+        self._writing: Path | None = None
+        self._last_elements = 0
         self.progress = progress
         self.number = 0
         self.over = False
         self.elements = 0
-        self.state = copy.deepcopy(loop.state)
+        self.state: Any = None
         self._began = time.perf_counter()
+        self.saved: Saved | None = None
+        self.rewind()
+        progress.rounds = progress.first_round = self.number
 
     def rewind(self) -> None:
-        """Back to the first round, for a loop whose elements were lost."""
-        self.number = 0
-        self.over = False
-        self.state = copy.deepcopy(self.loop.state)
+        """To the last snapshot, or to the first round."""
+        self.saved = self.saves.latest() if self.saves is not None else None
+        if self.saved is not None:
+            self.number, self.over, self.state = self.saved.round, self.saved.over, self.saved.state
+        else:
+            self.number, self.over, self.state = 0, False, copy.deepcopy(self.loop.state)
+
+    # -- snapshots --------------------------------------------------------------------------------------------------
+
+    def is_due(self) -> bool:
+        """Whether the loop is to be saved after the round that just ended."""
+        return self.saves is not None and self.saves.is_due(self.number, self._last_elements, self.over)
+
+    def begin_saving(self) -> Path:
+        """The directory into which the elements are to be written."""
+        assert self.saves is not None
+        self._writing = self.saves.begin(self.number)
+        return self._writing
+
+    def commit(self) -> None:
+        """Everything but the state is written."""
+        assert self.saves is not None
+        assert self._writing is not None
+        self.saves.commit(self._writing, self.number, self.over, self.state)
+        self._writing = None
+
+    # -- rounds -----------------------------------------------------------------------------------------------------
 
     def begin(self) -> Any:
         """The state of the round that begins."""
@@ -81,16 +122,14 @@ class Rounds:
         self.state = state
         self.number += 1
         self.over = not goes_on or self.number >= self.loop.max_iterations
-        self._count(goes_on, sum(elements for elements, _ in deltas))
+        self._last_elements = sum(elements for elements, _ in deltas)
+        self.progress.count(self.number, goes_on, self._last_elements, time.perf_counter() - self._began)
 
     def run_empty(self) -> None:
         """All rounds, on no elements."""
         while not self.over:
             self.begin()
             self.fold(())
-
-    def _count(self, goes_on: bool, elements: int) -> None:
-        self.progress.count(self.number, goes_on, elements, time.perf_counter() - self._began)
 
     def _call(self, closure: Closure, element: Any, *arguments: Any) -> Any:
         try:

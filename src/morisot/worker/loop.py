@@ -8,15 +8,17 @@ two rounds.
 from __future__ import annotations
 
 import copy
+import os
 import pickle
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from morisot.errors import ElementError, Location
+from morisot.errors import ElementError, Location, MorisotError, SinkError
 from morisot.types.array import flat, own_numbers
 from morisot.types.element import Type, leaves
 from morisot.worker import failure
@@ -52,6 +54,16 @@ class Round(NamedTuple):
     state: Any
 
 
+class Save(NamedTuple):
+    """What the leader asks for: write what the task holds into a directory."""
+
+    directory: str
+
+
+class Saved(NamedTuple):
+    """What a task answers when it has."""
+
+
 class End(NamedTuple):
     """The loop is over; `keep` is whether what the task holds is the result."""
 
@@ -68,9 +80,9 @@ class Delta(NamedTuple):
 
 
 class Failed(NamedTuple):
-    """A function of the user's failed in a task."""
+    """A function of the user's failed in a task, or the task could not be saved."""
 
-    error: ElementError
+    error: MorisotError
 
 
 @dataclass(frozen=True)
@@ -118,12 +130,14 @@ class LoopTask:
     kernel: LoopKernel | None = None
     numbers: Numbers | None = None
     """A range that is generated here instead of read."""
+    saved: tuple[str, ...] | None = None
+    """The files of a snapshot to go on from instead of the batches, all of them, in order."""
     patience: float = PATIENCE
 
     def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
         place = self.place()
         try:
-            held = self.load(batches)
+            held = self.load(batches) if self.saved is None else self.restored(self.saved, place)
         except ElementError as error:
             raise failure.pack(error, self.dumps) from None
         link = connect(self.leader)
@@ -152,6 +166,15 @@ class LoopTask:
             return Held.of_batches(read, self.entering)
         return Held(self.entering, len(elements), elements=elements)
 
+    def restored(self, files: Sequence[str], place: Place) -> Held:
+        """The task's part of a snapshot, which may come from more or fewer tasks."""
+        first, last = (len(files) * each // place.partitions for each in (place.partition, place.partition + 1))
+        parts = [Held.read(file, self.entering) for file in files[first:last]]
+        if len(parts) == 1:
+            return parts[0]
+        elements = [element for part in parts for element in part.elements()]
+        return Held(self.entering, len(elements), elements=elements)
+
     def _generated(self, batches: Iterator[Any]) -> Iterator[Any]:
         for batch in batches:
             if self.numbers is None:
@@ -165,14 +188,18 @@ class LoopTask:
         link.send(pickle.dumps(Hello(place, worker.held.count)))
         while True:
             order = link.receive()
-            if not isinstance(order, Round):
-                return isinstance(order, End) and order.keep
             try:
-                count, delta = worker.round(order.state)
-            except ElementError as error:
+                if isinstance(order, Round):
+                    answer: Delta | Saved = Delta(order.number, *worker.round(order.state))
+                elif isinstance(order, Save):
+                    worker.held.write(Path(order.directory) / f"part-{place.partition:06}", self.dumps)
+                    answer = Saved()
+                else:
+                    return isinstance(order, End) and order.keep
+            except MorisotError as error:
                 link.send(self.dumps(Failed(error)))
                 return False
-            link.send(self.dumps(Delta(order.number, count, delta)))
+            link.send(self.dumps(answer))
 
 
 class Held:
@@ -191,6 +218,29 @@ class Held:
         table = pa.Table.from_batches(batches).combine_chunks()
         columns = [column.chunk(0) if column.num_chunks else column.combine_chunks() for column in table.columns]
         return cls(type_, table.num_rows, columns=columns[: len(leaves(type_))])
+
+    def write(self, file: Path, dumps: Dumps) -> None:
+        """Write everything to a file, and make sure that it is there."""
+        if self._elements is None:
+            content = pickle.dumps((self.count, self._columns, None))
+        else:
+            try:  # as columns, because a class of the program is another one when the program runs again
+                content = pickle.dumps((self.count, encode(self._elements, self.type, dumps), None))
+            except Exception:  # elements of other types than the first ones
+                content = dumps((self.count, None, self._elements))
+        try:
+            with file.open("wb") as out:
+                out.write(content)
+                out.flush()
+                os.fsync(out.fileno())
+        except OSError as error:
+            raise SinkError(f"a snapshot cannot be written to {file}: {error.strerror}") from None
+
+    @classmethod
+    def read(cls, file: str, type_: Type) -> Held:
+        """What was written."""
+        count, columns, elements = pickle.loads(Path(file).read_bytes())
+        return cls(type_, count, columns=columns, elements=elements)
 
     def slice(self, start: int, stop: int) -> list[Any]:
         """Some of the elements."""

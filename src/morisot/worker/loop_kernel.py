@@ -30,6 +30,8 @@ class LoopKernel:
     """How many leaves an element has that goes into the next round; 0 if none does."""
     writes: bool
     """Whether the fold writes to arrays: then a row that failed in it cannot be done again."""
+    constants: tuple[Any, ...] = ()
+    """The arrays that the functions captured."""
 
 
 @functools.lru_cache(maxsize=32)
@@ -63,9 +65,12 @@ class MachineRound:
             return None
         outputs = [np.empty(self.rows, self.columns[place].dtype) for place in range(self.kernel.outputs)]
         inputs = [self.columns[place] for place in self.kernel.columns]
+        constants = [np.ascontiguousarray(array) for array in self.kernel.constants]
         start = count = odd = 0
         while True:
-            start, count, how, *numbers = self.code(start, self.rows, count, *inputs, *outputs, *states, *deltas)
+            start, count, how, *numbers = self.code(
+                start, self.rows, count, *inputs, *outputs, *states, *constants, *deltas
+            )
             deltas = _updated(deltas, numbers)
             if how == _DONE:
                 break

@@ -1,0 +1,1 @@
+"""Loops: k-means, PageRank, connected components, transitive closure, collatz; `python -m benchmarks.loops`."""

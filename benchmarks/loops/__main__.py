@@ -1,0 +1,83 @@
+"""`python -m benchmarks.loops`: loops against loops by hand, and against plain machine code."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+from rich.table import Table
+
+from benchmarks.loops import closure, collatz, components, k_means, overhead, page_rank
+from benchmarks.loops.workload import NUMBA, VARIANTS, LoopWorkload, Timing, timed
+from benchmarks.session import collect_garbage, open_session
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pyspark.sql import SparkSession
+
+FAMILIES = (overhead, k_means, page_rank, components, closure, collatz)
+WORKLOADS = {workload.name: workload for family in FAMILIES for workload in family.WORKLOADS}
+
+
+def _arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.loops", description=__doc__)
+    parser.add_argument("--scale", type=float, default=1.0, help="fraction of the full sizes")
+    parser.add_argument("--runs", type=int, default=2, help="runs of each variant; the fastest is shown")
+    parser.add_argument("--only", action="append", choices=WORKLOADS, help="this workload (may be repeated)")
+    parser.add_argument("--variants", nargs="+", choices=VARIANTS, default=VARIANTS)
+    return parser.parse_args(arguments)
+
+
+def measure(workload: LoopWorkload, spark: SparkSession, given: argparse.Namespace) -> tuple[list[Timing], list[str]]:
+    """The fastest run of each variant, and what is wrong with their answers."""
+    data = workload.prepare(max(2, round(workload.size * given.scale)))
+    best: list[Timing] = []
+    for variant, run in workload.variants.items():
+        if variant in given.variants:
+            timings = []
+            for _ in range(given.runs):
+                collect_garbage(spark)
+                timings.append(timed(variant, lambda run=run: run(spark, data)))  # type: ignore[misc]
+            best.append(min(timings, key=lambda timing: timing.seconds))
+    expected = next((one.outcome.answer for one in best if one.variant == NUMBA), None)
+    if expected is None:
+        return best, []
+    return best, [one.variant for one in best if not workload.same(one.outcome.answer, expected)]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Measure and print; 1 if an answer is wrong."""
+    given = _arguments(arguments)
+    spark = open_session()
+    table = Table("workload", "variant", "whole job", "rounds", "loop", "a round", "answer")
+    wrong = False
+    try:
+        for name in given.only or list(WORKLOADS):
+            workload = WORKLOADS[name]
+            timings, differing = measure(workload, spark, given)
+            wrong |= bool(differing)
+            for one in timings:
+                loop = one.outcome.loop_seconds
+                rounds = max(1, one.outcome.rounds)
+                table.add_row(
+                    f"{name}, {round(workload.size * given.scale):,} {workload.unit}",
+                    one.variant,
+                    f"{one.seconds:.2f} s",
+                    str(rounds),
+                    "" if loop is None else f"{loop:.2f} s",
+                    "" if loop is None else f"{loop / rounds * 1000:.2f} ms",
+                    "differs" if one.variant in differing else "same",
+                )
+        Console(width=None if sys.stdout.isatty() else 150).print(table)
+        print(f"{os.cpu_count()} cores, load {os.getloadavg()}")
+        return int(wrong)
+    finally:
+        spark.stop()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

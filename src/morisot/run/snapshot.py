@@ -1,0 +1,204 @@
+"""Snapshots on disk: whole or not there, numbered through the job, the oldest ones dropped.
+
+A snapshot of a loop is a directory that is renamed to its name when everything in it is written: the state, and for
+a loop with feedback the elements. Loops inside a round of another loop have their snapshots inside that loop's
+directory; they go when the outer loop has saved a later round.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pickle
+import re
+import shutil
+import time
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from morisot.errors import SinkError
+from morisot.lower.stages import dumps
+from morisot.plan.node import Node
+from morisot.plan.snapshots import Snapshots
+
+_NAME = re.compile(r"snapshot-(\d+)-round-(\d+)")
+_INSIDE = re.compile(r"inside-(\d+)")
+_STATE = "state"
+
+
+@dataclass(frozen=True)
+class Saved:
+    """A snapshot that is there."""
+
+    directory: Path
+    number: int
+    round: int
+    over: bool
+    """Whether the loop had ended."""
+    state: Any
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """The files with the elements of each task, in order."""
+        return tuple(sorted(str(file) for file in self.directory.glob("part-*")))
+
+    @property
+    def elements(self) -> str:
+        """The directory with the elements of a loop that runs round by round."""
+        return str(self.directory / "elements")
+
+
+class SnapshotStore:
+    """The snapshots of one engine; the first run of each loop goes on from them."""
+
+    def __init__(self, settings: Snapshots) -> None:
+        self.settings = settings
+        self._root = Path(settings.path) / "loops"
+        self._last = 0
+        self._runs: Counter[Path] = Counter()
+        self._around: list[Path] = []
+        self._prepared = False
+
+    def prepare(self) -> None:
+        """Forget the snapshots that this start does not go on from, and what was never finished."""
+        if self._prepared:
+            return
+        self._prepared = True
+        try:
+            self._root.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise SinkError(f"snapshots cannot be written to {self._root}: {error.strerror}") from None
+        restart = self.settings.restart
+        for directory in sorted(self._root.rglob("*"), reverse=True):
+            found = _NAME.fullmatch(directory.name)
+            number = int(found[1]) if found else 0
+            if directory.name.startswith(".writing-") or (
+                found and (restart is None or (restart != "latest" and number > int(restart)))
+            ):
+                shutil.rmtree(directory, ignore_errors=True)
+            else:
+                self._last = max(self._last, number)
+
+    def of_loop(self, node: Node) -> LoopSaves:
+        """Where a run of a loop is saved: by its line, and by which run of it this is."""
+        self.prepare()
+        around = self._around[-1] if self._around else self._root
+        name = re.sub(r"[^\w.]+", "-", f"{node.operator}-{Path(node.location.file).name}-{node.location.line}")
+        run = self._runs[around / name]
+        self._runs[around / name] += 1
+        return LoopSaves(self, around / f"{name}-{run}")
+
+    @contextlib.contextmanager
+    def inside(self, saves: LoopSaves, number: int) -> Iterator[None]:
+        """Loops that run now belong to a round of the loop."""
+        self._around.append(saves.directory / f"inside-{number}")
+        try:
+            yield
+        finally:
+            self._around.pop()
+
+    def next_number(self) -> int:
+        self._last += 1
+        return self._last
+
+    def numbers(self) -> list[int]:
+        """The numbers of all snapshots that are there."""
+        names = (_NAME.fullmatch(directory.name) for directory in self._root.rglob("snapshot-*"))
+        return sorted(int(found[1]) for found in names if found)
+
+    def clean(self) -> None:
+        """Remove everything that was saved."""
+        shutil.rmtree(self._root, ignore_errors=True)
+
+
+class LoopSaves:
+    """The snapshots of one run of a loop."""
+
+    def __init__(self, store: SnapshotStore, directory: Path) -> None:
+        self.store = store
+        self.directory = directory
+        self._round = 0
+        self._items = 0
+        self._when = time.monotonic()
+
+    def latest(self) -> Saved | None:
+        """The last whole snapshot."""
+        for name, number, round_ in reversed(self._there()):
+            with contextlib.suppress(OSError, EOFError, pickle.UnpicklingError):
+                over, state = pickle.loads((name / _STATE).read_bytes())
+                self._round = round_
+                return Saved(name, number, round_, over, state)
+        return None
+
+    def _there(self) -> list[tuple[Path, int, int]]:
+        if not self.directory.is_dir():
+            return []
+        found = ((name, _NAME.fullmatch(name.name)) for name in self.directory.iterdir())
+        return sorted(((n, int(m[1]), int(m[2])) for n, m in found if m), key=lambda each: each[1])
+
+    def is_due(self, round_: int, items: int, over: bool) -> bool:
+        """Whether the loop is to be saved now; the end of a loop always is."""
+        settings = self.store.settings
+        self._items += items
+        if over or (settings.seconds, settings.items, settings.rounds) == (None, None, None):
+            return True
+        return (
+            (settings.rounds is not None and round_ - self._round >= settings.rounds)
+            or (settings.items is not None and self._items >= settings.items)
+            or (settings.seconds is not None and time.monotonic() - self._when >= settings.seconds)
+        )
+
+    def begin(self, round_: int) -> Path:
+        """A new directory for what is to be saved."""
+        writing = self.directory / f".writing-{os.getpid()}-{round_}"
+        try:
+            shutil.rmtree(writing, ignore_errors=True)
+            writing.mkdir(parents=True)
+        except OSError as error:
+            raise SinkError(f"a snapshot cannot be written to {writing}: {error.strerror}") from None
+        return writing
+
+    def commit(self, writing: Path, round_: int, over: bool, state: Any) -> None:
+        """The state is the last to be written; then the snapshot appears under its name."""
+        try:
+            with (writing / _STATE).open("wb") as file:
+                file.write(_pickled((over, state)))
+                file.flush()
+                os.fsync(file.fileno())
+            name = self.directory / f"snapshot-{self.store.next_number():06}-round-{round_:06}"
+            shutil.rmtree(name, ignore_errors=True)
+            writing.rename(name)
+            _sync(self.directory)
+        except OSError as error:
+            raise SinkError(f"a snapshot cannot be written to {writing}: {error.strerror}") from None
+        self._round, self._items, self._when = round_, 0, time.monotonic()
+        self._drop_old(round_)
+
+    def _drop_old(self, round_: int) -> None:
+        for name, _, _ in self._there()[: -self.store.settings.keep]:
+            shutil.rmtree(name, ignore_errors=True)
+        oldest = min((saved for _, _, saved in self._there()), default=round_)
+        for directory in self.directory.glob("inside-*"):
+            found = _INSIDE.fullmatch(directory.name)
+            if found and int(found[1]) <= oldest:
+                shutil.rmtree(directory, ignore_errors=True)
+
+
+def _pickled(content: Any) -> bytes:
+    """By reference where that is possible: the classes of the program are its own when it runs again."""
+    try:
+        return pickle.dumps(content)
+    except Exception:  # a class or function without a name to find it under
+        return dumps(content)
+
+
+def _sync(directory: Path) -> None:
+    """Make a rename last."""
+    descriptor = os.open(directory, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
