@@ -124,6 +124,7 @@ OWN_TEST = {
     "csv_with_header": "test_csv",
     "csv_without_header": "test_csv",
     "iterate_doc": "test_iterate_doc",
+    "join_in_replay_loop": "test_join_in_a_loop",
     "iterate_primes": "test_iterate_primes",
     "iterate_with_shuffle": "test_iterate_with_state",
     "keyed_fold_per_epoch": "test_keyed_fold_per_round",
@@ -135,6 +136,7 @@ OWN_TEST = {
     "replay_nested_shuffle_outer": "test_replay_nested",
     "replay_with_shuffle": "test_replay_with_state",
     "word_count": "test_word_count",
+    "zip_epoch_reset": "test_zip_per_round",
 }
 """Cases that are about a source, a sink or a loop."""
 
@@ -182,9 +184,7 @@ IN_GRAPHS = [
 ]
 """Cases of several streams, which test_renoir_graphs.py has."""
 
-NOT_YET = {
-    "join and combine, inside a loop": "join_in_replay_loop zip_epoch_reset",
-}
+NOT_YET: dict[str, str] = {}
 """Which family will bring which cases."""
 
 DECIDED_OTHERWISE = {
@@ -372,7 +372,7 @@ def test_iterate_with_state(ctx: mo.StreamContext) -> None:
     loop = ctx.stream_iter(case["input"]).iterate(
         case["params"]["iterations"],
         case["params"]["init"],
-        lambda s, state: s.map(lambda x: x + state.value),
+        lambda s, state: s.shuffle().map(lambda x: x + state.value),
         added,
         added,
         always,
@@ -411,7 +411,7 @@ def test_replay_with_state(ctx: mo.StreamContext) -> None:
     states = ctx.stream_iter(case["input"]).replay(
         case["params"]["iterations"],
         [case["params"]["init"]],
-        lambda s, state: s.map(lambda x: x * state.value[0]),
+        lambda s, state: s.shuffle().map(lambda x: x * state.value[0]),
         added,
         lambda state, delta: [state[0] + delta],
         minus_one,
@@ -423,31 +423,84 @@ def test_replay_with_state(ctx: mo.StreamContext) -> None:
 @pytest.mark.parametrize("name", [name for name in CASES if name.startswith("replay_nested")])
 def test_replay_nested(name: str, ctx: mo.StreamContext) -> None:
     outer, inner = CASES[name]["params"]["iterations"]
+    shuffles = name.rpartition("_")[2]
 
     def body(stream: Any, state: Any) -> Any:
-        return stream.replay(inner, 0, lambda s, _: s.reduce_assoc(added), added, added, always, delta=0)
+        moved = stream.shuffle() if shuffles in ("outer", "both") else stream
+        return moved.replay(inner, 0, innermost, added, added, always, delta=0)
+
+    def innermost(stream: Any, state: Any) -> Any:
+        return (stream.shuffle() if shuffles in ("inner", "both") else stream).reduce_assoc(added)
 
     check(name, ctx.stream_iter(CASES[name]["input"]).replay(outer, 0, body, added, added, always, delta=0).collect())
 
 
+def test_join_in_a_loop(ctx: mo.StreamContext) -> None:
+    """Each number is joined with three times itself and the products are summed up, round after round."""
+    case = CASES["join_in_replay_loop"]
+
+    def body(stream: Any, state: Any) -> Any:
+        left, right = stream.split(2)
+        pairs = left.join(right.shuffle().map(lambda n: n * 3), lambda n: n, lambda n: n // 3)
+        return pairs.drop_key().map(lambda pair: pair[0] * pair[1])
+
+    numbers = ctx.stream_iter(spread(case["input"]))
+    result = numbers.replay(case["params"]["iterations"], 0, body, added, added, always, delta=0)
+    check("join_in_replay_loop", result.collect())
+
+
+def by_round(items: list[Any]) -> list[tuple[int, Any]]:
+    """Items with the number of their round: Renoir's `flush_restart` ends one."""
+    number, placed = 0, []
+    for item in items:
+        if isinstance(item, dict):
+            number += 1
+        else:
+            placed.append((number, tuple(item) if isinstance(item, list) else item))
+    return placed
+
+
+def next_round(state: list[Any]) -> bool:
+    state[0] += 1
+    return True
+
+
 def test_keyed_fold_per_round(ctx: mo.StreamContext) -> None:
-    """A fold inside a loop starts anew in every round, which is what Renoir's `flush_restart` marks."""
+    """A fold inside a loop starts anew in every round."""
     case = CASES["keyed_fold_per_epoch"]
-    rounds: list[list[Any]] = [[]]
-    for item in case["input"]:
-        rounds = [*rounds, []] if isinstance(item, dict) else [*rounds[:-1], [*rounds[-1], item]]
-    placed = [(number, *pair) for number, pairs in enumerate(rounds) for pair in pairs]
 
-    def next_round(state: list[Any]) -> bool:
-        state[0] += 1
-        return True
+    def body(stream: Any, state: Any) -> Any:
+        now = stream.filter(lambda placed: placed[0] == state.value[0])
+        return now.group_by(lambda placed: placed[1][0]).fold(0, lambda total, placed: total + placed[1][1])
 
-    states = ctx.stream_iter(placed).replay(
-        len(rounds) - 1,
+    states = ctx.stream_iter(by_round(case["input"])).replay(
+        2,
         [0, []],
-        lambda s, state: (
-            s.filter(lambda e: e[0] == state.value[0]).group_by(lambda e: e[1]).fold(0, lambda a, e: a + e[2])
-        ),
+        body,
+        lambda delta, pair: [*delta, list(pair)],
+        lambda state, delta: [state[0], state[1] + delta],
+        next_round,
+        delta=[],
+    )
+    ((_, results),) = states.collect()
+    assert results == [item for item in case["expected"] if not isinstance(item, dict)]
+
+
+def test_zip_per_round(ctx: mo.StreamContext) -> None:
+    """What a round leaves over is never paired with the next one."""
+    case = CASES["zip_epoch_reset"]
+    right = ctx.stream_iter(by_round(case["input"]["right"]))
+
+    def body(stream: Any, state: Any) -> Any:
+        pairs = stream.filter(lambda placed: placed[0] == state.value[0]).zip(
+            right.filter(lambda placed: placed[0] == state.value[0])
+        )
+        return pairs.map(lambda pair: (pair[0][1], pair[1][1]))
+
+    states = ctx.stream_iter(by_round(case["input"]["left"])).replay(
+        2,
+        [0, []],
+        body,
         lambda delta, pair: [*delta, list(pair)],
         lambda state, delta: [state[0], state[1] + delta],
         next_round,

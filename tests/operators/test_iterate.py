@@ -346,6 +346,31 @@ def test_a_body_may_give_a_stream_from_outside(ctx: mo.StreamContext) -> None:
     assert ctx.stream_iter([1]).replay(2, 0, lambda s, state: others, add, add, always, delta=0).collect() == [64]
 
 
+def test_side_inputs_are_replayed(ctx: mo.StreamContext) -> None:
+    others = ctx.stream_iter([10, 20]).map(lambda n: n + 1)
+    merged = ctx.stream_iter([1, 2]).replay(3, 0, lambda s, state: s.merge(others), add, add, always, delta=0)
+    assert merged.collect() == [(1 + 2 + 11 + 21) * 3]
+    state, elements = ctx.stream_iter([1, 2]).iterate(
+        3, 0, lambda s, state: s.zip(others).map(lambda pair: pair[0] + pair[1]), add, add, always, delta=0
+    )
+    assert elements.collect() == [1 + 33, 2 + 63]
+    assert state.collect() == [(12 + 23) + (23 + 44) + (34 + 65)]
+
+
+def test_a_side_input_may_read_the_state(ctx: mo.StreamContext) -> None:
+    others = ctx.stream_iter([1, 2, 3, 4])
+    state = ctx.stream_iter([0]).replay(
+        3,
+        0,
+        lambda s, state: s.merge(others.filter(lambda n: n > state.value).map(lambda n: 1)),
+        add,
+        add,
+        always,
+        delta=0,
+    )
+    assert state.collect() == [4]
+
+
 # -- delta_iterate --------------------------------------------------------------------------------------------
 
 NEIGHBOURS = {1: [2], 2: [1, 3], 3: [2], 4: [5], 5: [4], 6: []}

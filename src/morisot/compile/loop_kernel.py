@@ -148,6 +148,8 @@ class _Loop:
             case "key_by":
                 key = self._call(name, step.function, parts[-1:], 1)
                 self._become(Term(Keyed(key.type, parts[-1].type), items=(key, parts[-1])))
+            case "same":
+                pass
             case "unkey":
                 self._become(Term(Tuple(arguments(self.element.type)), items=parts))
             case "drop_key" | "keys":

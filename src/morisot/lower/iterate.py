@@ -17,6 +17,7 @@ from morisot.lower.registry import lowers, lowers_whole
 from morisot.lower.ship import carry_value, check_travels
 from morisot.lower.stages import dumps, in_worker
 from morisot.plan.iterate import DeltaIterate, Elements, Iterate, Loop, Replay, State
+from morisot.plan.partition import Cache, Parallelism, RepartitionBy, Shuffle
 from morisot.plan.rowwise import Rowwise
 from morisot.plan.source import StreamRange
 from morisot.types.array import of_numbers
@@ -29,6 +30,9 @@ from morisot.worker.loop_kernel import LoopKernel
 from morisot.worker.stage import Step, policies
 
 PathName = Literal["barrier", "frame"]
+
+_MOVING = (Shuffle, Parallelism, RepartitionBy, Cache)
+"""What changes where elements are and never the result: in a loop that is one job they stay where they are."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +70,7 @@ class LoopRunner(Protocol):
 def path_of(node: Loop) -> LoopPath:
     """Whether a loop is one job whose tasks stay, or a job for each round."""
     for each in node.body.nodes:
-        if not isinstance(each, Rowwise):
+        if not isinstance(each, (Rowwise, *_MOVING)):
             return LoopPath(
                 "frame", f"{each.operator} ({each.location}) brings elements of several partitions together"
             )
@@ -77,8 +81,8 @@ def path_of(node: Loop) -> LoopPath:
 
 def body_steps(node: Loop, lowering: Lowering | None = None) -> tuple[Step, ...]:
     """What the body of a loop that stays in its tasks does to an element."""
-    steps = [stages.step(each, lowering) for each in node.body.nodes]
-    return tuple(steps)
+    staying = (each for each in node.body.nodes if not isinstance(each, _MOVING))
+    return tuple(stages.step(each, lowering) for each in staying)
 
 
 def local_fold(node: Loop) -> LocalFold:

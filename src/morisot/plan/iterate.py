@@ -32,7 +32,7 @@ class Body:
     """What the body reads from outside: the same in every round."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "side_inputs", tuple(_outside(self.input, self.output)))
+        object.__setattr__(self, "side_inputs", tuple(_outside(self)))
 
     @property
     def nodes(self) -> tuple[Node, ...]:
@@ -46,11 +46,13 @@ class Body:
         return any(_captures(node, self.state) for node in self.nodes)
 
 
-def _outside(inner: LoopInput, output: Node) -> Iterator[Node]:
-    """The nodes nearest to the output that do not depend on what enters the round."""
+def _outside(body: Body) -> Iterator[Node]:
+    """The nodes nearest to the output that depend neither on what enters the round nor on its state."""
+    output = body.output
     depends: dict[Node, bool] = {}
     for node in walk(output):
-        depends[node] = node is inner or any(depends[value] for value in node.inputs)
+        own = node is body.input or _captures(node, body.state)
+        depends[node] = own or any(depends[value] for value in node.inputs)
     if not depends[output]:
         yield output
     seen: set[Node] = set()

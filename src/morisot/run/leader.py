@@ -17,6 +17,8 @@ from morisot.run.rounds import Rounds
 from morisot.worker.link import Address, Gone, Link, accept
 from morisot.worker.loop import Delta, End, Failed, Hello, Place, Round, Save, Saved
 
+_NOTICING_SECONDS = 2.0
+
 
 class Leader:
     """Leads the tasks of one loop through its rounds."""
@@ -24,8 +26,7 @@ class Leader:
     def __init__(self, rounds: Rounds, host: str, *, feedback: bool) -> None:
         self.rounds = rounds
         self.error: BaseException | None = None
-        self.lost = False
-        """Whether a task went away in the middle of the loop."""
+        self._lost = threading.Event()
         self._feedback = feedback
         self._listener = socket.create_server((host, 0), backlog=256)
         self._listener.settimeout(0)
@@ -42,12 +43,16 @@ class Leader:
 
     # -- what the driver asks ---------------------------------------------------------------------------------------
 
+    def has_lost_a_task(self) -> bool:
+        """Whether a task went away in the middle of the loop; Spark may know it a little before the leader does."""
+        return self._lost.wait(_NOTICING_SECONDS)
+
     def finish(self) -> None:
         """The Spark job has ended: so does the leader; whatever rounds nobody did are done without elements."""
         self.stop()
         if self.error is not None:
             raise self.error
-        if not self.rounds.over and not self.lost:  # a stage without tasks
+        if not self.rounds.over:  # a stage without tasks: none of them failed, and none came
             self.rounds.run_empty()
 
     def stop(self) -> None:
@@ -105,7 +110,7 @@ class Leader:
         self._links[place.partition] = link
         self.rounds.elements += hello.elements
         if len(self._links) == place.partitions:
-            self.lost = False
+            self._lost.clear()
             self._send_round()
 
     def _start_over(self, place: Place) -> None:
@@ -142,7 +147,7 @@ class Leader:
     def _lose(self, partition: int) -> None:
         self._links.pop(partition).close()
         if not self.rounds.over:
-            self.lost = True
+            self._lost.set()
             self._try = None
             for link in self._links.values():
                 link.close()

@@ -127,10 +127,10 @@ def run_barrier(node: Loop, lowering: Lowering, rounds: Rounds) -> Frame | None:
                 if leader.error is not None:
                     raise leader.error from error
                 attempt += 1
+                if users_error(error) is not None or attempt >= _MOST_TRIES or not leader.has_lost_a_task():
+                    raise
                 if node.feedback:
                     rounds.rewind()
-                if users_error(error) is not None or not leader.lost or attempt >= _MOST_TRIES:
-                    raise
     finally:
         leader.stop()
 

@@ -30,6 +30,11 @@ from morisot.worker.loop_state import LoopState
 from morisot.worker.stage import Pipeline, Step, decode_columns, encode_batch
 
 _OUTPUT_ROWS = 10_000
+_FEW = 1 << 14
+
+
+class Unreachable(Exception):  # noqa: N818 - it says what is the matter
+    """A task found nobody to lead it: the driver is gone, or the network does not let it through."""
 
 
 class Place(NamedTuple):
@@ -141,8 +146,8 @@ class LoopTask:
         except ElementError as error:
             raise failure.pack(error, self.dumps) from None
         link = connect(self.leader)
-        if link is None:  # the loop has ended without this task: there is nothing to do
-            return
+        if link is None:
+            raise Unreachable(f"the leader of the loop cannot be reached at {self.leader.host}:{self.leader.port}")
         worker = LoopWorker(self, held)
         with link:
             kept = self.follow(link, place, worker)
@@ -243,7 +248,9 @@ class Held:
         return cls(type_, count, columns=columns, elements=elements)
 
     def slice(self, start: int, stop: int) -> list[Any]:
-        """Some of the elements."""
+        """Some of the elements; few are made once, because rounds on few elements are quick."""
+        if self._elements is None and self.count <= _FEW:
+            self.elements()
         if self._elements is None:
             assert self._columns is not None
             return decode([pa.array(column[start:stop]) for column in self._columns], self.type)
@@ -252,7 +259,8 @@ class Held:
     def elements(self) -> list[Any]:
         """All elements; they are kept."""
         if self._elements is None:
-            self._elements = self.slice(0, self.count)
+            assert self._columns is not None
+            self._elements = decode([pa.array(column) for column in self._columns], self.type)
         return self._elements
 
     def numbers(self, places: Sequence[int], dumps: Dumps) -> list[Any] | None:
