@@ -436,13 +436,13 @@ def test_replay_nested(name: str, ctx: mo.StreamContext) -> None:
 
 
 def test_join_in_a_loop(ctx: mo.StreamContext) -> None:
-    """Each number is joined with three times itself and the products are summed up, round after round."""
+    """All pairs of a number and three times another of the same parity, summed up with the parity."""
     case = CASES["join_in_replay_loop"]
 
     def body(stream: Any, state: Any) -> Any:
         left, right = stream.split(2)
-        pairs = left.join(right.shuffle().map(lambda n: n * 3), lambda n: n, lambda n: n // 3)
-        return pairs.drop_key().map(lambda pair: pair[0] * pair[1])
+        pairs = left.join(right.shuffle().map(lambda n: n * 3), lambda n: n % 2, lambda n: n % 2)
+        return pairs.unkey().map(lambda found: found[0] + found[1][0] + found[1][1])
 
     numbers = ctx.stream_iter(spread(case["input"]))
     result = numbers.replay(case["params"]["iterations"], 0, body, added, added, always, delta=0)
