@@ -71,7 +71,7 @@ def replay(ctx: mo.StreamContext, die: int | None) -> Any:
         (Total(0, 1), np.zeros(3)),
         lambda s, state: s.map(lambda n: n * state.value[0].sum % 1009),
         added,
-        lambda state, delta: (Total(state[0].rounds, state[0].sum + delta), state[1] + 1.0),
+        lambda state, delta: (Total(state[0].rounds, state[0].sum + delta), state[1] + delta),
         dying(die),
         delta=0,
     )

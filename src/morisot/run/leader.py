@@ -12,12 +12,15 @@ import threading
 from multiprocessing.connection import wait
 from typing import Any
 
+from morisot.errors import JobError
 from morisot.lower.stages import dumps
 from morisot.run.rounds import Rounds
 from morisot.worker.link import Address, Gone, Link, accept
 from morisot.worker.loop import Delta, End, Failed, Hello, Place, Round, Save, Saved
 
 _NOTICING_SECONDS = 2.0
+_STOPPING_SECONDS = 10.0
+"""A function of the user's that never returns must not keep Ctrl-C from ending the loop."""
 
 
 class Leader:
@@ -37,6 +40,8 @@ class Leader:
         self._waiting: dict[int, Delta] = {}
         self._saved: set[int] = set()
         self._try: tuple[int, int] | None = None
+        self._met = False
+        """Whether a task came."""
         self._ended, self._wake = socket.socketpair()
         self._thread = threading.Thread(target=self._guarded, name="morisot-loop", daemon=True)
         self._thread.start()
@@ -52,14 +57,16 @@ class Leader:
         self.stop()
         if self.error is not None:
             raise self.error
-        if not self.rounds.over:  # a stage without tasks: none of them failed, and none came
-            self.rounds.run_empty()
+        if not self.rounds.over:
+            if self._met:
+                raise JobError("the tasks of a loop ended before its last round")
+            self.rounds.run_empty()  # a stage without tasks: none came, and none failed
 
     def stop(self) -> None:
         """Let all tasks go and end the thread."""
         if self._thread.is_alive():
             self._wake.send(b"x")
-            self._thread.join()
+            self._thread.join(_STOPPING_SECONDS)
         self._close()
 
     def _close(self) -> None:
@@ -104,6 +111,7 @@ class Leader:
         if not isinstance(hello, Hello):
             link.close()
             return
+        self._met = True
         place = hello.place
         if self._try != (place.attempt, place.partitions):
             self._start_over(place)
