@@ -178,6 +178,31 @@ def test_what_is_beyond_64_bits_is_done_in_python() -> None:
     assert check(steps, lambda d, n: d + n, numbers, None, 0, feedback=True) == 1
 
 
+def test_only_the_side_that_is_taken_can_fail() -> None:
+    """Short branches compute both sides; what overflows on the other side does not count."""
+    limit = (2**63 - 1) // 3
+    numbers = [2**62, 2**62 + 1, limit - 1, limit, limit + 1, limit + 2, -limit, -limit - 1, -limit - 2, -(2**63), 7, 8]
+    steps = [step("map", lambda n: (n // 2 if n % 2 == 0 else 3 * n + 1) % 1000)]
+    odd = [n for n in numbers if n % 2 and not -(2**63) <= 3 * n + 1 < 2**63]
+    beyond = [n for n in numbers if n % 2 and not -(2**63) <= 3 * n < 2**63]
+    assert odd
+    assert check(steps, lambda d, n: d + n, numbers, None, 0) == len({*odd, *beyond})
+
+
+def test_overflows_of_constants_are_known_early() -> None:
+    ends = [2**63 - 1, 2**63 - 2, 2**63 - 8, 2**63 - 7, -(2**63), -(2**63) + 1, 0, -1]
+    for function in (lambda n: (n + 7) % 10, lambda n: (7 + n) % 10, lambda n: n * 1 % 10, lambda n: n * 2 % 10):
+        fails = sum(not -(2**63) <= value < 2**63 for value in map(before_modulo(function), ends))
+        assert check([step("map", function)], lambda d, n: d + n, ends, None, 0) == fails
+
+
+def before_modulo(function: Callable[[int], int]) -> Callable[[int], int]:
+    """What a function of the test above takes the modulo of."""
+    names = {7: lambda n: n + 7, 1: lambda n: n, 2: lambda n: n * 2}
+    (constant,) = [each for each in function.__code__.co_consts if each in names]
+    return names[constant]
+
+
 def test_a_delta_beyond_64_bits_leaves_the_round_to_python() -> None:
     assert check([], lambda d, n: d + n, [2**62, 2**62, 5], None, 0) is None
 

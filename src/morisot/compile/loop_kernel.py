@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from morisot.compile import kernel_calls
+from morisot.compile.branchless import branchless, early_checks
 from morisot.compile.kernel_arithmetic import binary, floating, integer
 from morisot.compile.kernel_body import FunctionWriter
 from morisot.compile.kernel_terms import Program, Term, Writer, is_list, term_of
@@ -124,7 +125,7 @@ class _Loop:
             if places[place].type not in NUMBERS:
                 refuse(None, f"the elements have a part of type {places[place].type}: a kernel works on numbers", STAGE)
         return LoopKernel(
-            "\n".join(self.program.functions),
+            early_checks("\n".join(self.program.functions)),
             self._loop_text(text, columns, result),
             columns,
             self.loop.state,
@@ -277,6 +278,12 @@ class _LoopWriter(FunctionWriter):
     def texts(self, terms: Iterable[Term]) -> list[str]:
         found = [leaf.text for term in terms for leaf in term.leaves() if _passed(leaf)]
         return [*found, *self.program.state_names]
+
+    def _conditional(self, node: ast.AST, test: Term, body: ast.expr, orelse: ast.expr) -> Term:
+        before = len(self.out.lines)
+        found = super()._conditional(node, test, body, orelse)
+        self.out.lines[before:] = branchless(self.out.lines[before:])
+        return found
 
     # -- results ----------------------------------------------------------------------------------------------------
 
