@@ -124,6 +124,8 @@ def run_barrier(node: Loop, lowering: Lowering, rounds: Rounds) -> Frame | None:
                 leader.finish()
                 return result
             except SPARK_ERRORS as error:
+                if was_interrupted(error):
+                    raise KeyboardInterrupt from None
                 if leader.error is not None:
                     raise leader.error from error
                 attempt += 1
@@ -133,6 +135,14 @@ def run_barrier(node: Loop, lowering: Lowering, rounds: Rounds) -> Frame | None:
                     rounds.rewind()
     finally:
         leader.stop()
+
+
+def was_interrupted(error: BaseException) -> bool:
+    """Whether Ctrl-C is behind an error: PySpark tidies up over the connection that it broke, and fails at that."""
+    found: BaseException | None = error
+    while found is not None and not isinstance(found, KeyboardInterrupt):
+        found = found.__context__
+    return found is not None
 
 
 def kept(loop: Frame) -> Frame:
