@@ -1,11 +1,11 @@
 """PageRank two ways: ranks in the state of a loop, and whole-number ranks of which only the changed ones go round.
 
-Run it with `python examples/page_rank.py [--nodes N]`.
+Run it with `python examples/page_rank.py [NODES]`.
 """
 
 from __future__ import annotations
 
-import argparse
+import sys
 from typing import Any
 
 import numpy as np
@@ -67,15 +67,12 @@ def with_changes(ctx: mo.StreamContext, edges: list[tuple[int, int]], nodes: int
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="PageRank")
-    parser.add_argument("--nodes", type=int, default=50)
-    given = parser.parse_args()
-    edges = [(n, (n + 1) % given.nodes) for n in range(given.nodes)]
-    edges += [(n, n * n % 5) for n in range(given.nodes)]
+    nodes = int(sys.argv[1]) if len(sys.argv) > 1 else 50
+    edges = [edge for n in range(nodes) for edge in ((n, (n + 1) % nodes), (n, n * n % 5))]
     with mo.StreamContext() as ctx:
-        ranks = with_state(ctx, edges, given.nodes, 60)
-        whole = with_changes(ctx, edges, given.nodes, 8)
-    for node in sorted(range(given.nodes), key=lambda node: -ranks[node])[:3]:
+        ranks = with_state(ctx, edges, nodes, 60)
+        whole = with_changes(ctx, edges, nodes, 8)
+    for node in sorted(range(nodes), key=lambda node: -ranks[node])[:3]:
         print(f"node {node}: rank {ranks[node]:.4f}, in whole numbers {whole[node]:,}")
 
 

@@ -100,7 +100,6 @@ def test_variants_agree_on_a_little_data(tmp_path):
                "--warmups", "1", "--json", str(report)]  # fmt: skip
     subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
     assert set(json.loads(report.read_text())["workloads"]) == set(WORKLOADS)
-    assert len(json.loads(report.read_text())["workloads"]) == 7
 
 
 @pytest.mark.jvm
