@@ -207,8 +207,8 @@ def test_what_has_no_rule_for_unbounded_input_is_refused_when_built(spark_ctx: m
     with pytest.raises(mo.PlanError, match=r"limit cannot run on unbounded input.*test_aggregate.py") as caught:
         numbers.limit(3)
     assert "What to do" in str(caught.value)
-    with pytest.raises(mo.PlanError, match="group_by_sum cannot run on unbounded input"):
-        numbers.group_by_sum(lambda n: n % 2, lambda n: n)
+    with pytest.raises(mo.PlanError, match="sorted_by cannot run on unbounded input"):
+        numbers.sorted_by(lambda n: -n)
 
 
 NATIVE_FOLDS = [

@@ -8,10 +8,7 @@ import types
 import weakref
 from collections.abc import Callable
 
-from morisot.compile.kernel import compile_kernel
 from morisot.compile.reader import read
-from morisot.compile.statements import compile_function
-from morisot.compile.values import convert, join_types
 from morisot.compile.verdict import ColumnForm, KernelForm, Refusal, StageForm, Verdict
 from morisot.plan.closure import Closure, global_names
 from morisot.types.element import ANY, Type
@@ -55,6 +52,10 @@ def _most_useful(closure: Closure, of_column: Refusal, of_kernel: Refusal) -> Re
 
 def column(closure: Closure, parameters: tuple[Type, ...]) -> ColumnForm | Refusal:
     """The closure as expressions over columns."""
+    # the compilers are many modules: `import morisot` stays quick without them
+    from morisot.compile.statements import compile_function
+    from morisot.compile.values import convert, join_types
+
     form = compile_function(closure.function, parameters)
     wanted = declared(closure)
     if isinstance(form, Refusal) or wanted is None or wanted == ANY:
@@ -69,6 +70,8 @@ def column(closure: Closure, parameters: tuple[Type, ...]) -> ColumnForm | Refus
 
 def kernel(closure: Closure, parameters: tuple[Type, ...]) -> KernelForm | Refusal:
     """The closure as machine code over the numbers of its arguments; compiled once."""
+    from morisot.compile.kernel import compile_kernel
+
     forms = _kernels.setdefault(closure, {})
     if parameters not in forms:
         found = compile_kernel(closure.function, parameters, declared(closure))
