@@ -376,6 +376,12 @@ def test_keys_of_sequential_folds_are_equal_where_python_says_so(bounded_runner:
     assert [text for _, text in result] == ["ab"]
 
 
+def test_both_zeros_are_one_key_beside_none(bounded_runner: Runner) -> None:
+    pairs = [(0.0, "a"), (None, "n"), (-0.0, "b"), (1.0, "c")]
+    result = bounded_runner.run(lambda s: s.group_by(lambda p: p[0]).fold("", lambda a, p: a + p[1]), pairs)
+    assert sorted(text for _, text in result) == ["ab", "c", "n"]
+
+
 def test_a_failing_fold_names_the_element(bounded_runner: Runner) -> None:
     with pytest.raises(mo.ElementError) as caught:
         bounded_runner.run(lambda s: s.fold([], lambda a, n: [*a, 1 // n]), [1, 0])

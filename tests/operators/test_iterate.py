@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import datetime
 import threading
 from typing import Any, NamedTuple
 
@@ -649,3 +650,10 @@ def test_a_range_is_generated_in_the_tasks(ctx: mo.StreamContext, impatient: Non
         1, (0, 0), lambda s, state: s.map(steps), longer, longer, always, delta=(0, 0)
     )
     assert longest.collect() == [(237, 3711)]
+
+
+def test_a_state_that_is_a_datetime_comes_back_as_it_is(ctx: mo.StreamContext) -> None:
+    day = datetime.datetime(2024, 1, 1)
+    numbers = ctx.stream_iter([1, 2])
+    state = numbers.replay(2, day, lambda s, _: s, lambda d, n: n, lambda d, _: d, lambda d: True, delta=0)
+    assert state.collect() == [day]

@@ -18,7 +18,7 @@ from morisot.lower.frame import TIME, Frame
 from morisot.lower.ship import check_travels
 from morisot.lower.stages import dumps, in_worker
 from morisot.plan.node import Node
-from morisot.types.element import FLOAT, Keyed, Type, contains_any, leaves
+from morisot.types.element import FLOAT, Keyed, Optional, Type, contains_any, leaves
 from morisot.worker.fold import WithCanonical
 from morisot.worker.machine import ORDER_COLUMNS, InOrder, Machine, Origin
 
@@ -80,7 +80,7 @@ def grouped_by_key(node: Node, df: DataFrame, type_: Type) -> tuple[DataFrame, l
 
 def same_where_equal(column: str, type_: Type) -> str:
     """An expression that Spark hashes alike for values that are equal: adding zero makes -0.0 what it equals."""
-    return f"({column} + 0.0D)" if type_ == FLOAT else column
+    return f"({column} + 0.0D)" if type_ in (FLOAT, Optional(FLOAT)) else column
 
 
 def with_canonical(node: Node, df: DataFrame, part: Type) -> DataFrame:

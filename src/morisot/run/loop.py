@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
-from morisot.lower import iterate, stages
+from morisot.lower import iterate, schema, stages
 from morisot.lower.frame import Frame
 from morisot.lower.iterate import LoopFrame, Restart
 from morisot.lower.planner import Lowering
@@ -100,13 +100,13 @@ class NoLoops:
 
 def nothing(spark: SparkSession, type_: Type) -> DataFrame:
     """A frame without elements."""
-    return spark.createDataFrame(schema_of(type_).empty_table())
+    return spark.createDataFrame(schema_of(type_).empty_table(), schema=schema.ddl(type_))
 
 
 def one_row(spark: SparkSession, state: Any, node: Loop) -> DataFrame:
     """The state as a frame."""
     table = pa.Table.from_arrays(encode([state], node.type, stages.dumps), schema=schema_of(node.type))
-    return spark.createDataFrame(table)
+    return spark.createDataFrame(table, schema=schema.ddl(node.type))
 
 
 def run_barrier(node: Loop, lowering: Lowering, rounds: Rounds) -> Frame | None:
