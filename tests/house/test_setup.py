@@ -17,14 +17,12 @@ def run_python(program: str) -> str:
     return done.stdout.strip()
 
 
-def test_import_takes_neither_pyspark_nor_numba() -> None:
-    loaded = run_python("import morisot, sys; print(*sys.modules)").split()
-    assert not {"pyspark", "py4j", "numba", "pandas", "rich"} & set(loaded)
-
-
 def test_import_is_quick() -> None:
-    program = "import time; t = time.process_time(); import morisot; print(time.process_time() - t)"
-    assert min(float(run_python(program)) for _ in range(5)) < 0.3
+    """It takes the descriptions of operators, and nothing that runs or compiles them."""
+    loaded = set(run_python("import morisot, sys; print(*sys.modules)").split())
+    heavy = {"pyspark", "py4j", "numba", "numpy", "pandas", "pyarrow", "rich", "asyncio"}
+    assert not heavy & loaded
+    assert not {"morisot.compile.translate", "morisot.compile.kernel", "morisot.lower", "morisot.run"} & loaded
 
 
 @pytest.fixture

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 def could_be(node: Node) -> Kernel | None:
     """The kernel of an operator that might as well be a column: beside a kernel it may save a way out and back."""
-    if not isinstance(node, stages.KERNELS) or node.time is not None:
+    if not isinstance(node, stages.KERNELS):
         return None
     found = stages.kernel_of(node)
     if found is None:
