@@ -218,3 +218,13 @@ def test_several_folds_run_the_functions_before_them_once(ctx: mo.StreamContext,
     assert total.get() == [3.0]
     assert texts.get() == ["0.51.01.5"]
     assert sorted(log.read_text().split()) == ["1", "2", "3"]
+
+
+def test_queries_over_what_is_kept_read_it_from_there(spark_ctx: mo.StreamContext, tmp_path: Path) -> None:
+    file = tmp_path / "numbers.txt"
+    file.write_text("".join(f"{n}\n" for n in range(9)))
+    numbers = spark_ctx.stream_file(file).map(lambda line: int(line))
+    even, odd = numbers.filter(lambda n: n % 2 == 0), numbers.filter(lambda n: n % 2 == 1)
+    merged = even.merge(odd)
+    assert spark_ctx.engine.spark_plan(merged._node).split("== Physical Plan ==")[1].count("InMemoryTableScan") == 2
+    assert sorted(merged.collect()) == list(range(9))

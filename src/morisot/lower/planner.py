@@ -120,6 +120,7 @@ class Lowering:
         """Keep what several operators read and would be dear to make again; a stream cannot be kept."""
         if self._keeps and self._consumers[node] > 1 and node.bounded and self._is_dear(node):
             self._kept[node] = frame.df.persist()
+            return frame.over(frame.df)  # what follows starts from what is kept, and is not composed past it
         return frame
 
     def _is_dear(self, node: Node) -> bool:
