@@ -9,6 +9,7 @@ from typing import Any
 
 from morisot.plan.state import Rich, RichFilterMap, RichFlatMap, RichMap
 from morisot.reference.registry import Timed, advance, evaluates, failing_as, identity
+from morisot.worker.state import pair
 
 
 @evaluates(RichMap, sees_time=True)
@@ -50,10 +51,3 @@ def outputs(node: Rich, elements: Iterable[Any]) -> Iterator[Any]:
             return Timed(result, given.time) if isinstance(given, Timed) else result
 
         yield output, emit
-
-
-def pair(answer: Any) -> tuple[Any, Any]:
-    """What the user's function gave, if it is (new state, output)."""
-    if isinstance(answer, tuple) and len(answer) == 2:
-        return answer
-    raise TypeError(f"the function must give a pair (new state, output), not {answer!r}")
