@@ -17,6 +17,7 @@ from morisot.lower.registry import python_rule_for, rule_for, whole_rule_for
 from morisot.plan.check import gives_running_values
 from morisot.plan.closure import Closure
 from morisot.plan.graph import consumer_counts, order_needed, order_observed, walk
+from morisot.plan.iterate import DeltaIterate, Loop
 from morisot.plan.node import Node
 from morisot.plan.partition import Batched, Cache
 from morisot.plan.rowwise import Rowwise
@@ -30,8 +31,9 @@ if TYPE_CHECKING:
     from morisot.lower.caches import Caches
     from morisot.lower.iterate import LoopRunner
 
-_CHEAP = (StreamIter, StreamRange, StreamArrow, StreamParquet)
-"""Sources that are as quick to read again as what Spark keeps: of Parquet each reader takes the columns it needs."""
+_CHEAP = (StreamIter, StreamRange, StreamArrow, StreamParquet, Loop, DeltaIterate)
+"""What is as quick to read again as what Spark keeps: of Parquet each reader takes the columns it needs, and a loop has
+run when its frame is there."""
 
 
 class Lowering:
