@@ -1,5 +1,6 @@
 """Morisot: the dataflow model of Renoir for Python, on Apache Spark."""
 
+from morisot import testing
 from morisot.api import agg
 from morisot.api.context import StreamContext
 from morisot.api.keyed_stream import KeyedStream
@@ -67,4 +68,5 @@ __all__ = [
     "WindowedStream",
     "__version__",
     "agg",
+    "testing",
 ]

@@ -271,10 +271,10 @@ def runs() -> Iterable[Any]:
 
 
 @pytest.mark.parametrize(("name", "engine", "with_source"), list(runs()))
-def test_case(name: str, engine: str, with_source: bool, make_context: Any, tmp_path: Path) -> None:
+def test_case(name: str, engine: str, with_source: bool, make_context: Any) -> None:
     operator = CASES[name]["operator"]
     params = parameters(name, with_source)
-    runner = Runner(engine, make_context, tmp_path)
+    runner = Runner(engine, make_context)
     result = runner.run(lambda stream: PROGRAMS[operator](stream, params), spread(CASES[name]["input"]))
     if engine == "unbounded" and operator in RUNNING:
         result = last_by_key(result)

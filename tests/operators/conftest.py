@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -31,17 +30,15 @@ def make_context(request: pytest.FixtureRequest) -> Callable[[str], mo.StreamCon
 
 
 @pytest.fixture(params=ENGINES)
-def runner(request: pytest.FixtureRequest, make_context: Any, tmp_path: Path) -> Runner:
+def runner(request: pytest.FixtureRequest, make_context: Any) -> Runner:
     """Every engine, one after the other."""
-    directory = tmp_path / "batches"
-    directory.mkdir()
-    return Runner(request.param, make_context, directory)
+    return Runner(request.param, make_context)
 
 
 @pytest.fixture(params=ENGINES[:2])
-def bounded_runner(request: pytest.FixtureRequest, make_context: Any, tmp_path: Path) -> Runner:
+def bounded_runner(request: pytest.FixtureRequest, make_context: Any) -> Runner:
     """The engines for bounded input: for operators that do not run unbounded yet."""
-    return Runner(request.param, make_context, tmp_path)
+    return Runner(request.param, make_context)
 
 
 @pytest.fixture(params=ENGINES[:2])

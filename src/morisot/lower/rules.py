@@ -14,6 +14,7 @@ from morisot.lower import (
     sink,
     source,
     state,
+    testing,
     time,
     window,
 )
@@ -34,4 +35,5 @@ FAMILIES = (
     partition,
     iterate,
     sink,
+    testing,
 )

@@ -21,6 +21,8 @@ class Part(Protocol):
     @property
     def error(self) -> BaseException | None: ...
 
+    def catch_up(self) -> None: ...
+
     def metrics(self) -> dict[str, Any]: ...
 
 
@@ -41,6 +43,15 @@ class Job:
             if not ended:
                 return False
         return True
+
+    def catch_up(self) -> None:
+        """Wait until all that is there now has been read and delivered. Raises what made the job fail.
+
+        A source that always has more, such as a rate, keeps it waiting.
+        """
+        for part in self._parts:
+            part.catch_up()
+            self._raise_failure()
 
     def stop(self) -> None:
         """End the job; results that were delivered stay."""
@@ -100,6 +111,9 @@ class ThreadPart:
     def join(self, timeout: float | None) -> bool:
         self._thread.join(timeout)
         return not self._thread.is_alive()
+
+    def catch_up(self) -> None:
+        self._thread.join()
 
     def metrics(self) -> dict[str, Any]:
         return {"sink": self._name, **self._left_out()}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import shutil
 import tempfile
 import threading
@@ -78,6 +79,16 @@ class StreamPart:
     def join(self, timeout: float | None) -> bool:
         self._thread.join(timeout)
         return not self._thread.is_alive()
+
+    def catch_up(self) -> None:
+        """Wait until what the sources have now has been delivered, or the part has ended."""
+        while self._thread.is_alive():
+            query = self._query
+            with contextlib.suppress(StreamingQueryException, *SPARK_ERRORS):
+                query.processAllAvailable()
+                if query.isActive and query is self._query:
+                    return
+            self._thread.join(_POLL_SECONDS)  # it failed: the watch goes on with another query, or ends
 
     def metrics(self) -> dict[str, Any]:
         self._count_progress()

@@ -1,0 +1,19 @@
+"""What stands in the place of a source when a program is tested."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass, field
+
+from morisot.plan.node import Node
+
+
+@dataclass(frozen=True, eq=False)
+class StreamBatches(Node):
+    """A followed directory into which a test puts its elements, a file for each micro-batch."""
+
+    directory: str = field(kw_only=True)
+
+    @functools.cached_property
+    def bounded(self) -> bool:
+        return False

@@ -1,0 +1,6 @@
+"""Tests of programs: the same program over the same elements, bounded or in micro-batches, with or without a JVM."""
+
+from morisot.testing.outcome import Outcome, last_by_key
+from morisot.testing.run import Engine, observe, run
+
+__all__ = ["Engine", "Outcome", "last_by_key", "observe", "run"]

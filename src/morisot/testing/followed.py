@@ -1,0 +1,43 @@
+"""Micro-batches as files: a directory that a job follows, into which a test puts one after the other."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from morisot.api.location import caller
+from morisot.plan.testing import StreamBatches
+from morisot.types import infer
+from morisot.types.element import ANY, NONE, Type, leaves
+
+
+class Followed:
+    """The directory of one input."""
+
+    def __init__(self, directory: Path, batches: Sequence[Sequence[Any]]) -> None:
+        directory.mkdir()
+        self._directory = directory
+        self._type = stored_type([element for batch in batches for element in batch])
+        self.node = StreamBatches(directory=str(directory), type=self._type, location=caller(), operator="testing.run")
+
+    def put(self, number: int, batch: Sequence[Any]) -> None:
+        """Put the elements of a micro-batch there; a followed directory is read in the order of the files' times."""
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        from morisot.lower.stages import dumps
+        from morisot.worker.batches import encode, schema_of
+
+        table = pa.Table.from_arrays(encode(list(batch), self._type, dumps), schema=schema_of(self._type))
+        unseen = self._directory / f"_{number}"  # Spark does not look at names that begin so
+        pq.write_table(table, unseen)
+        os.utime(unseen, (number + 1, number + 1))
+        unseen.rename(self._directory / f"batch-{number}.parquet")
+
+
+def stored_type(elements: list[Any]) -> Type:
+    """The type that `stream_iter` would find; where a part is always None, which no file can hold, any object."""
+    type_ = infer.of_values(elements)
+    return ANY if any(leaf.type == NONE for leaf in leaves(type_)) else type_

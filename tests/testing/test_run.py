@@ -1,0 +1,90 @@
+"""The testing kit gives what the program gives, and says what it cannot test."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import morisot as mo
+
+Run = Callable[..., list[Any]]
+
+
+def test_run_gives_the_results_in_order(morisot_run: Run) -> None:
+    def program(numbers: Any) -> Any:
+        return numbers.filter(lambda n: n != 2).rich_map(0, lambda total, n: (total + n, total + n))
+
+    assert morisot_run(program, [[1, 2], [3], [], [4]]) == [1, 4, 8]
+
+
+def test_the_answer_of_running_values_is_the_last_of_each_key(morisot_run: Run) -> None:
+    words = [["a", "b", "a"], ["b", "a"]]
+    assert sorted(morisot_run(lambda stream: stream.group_by_count(lambda word: word), words)) == [("a", 3), ("b", 2)]
+    assert sorted(morisot_run(lambda stream: stream.key_by(len).count().unkey(), words)) == [(1, 5)]
+    assert morisot_run(lambda stream: stream.fold("", lambda text, word: text + word), words) == ["ababa"]
+
+
+def test_several_inputs(morisot_run: Run) -> None:
+    results = morisot_run(lambda left, right: left.merge(right.map(len)), [[1], [2]], [["a", "bb"], ["ccc"], ["dddd"]])
+    assert sorted(results) == [1, 1, 2, 2, 3, 4]
+
+
+def test_elements_that_are_always_none(morisot_run: Run) -> None:
+    assert morisot_run(lambda stream: stream, [[(1, None)], [(2, None)]]) == [(1, None), (2, None)]
+    assert morisot_run(lambda stream: stream, [[None], []]) == [None]
+    assert morisot_run(lambda stream: stream, [[], []]) == []
+
+
+def test_a_failing_program_raises_what_the_user_would_see(morisot_run: Run) -> None:
+    with pytest.raises(mo.ElementError, match="failed on the element 0: ZeroDivisionError"):
+        morisot_run(lambda stream: stream.map(lambda n: 1 // n), [[1], [0]])
+
+
+@pytest.mark.jvm
+def test_observe_tells_every_change(spark: Any) -> None:
+    outcome = mo.testing.observe(lambda s: s.count(), [[1, 2], [3]], engine="unbounded", spark=spark)
+    assert list(outcome.changes) == [2, 3]
+    assert list(outcome.results) == [3]
+    assert outcome.metrics["elements_in"] == 3
+
+
+def test_what_is_no_program_or_no_batch_is_refused() -> None:
+    with pytest.raises(mo.PlanError, match=r"a program under test gives a stream, not \[1\].*\n.*return the stream"):
+        mo.testing.run(lambda stream: stream.collect(), [[1]])
+    with pytest.raises(
+        mo.PlanError, match=r"a micro-batch is a list of elements, not 1 .*test_run.py:\d+.*\n.*\[\[1, 2"
+    ):
+        mo.testing.run(lambda stream: stream, [1, 2])  # type: ignore[list-item]
+    with pytest.raises(mo.PlanError, match="there is no engine 'flink' to test on"):
+        mo.testing.run(lambda stream: stream, [[1]], engine="flink")  # type: ignore[arg-type]
+
+
+PROGRAM = """
+def test_doubles(morisot_run, morisot_engine):
+    assert morisot_engine == "reference"
+    assert morisot_run(lambda numbers: numbers.map(lambda n: n * 2), [[1], [2]]) == [2, 4]
+"""
+
+
+def test_the_plugin_gives_its_fixtures_by_name(tmp_path: Path) -> None:
+    (tmp_path / "test_program.py").write_text(PROGRAM)
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-p",
+        "morisot.testing.plugin",
+        "-k",
+        "reference",
+        "-p",
+        "no:cacheprovider",
+    ]
+    done = subprocess.run([*command, tmp_path], capture_output=True, text=True, check=False, cwd=tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "1 passed, 2 deselected" in done.stdout
