@@ -26,6 +26,7 @@ fast: $(STAMP) ## the tests that need no JVM
 
 bench: $(STAMP) ## the benchmarks, as tables of ratios
 	@$(BIN)/python -m benchmarks
+	@$(BIN)/python -m benchmarks.loops
 
 bench-closures: $(STAMP) ## a corpus of closures: forms, answers and cost of each
 	@$(BIN)/python -m benchmarks.closures

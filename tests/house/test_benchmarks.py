@@ -100,3 +100,14 @@ def test_variants_agree_on_a_little_data(tmp_path):
                "--warmups", "1", "--json", str(report)]  # fmt: skip
     subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
     assert set(json.loads(report.read_text())["workloads"]) == set(WORKLOADS)
+
+
+@pytest.mark.jvm
+def test_loops_agree_with_plain_machine_code_on_a_little_data():
+    names = ["overhead", "k_means_30", "page_rank", "components", "closure", "collatz"]
+    only = [word for name in names for word in ("--only", name)]
+    command = [sys.executable, "-m", "benchmarks.loops", "--scale", "0.001", "--runs", "1", *only,
+               "--variants", "morisot", "numba"]  # fmt: skip
+    done = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True)
+    assert done.stdout.count("same") == 2 * len(names)
+    assert "differs" not in done.stdout

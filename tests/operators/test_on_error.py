@@ -106,6 +106,16 @@ AGGREGATES: dict[str, tuple[Program, list[Any], int]] = {
         [21],
         1,
     ),
+    "keyed fold": (
+        lambda s: s.group_by(len).fold("", lambda a, t: f"{a},{whole(t)}", on_error="skip"),
+        [(1, ",1,3"), (2, ",22")],
+        2,
+    ),
+    "keyed rich_map": (
+        lambda s: s.group_by(len).rich_map(0, lambda a, k, t: (a + whole(t), a + whole(t)), on_error="skip"),
+        [(1, 1), (1, 4), (2, 22)],
+        2,
+    ),
     "nothing is left": (
         lambda s: s.fold_assoc(0, lambda a, t: a + whole(t + "?"), lambda a, b: a + b, on_error="skip"),
         [],
@@ -117,6 +127,61 @@ AGGREGATES: dict[str, tuple[Program, list[Any], int]] = {
         2,
     ),
 }
+
+
+IN_ORDER: dict[str, tuple[Program, list[Any], int]] = {
+    "fold": (lambda s: s.fold("", lambda a, t: f"{a},{whole(t)}", on_error="skip"), [",1,22,3"], 2),
+    "fold as columns": (lambda s: s.fold(0, lambda a, t: a + 6 // len(t), on_error="skip"), [21], 1),
+    "fold of nothing": (lambda s: s.fold("", lambda a, t: a + str(whole(t + "?")), on_error="skip"), [], 5),
+    "reduce": (lambda s: s.reduce(lambda a, t: a + str(whole(t)), on_error="skip"), ["1223"], 2),
+    "fold_scan": (
+        lambda s: s.fold_scan("", lambda a, t: f"{a}{whole(t)}", on_error="skip"),
+        [(t, "1223") for t in TEXTS],
+        2,
+    ),
+    "rich_map": (lambda s: s.rich_map(0, lambda a, t: (a + whole(t), a), on_error="skip", returns=int), [0, 1, 23], 2),
+    "rich_filter_map": (
+        lambda s: s.rich_filter_map(0, lambda a, t: (whole(t), whole(t) if a else None), on_error="skip"),
+        [22, 3],
+        2,
+    ),
+    "rich_flat_map, whole elements": (
+        lambda s: s.rich_flat_map(0, lambda a, t: (a + 1, [a, *items(t)]), on_error="skip"),
+        [0, "1", "1", 1, "22", "22", 2, "", "", 3, "3", "3"],
+        1,
+    ),
+    "sorted_by": (lambda s: s.sorted_by(whole, on_error="skip"), ["1", "3", "22"], 2),
+    "sorted_by as a column": (
+        lambda s: s.sorted_by(lambda t: -(6 // len(t)), on_error="skip"),
+        ["1", "x", "3", "22"],
+        1,
+    ),
+    "sorted_limit_by": (lambda s: s.sorted_limit_by(lambda t: -whole(t), 2, on_error="skip"), ["22", "3"], 2),
+    "unique_by": (lambda s: s.unique_by(lambda t: whole(t) % 2, on_error="skip"), ["1", "22"], 2),
+    "split_by": (lambda s: s.split_by(lambda t: whole(t) % 2, 2, on_error="skip")[1], ["1", "3"], 2),
+    "route": (lambda s: s.route(lambda t: len(t) == 0, lambda t: whole(t) > 1, on_error="skip")[1], ["22", "3"], 1),
+    "keyed route": (
+        lambda s: s.key_by(len).route(lambda k, t: whole(t) > 1, on_error="skip")[0],
+        [(2, "22"), (1, "3")],
+        2,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", IN_ORDER)
+def test_operators_that_see_the_order_skip_elements(bounded_runner: Runner, name: str) -> None:
+    program, expected, count = IN_ORDER[name]
+    assert bounded_runner.run(program, TEXTS) == expected
+    assert sum(bounded_runner.metrics["skipped"].values()) == count
+
+
+def test_handler_of_an_operator_with_a_state(bounded_runner: Runner) -> None:
+    failures: list[mo.ElementError] = []
+    program = lambda s: s.group_by(len).rich_map(  # noqa: E731
+        0, lambda a, k, t: (a + whole(t), a), on_error=failures.append
+    )
+    bounded_runner.run(program, TEXTS)
+    assert sorted(error.value for error in failures) == [(0, ""), (1, "x")]
 
 
 @pytest.mark.parametrize("name", AGGREGATES)

@@ -15,6 +15,7 @@ from morisot.plan.closure import Closure
 from morisot.plan.node import Node
 from morisot.plan.on_error import Divert
 from morisot.plan.on_error import OnError as Policy
+from morisot.plan.rowwise import Inspect
 from morisot.types import infer
 from morisot.types.element import Type, arguments
 
@@ -77,6 +78,23 @@ class StreamBase(Generic[T]):
             )
         check_callable(on_error, f"on_error of {operator}", 1, location, "the mo.ElementError")
         return Divert(on_error)
+
+    def _tried(self, closure: Closure, on_error: OnError) -> Node:
+        """The stream without the elements on which the function fails, if it may leave them out; they are counted.
+
+        For operators that move elements by what a function gives: it is called once more, before they move.
+        """
+        policy = self._policy(on_error, closure.operator)
+        if policy == "raise":
+            return self._node
+        return Inspect(
+            self._node,
+            closure,
+            type=self.type,
+            location=closure.location,
+            operator=closure.operator,
+            on_error=policy,
+        )
 
     @property
     def _arguments(self) -> tuple[Type, ...]:

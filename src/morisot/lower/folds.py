@@ -139,7 +139,7 @@ def lower_fold_in_order(
 ) -> Frame:
     """A fold that is no native aggregate: one element after the other."""
     frame = stages.run(frame, steps, node.input.type, lowering) if steps else frame
-    origin = ordered.origin(node)
+    origin = ordered.origin(node, lowering)
     machine: Machine = (
         Folder(node.init, node.function.function, origin)
         if isinstance(node, aggregate.Fold)

@@ -45,7 +45,9 @@ def in_order(node: Node, lowering: Lowering, frame: Frame, machine: Machine, *, 
 def run_machine(node: Node, lowering: Lowering, rows: Frame, machine: Machine, *, by_key: bool) -> Frame:
     """The frame after a machine, over rows that are gathered by group, sorted and numbered."""
     ordered, stamps = lowering.needs_order(node), node.time is not None
-    task = InOrder(machine, origin(node), rows.type, node.type, dumps, rows.timed, stamps, ordered, by_key)
+    came_from = origin(node, lowering)
+    account = lowering.account([came_from.policy] if came_from.policy is not None else [])
+    task = InOrder(machine, came_from, rows.type, node.type, dumps, rows.timed, stamps, ordered, by_key, account)
     hidden = [*([TIME] if stamps else []), *(_PLACES if ordered else [])]
     results = rows.df.mapInArrow(in_worker(task), schema.ddl(node.type, *hidden))
     if ordered:
@@ -53,8 +55,9 @@ def run_machine(node: Node, lowering: Lowering, rows: Frame, machine: Machine, *
     return Frame(results, node.type, stamps)
 
 
-def origin(node: Node) -> Origin:
-    return Origin(node.operator, node.location)
+def origin(node: Node, lowering: Lowering | None = None) -> Origin:
+    """The operator as its tasks know it; the lowering knows whether it leaves elements out."""
+    return Origin(node.operator, node.location, lowering.policy(node) if lowering is not None else None)
 
 
 def numbered(df: DataFrame) -> DataFrame:

@@ -14,18 +14,18 @@ from morisot.worker.machine import Machine
 
 @lowers(RichMap)
 def lower_rich_map(node: RichMap, lowering: Lowering, frame: Frame) -> Frame:
-    return in_sequence(node, lowering, frame, machine(node))
+    return in_sequence(node, lowering, frame, machine(node, lowering))
 
 
 @lowers(RichFilterMap)
 def lower_rich_filter_map(node: RichFilterMap, lowering: Lowering, frame: Frame) -> Frame:
-    return in_sequence(node, lowering, frame, machine(node))
+    return in_sequence(node, lowering, frame, machine(node, lowering))
 
 
 @lowers(RichFlatMap)
 def lower_rich_flat_map(node: RichFlatMap, lowering: Lowering, frame: Frame) -> Frame:
-    return in_sequence(node, lowering, frame, machine(node))
+    return in_sequence(node, lowering, frame, machine(node, lowering))
 
 
-def machine(node: Rich) -> Machine:
-    return state.Rich(node.init, node.function.function, node.input.keyed, node.out, origin(node))
+def machine(node: Rich, lowering: Lowering) -> Machine:
+    return state.Rich(node.init, node.function.function, node.input.keyed, node.out, origin(node, lowering))

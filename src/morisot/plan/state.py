@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
 from morisot.plan.closure import Closure
 from morisot.plan.node import Node
+from morisot.plan.on_error import OnError
 from morisot.types.element import Type, arguments
 
 
@@ -17,10 +18,15 @@ class Rich(Node):
     input: Node
     init: Any
     function: Closure
+    on_error: OnError = field(default="raise", kw_only=True)
     observes_order: ClassVar[bool] = True
 
     out: ClassVar[Literal["map", "filter_map", "flat_map"]]
     """What becomes of the output: one element, one unless it is None, or its items."""
+
+    @property
+    def leaves_out(self) -> bool:
+        return self.on_error != "raise"
 
     def signature(self, closure: str) -> tuple[Type, ...]:
         from morisot.types import infer

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import functools
 import operator
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
@@ -27,6 +26,7 @@ from morisot.plan.aggregate import (
     Unique,
     WithAggregate,
 )
+from morisot.plan.closure import Closure
 from morisot.reference.registry import (
     Timed,
     advance,
@@ -123,18 +123,20 @@ def evaluate_reduce_assoc(node: ReduceAssoc, elements: Iterable[Any]) -> Iterato
 @evaluates(FoldAssoc)
 def evaluate_fold_assoc(node: FoldAssoc, elements: Iterable[Any]) -> Iterator[Any]:
     """An element on which `local` fails may be left out; a group of which nothing is left has no result."""
+    return folded(node, elements, node.local)
 
-    def folded(group: Sequence[Any]) -> list[Any]:
-        accumulator, left = copy.deepcopy(node.init), False
+
+def folded(node: FoldAssoc | Fold, elements: Iterable[Any], function: Closure) -> Iterator[Any]:
+    def results(group: Sequence[Any]) -> list[Any]:
+        taken: list[Any] = []
         for element in group:
             try:
-                accumulator = advance(node, node.local, accumulator, element)
-                left = True
+                taken = [advance(node, function, taken[0] if taken else copy.deepcopy(node.init), element)]
             except ElementError as error:
                 leave_out(node, error)
-        return [accumulator] if left else []
+        return taken
 
-    for result in per_group(node, elements, folded):
+    for result in per_group(node, elements, results):
         key, found = result if node.input.keyed else (None, result)
         for value in found:
             yield (key, value) if node.input.keyed else value
@@ -142,18 +144,22 @@ def evaluate_fold_assoc(node: FoldAssoc, elements: Iterable[Any]) -> Iterator[An
 
 @evaluates(Fold)
 def evaluate_fold(node: Fold, elements: Iterable[Any]) -> Iterator[Any]:
-    def folded(group: Sequence[Any]) -> Any:
-        accumulator = copy.deepcopy(node.init)
-        for element in group:
-            accumulator = advance(node, node.function, accumulator, element)
-        return accumulator
-
-    return per_group(node, elements, folded)
+    """As above."""
+    return folded(node, elements, node.function)
 
 
 @evaluates(Reduce)
 def evaluate_reduce(node: Reduce, elements: Iterable[Any]) -> Iterator[Any]:
-    return per_group(node, elements, lambda group: functools.reduce(partial(advance, node, node.function), group))
+    def reduced(group: Sequence[Any]) -> Any:
+        accumulator = group[0]
+        for element in group[1:]:
+            try:
+                accumulator = advance(node, node.function, accumulator, element)
+            except ElementError as error:
+                leave_out(node, error)
+        return accumulator
+
+    return per_group(node, elements, reduced)
 
 
 @evaluates(First, sees_time=True)

@@ -7,8 +7,9 @@ from collections.abc import Iterable, Iterator
 from functools import partial
 from typing import Any
 
+from morisot.errors import ElementError
 from morisot.plan.state import Rich, RichFilterMap, RichFlatMap, RichMap
-from morisot.reference.registry import Timed, advance, evaluates, failing_as, identity
+from morisot.reference.registry import Timed, advance, evaluates, failing_as, identity, leave_out
 from morisot.worker.state import pair
 
 
@@ -28,7 +29,7 @@ def evaluate_rich_filter_map(node: RichFilterMap, elements: Iterable[Any]) -> It
 @evaluates(RichFlatMap, sees_time=True)
 def evaluate_rich_flat_map(node: RichFlatMap, elements: Iterable[Any]) -> Iterator[Any]:
     for output, emit in outputs(node, elements):
-        for item in failing_as(node, output, partial(list, output)):
+        for item in output:
             yield emit(item)
 
 
@@ -41,10 +42,17 @@ def outputs(node: Rich, elements: Iterable[Any]) -> Iterator[Any]:
         if key not in states:
             states[key] = copy.deepcopy(node.init)
         arguments = element if node.input.keyed else (element,)
-        answer = advance(node, node.function, states[key], *arguments)
-        states[key], output = failing_as(node, element, partial(pair, answer))
-        if output is states[key]:  # the state goes on and may change, what came out must not
+        try:
+            answer = advance(node, node.function, states[key], *arguments)
+            state, output = failing_as(node, element, partial(pair, answer))
+            if node.out == "flat_map":
+                output = failing_as(node, element, partial(list, output))
+        except ElementError as error:
+            leave_out(node, error)
+            continue
+        if output is state:  # the state goes on and may change, what came out must not
             output = copy.deepcopy(output)
+        states[key] = state
 
         def emit(value: Any, given: Any = given, element: Any = element) -> Any:
             result = (element[0], value) if node.input.keyed else value

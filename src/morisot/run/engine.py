@@ -25,6 +25,7 @@ from morisot.plan.node import Node
 from morisot.plan.sink import Sink, WriteSink
 from morisot.plan.snapshots import Snapshots
 from morisot.plan.source import StreamCsv, StreamJson
+from morisot.plan.state import Rich
 from morisot.plan.tally import Tally, is_diverting, say
 from morisot.run import batch
 from morisot.run.batch import BatchRunner, Demotions, Receiver
@@ -248,11 +249,11 @@ def refuse_unbounded(node: Node) -> None:
             location=node.location,
             advice="do it before the aggregate, or in for_each(…), which sees every change",
         )
-    if isinstance(node, Aggregate) and node.leaves_out:
+    if isinstance(node, Aggregate | Rich) and node.leaves_out:
         raise PlanError(
             f"{node.operator} cannot leave out elements on unbounded input",
             location=node.location,
-            advice="compute the key and the value in a map(…, on_error=…) before it",
+            advice="do what may fail in a map(…, on_error=…) before it",
         )
     if not registry.runs(node):
         raise PlanError(

@@ -18,6 +18,7 @@ from morisot.types.element import BOOL, DATE, DATETIME, INT, STR, Keyed, Type, l
 from morisot.worker import failure
 from morisot.worker.batches import Dumps, decode, schema_of
 from morisot.worker.keys import canonical
+from morisot.worker.left_out import Account, Notes, Policy
 from morisot.worker.stage import encode_batch, with_column
 
 NOT_STARTED = object()
@@ -53,10 +54,18 @@ class Origin:
 
     operator: str
     location: Location | None
+    policy: Policy | None = None
+    """What it does with elements on which a function fails; None: the job stops."""
 
     def failed(self, element: Any, error: BaseException) -> ElementError:
         """The failure of a user's function, called by a method of a machine, on an element."""
         return failure.element_error(self.operator, self.location, element, error, 1)
+
+    def leave_out(self, element: Any, error: BaseException, emit: Emit) -> None:
+        """Note that an element is left out, if that is what the operator does; raise its failure otherwise."""
+        if self.policy is None or emit.notes is None:
+            raise self.failed(element, error) from error
+        emit.notes.add(self.policy, element, error)
 
 
 @dataclass
@@ -73,6 +82,8 @@ class Emit:
     """The numbers of the elements the machine has just been given, or whatever else tells their place."""
     at_end: Any = LAST
     """The place of a result that no element caused."""
+    notes: Notes | None = None
+    """What was left out, where that is counted."""
 
     keys: list[Any] = field(default_factory=list)
     values: list[Any] = field(default_factory=list)
@@ -128,9 +139,10 @@ class InOrder:
     """Whether the rows are numbered, in a column `order`, and the results are to say where they stand."""
     by_key: bool
     """Whether the elements have keys and each key is a group; otherwise all elements are one."""
+    account: Account | None = None
 
     def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
-        emit = Emit(self.by_key, self.ordered)
+        emit = Emit(self.by_key, self.ordered, notes=Notes(self.dumps))
         state: Any = NOT_STARTED
         given = 0
         for batch in batches:
@@ -149,6 +161,8 @@ class InOrder:
                 raise failure.pack(error, self.dumps) from None
         if emit.values:
             yield self.encoded(emit, given)
+        if self.account is not None and self.origin.policy is not None and emit.notes is not None:
+            self.account.settle([self.origin.policy], emit.notes)
 
     def take(self, batch: Any, state: Any, emit: Emit) -> Any:
         """Run the rows of one batch through the machine; the state is that of the key which `emit` knows."""

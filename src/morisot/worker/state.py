@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +12,8 @@ from morisot.worker.machine import AT_END, Emit, Origin
 
 NOTHING = object
 """A class, because it stays itself when it is pickled."""
+_LEFT_OUT = object()
+"""In the place of an output, where there is none."""
 
 
 @dataclass(frozen=True)
@@ -23,19 +25,20 @@ class Folder:
     origin: Origin
 
     def start(self) -> Any:
-        return copy.deepcopy(self.init)
+        return NOTHING
 
     def take(self, state: Any, key: Any, values: Sequence[Any], times: Sequence[int] | None, emit: Emit) -> Any:
         function = self.function
         for value in values:
             try:
-                state = function(state, value)
+                state = function(copy.deepcopy(self.init) if state is NOTHING else state, value)
             except Exception as error:
-                raise self.origin.failed(value, error) from error
+                self.origin.leave_out(value, error, emit)
         return state
 
     def end(self, state: Any, key: Any, emit: Emit) -> None:
-        emit(AT_END, state, None)
+        if state is not NOTHING:
+            emit(AT_END, state, None)
 
 
 @dataclass(frozen=True)
@@ -54,7 +57,7 @@ class Reducer:
             try:
                 state = value if state is NOTHING else function(state, value)
             except Exception as error:
-                raise self.origin.failed(value, error) from error
+                self.origin.leave_out(value, error, emit)
         return state
 
     def end(self, state: Any, key: Any, emit: Emit) -> None:
@@ -119,27 +122,35 @@ class Rich:
     def take(self, state: Any, key: Any, values: Sequence[Any], times: Sequence[int] | None, emit: Emit) -> Any:
         function, keyed, spreads = self.function, self.keyed, self.out == "flat_map"
         outputs: list[Any] = []
-        value: Any = None
-        try:
-            for value in values:
-                answer = function(state, key, value) if keyed else function(state, value)
-                state, output = answer if type(answer) is tuple and len(answer) == 2 else pair(answer)
-                if spreads:
-                    outputs.append(list(output))  # now: a generator may read the state, which goes on
-                else:
-                    outputs.append(copy.deepcopy(output) if output is state else output)
-        except Exception as error:
-            element = (key, value) if keyed else value
-            raise self.origin.failed(element, error) from error
+        given = iter(values)
+        while len(outputs) < len(values):  # once, unless elements are left out: a `try` for each element costs
+            value: Any = None
+            try:
+                for value in given:
+                    answer = function(state, key, value) if keyed else function(state, value)
+                    after, output = answer if type(answer) is tuple and len(answer) == 2 else pair(answer)
+                    if spreads:
+                        output = list(output)  # now: a generator may read the state, which goes on
+                    elif output is after:
+                        output = copy.deepcopy(output)
+                    outputs.append(output)
+                    state = after
+            except Exception as error:
+                self.origin.leave_out((key, value) if keyed else value, error, emit)
+                outputs.append(_LEFT_OUT)
         self._emit(outputs, times, emit)
         return state
 
     def _emit(self, outputs: list[Any], times: Sequence[int] | None, emit: Emit) -> None:
-        if self.out == "map":
+        if self.out == "map" and self.origin.policy is None:
             emit.each(outputs, times)
             return
         for place, output in enumerate(outputs):
-            results = output if self.out == "flat_map" else () if output is None else (output,)
+            if output is _LEFT_OUT:
+                continue
+            results: Iterable[Any] = (output,) if output is not None or self.out == "map" else ()
+            if self.out == "flat_map":
+                results = output
             for result in results:
                 emit(place, result, times[place] if times else None)
 

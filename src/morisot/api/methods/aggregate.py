@@ -92,18 +92,22 @@ class _Aggregates(StreamBase[T]):
             on_error=self._policy(on_error, operator),
         )
 
-    def _fold(self, init: Any, function: Callable[..., Any], operator: str = "fold") -> Node:
+    def _fold(self, init: Any, function: Callable[..., Any], on_error: OnError, operator: str = "fold") -> Node:
         start = infer.of_value(init)
         closure, verdict = self._compiled(function, operator, (start, self._element))
         keeps_type = start not in (ANY, NONE) and verdict.type == start
         type_ = with_value(self.type, start if keeps_type else ANY)
-        return Fold(self._node, init, closure, type=type_, location=closure.location, operator=operator)
+        policy = self._policy(on_error, operator)
+        return Fold(
+            self._node, init, closure, type=type_, location=closure.location, operator=operator, on_error=policy
+        )
 
-    def _reduce(self, function: Callable[..., Any], operator: str = "reduce") -> Node:
+    def _reduce(self, function: Callable[..., Any], on_error: OnError, operator: str = "reduce") -> Node:
         element = self._element
         closure, verdict = self._compiled(function, operator, (element, element))
         type_ = with_value(self.type, element if verdict.type == element else ANY)
-        return Reduce(self._node, closure, type=type_, location=closure.location, operator=operator)
+        policy = self._policy(on_error, operator)
+        return Reduce(self._node, closure, type=type_, location=closure.location, operator=operator, on_error=policy)
 
     def _with(self, aggregate: Node) -> Node:
         pair = Tuple((self._element, arguments(aggregate.type)[-1]))
@@ -147,41 +151,41 @@ class AggregateMethods(_Aggregates[T], KeyedMethods[T]):
         """Fold each partition from `init` with `local`, then merge the results with `combine`."""
         return self._context.plain(self._fold_assoc(init, local, combine, on_error))
 
-    def fold(self, init: A, function: Callable[[A, T], A]) -> Stream[A]:
+    def fold(self, init: A, function: Callable[[A, T], A], *, on_error: OnError = "raise") -> Stream[A]:
         """What a loop `accumulator = function(accumulator, element)` over the stream has at its end.
 
         >>> import morisot as mo
         >>> mo.StreamContext(engine="reference").stream_iter([1, 2, 3]).fold("", lambda s, n: s + str(n)).collect()
         ['123']
         """
-        return self._context.plain(self._fold(init, function))
+        return self._context.plain(self._fold(init, function, on_error))
 
-    def reduce(self, function: Callable[[T, T], T]) -> Stream[T]:
+    def reduce(self, function: Callable[[T, T], T], *, on_error: OnError = "raise") -> Stream[T]:
         """Like fold, from the first element on.
 
         >>> import morisot as mo
         >>> mo.StreamContext(engine="reference").stream_iter([5, 2, 1]).reduce(lambda a, b: a - b).collect()
         [2]
         """
-        return self._context.plain(self._reduce(function))
+        return self._context.plain(self._reduce(function, on_error))
 
-    def fold_scan(self, init: A, function: Callable[[A, T], A]) -> Stream[tuple[T, A]]:
+    def fold_scan(self, init: A, function: Callable[[A, T], A], *, on_error: OnError = "raise") -> Stream[tuple[T, A]]:
         """Each element with the result of the fold over all of them, which needs a second pass.
 
         >>> import morisot as mo
         >>> mo.StreamContext(engine="reference").stream_iter([1, 2]).fold_scan(0, lambda a, n: a + n).collect()
         [(1, 3), (2, 3)]
         """
-        return self._context.plain(self._with(self._fold(init, function, "fold_scan")))
+        return self._context.plain(self._with(self._fold(init, function, on_error, "fold_scan")))
 
-    def reduce_scan(self, function: Callable[[T, T], T]) -> Stream[tuple[T, T]]:
+    def reduce_scan(self, function: Callable[[T, T], T], *, on_error: OnError = "raise") -> Stream[tuple[T, T]]:
         """Each element with the result of the reduce over all of them, which needs a second pass.
 
         >>> import morisot as mo
         >>> mo.StreamContext(engine="reference").stream_iter([1, 2]).reduce_scan(lambda a, b: max(a, b)).collect()
         [(1, 2), (2, 2)]
         """
-        return self._context.plain(self._with(self._reduce(function, "reduce_scan")))
+        return self._context.plain(self._with(self._reduce(function, on_error, "reduce_scan")))
 
     def group_by_count(self, key: Callable[[T], K], *, on_error: OnError = "raise") -> KeyedStream[K, int]:
         """How many elements each key has.
@@ -258,18 +262,20 @@ class KeyedAggregateMethods(_Aggregates[Any], Generic[K, V]):
         """Fold the values of each key from `init`, partition by partition, then merge with `combine`."""
         return self._context.keyed(self._fold_assoc(init, local, combine, on_error))
 
-    def fold(self, init: A, function: Callable[[A, V], A]) -> KeyedStream[K, A]:
+    def fold(self, init: A, function: Callable[[A, V], A], *, on_error: OnError = "raise") -> KeyedStream[K, A]:
         """What a loop `accumulator = function(accumulator, value)` over the values of each key has at its end."""
-        return self._context.keyed(self._fold(init, function))
+        return self._context.keyed(self._fold(init, function, on_error))
 
-    def reduce(self, function: Callable[[V, V], V]) -> KeyedStream[K, V]:
+    def reduce(self, function: Callable[[V, V], V], *, on_error: OnError = "raise") -> KeyedStream[K, V]:
         """Like fold, from the first value of each key on."""
-        return self._context.keyed(self._reduce(function))
+        return self._context.keyed(self._reduce(function, on_error))
 
-    def fold_scan(self, init: A, function: Callable[[A, V], A]) -> KeyedStream[K, tuple[V, A]]:
+    def fold_scan(
+        self, init: A, function: Callable[[A, V], A], *, on_error: OnError = "raise"
+    ) -> KeyedStream[K, tuple[V, A]]:
         """Each value with the result of the fold over all values of its key, which needs a second pass."""
-        return self._context.keyed(self._with(self._fold(init, function, "fold_scan")))
+        return self._context.keyed(self._with(self._fold(init, function, on_error, "fold_scan")))
 
-    def reduce_scan(self, function: Callable[[V, V], V]) -> KeyedStream[K, tuple[V, V]]:
+    def reduce_scan(self, function: Callable[[V, V], V], *, on_error: OnError = "raise") -> KeyedStream[K, tuple[V, V]]:
         """Each value with the result of the reduce over all values of its key, which needs a second pass."""
-        return self._context.keyed(self._with(self._reduce(function, "reduce_scan")))
+        return self._context.keyed(self._with(self._reduce(function, on_error, "reduce_scan")))

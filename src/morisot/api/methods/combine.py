@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from morisot.api.base import StreamBase, T
+from morisot.api.base import OnError, StreamBase, T
 from morisot.api.companions import check_times, companion
 from morisot.api.location import caller
 from morisot.errors import PlanError
@@ -42,7 +43,7 @@ class _Combine(StreamBase[T]):
     def _branches(self, marked: Marked, n: int) -> list[Node]:
         return [Branch(marked, number, type=self.type, location=marked.location) for number in range(n)]
 
-    def _split_by(self, function: Callable[..., Any], n: int) -> list[Node]:
+    def _split_by(self, function: Callable[..., Any], n: int, on_error: OnError) -> list[Node]:
         check_branches("split_by", n)
         closure, verdict = self._compiled(function, "split_by", self._arguments)
         mark = mark_type(verdict.type)
@@ -53,9 +54,11 @@ class _Combine(StreamBase[T]):
                 advice="give an int, or a list, tuple or set of int",
             )
         type_ = with_value(self.type, Tuple((mark, self._arguments[-1])))
-        return self._branches(SplitBy(self._node, closure, n, type=type_, location=closure.location), n)
+        return self._branches(
+            SplitBy(self._tried(closure, on_error), closure, n, type=type_, location=closure.location), n
+        )
 
-    def _route(self, predicates: Sequence[Callable[..., Any]]) -> list[Node]:
+    def _route(self, predicates: Sequence[Callable[..., Any]], on_error: OnError) -> list[Node]:
         if not predicates:
             raise PlanError(
                 "route needs a predicate for each of its branches",
@@ -64,7 +67,19 @@ class _Combine(StreamBase[T]):
             )
         closures = tuple(self._compiled(each, "route", self._arguments)[0] for each in predicates)
         type_ = with_value(self.type, Tuple((INT, self._arguments[-1])))
-        return self._branches(Route(self._node, closures, type=type_, location=caller()), len(closures))
+        asked = self._closure(AnyOf(tuple(predicates)), "route", len(self._arguments))
+        tried = self._tried(asked, on_error)
+        return self._branches(Route(tried, closures, type=type_, location=caller()), len(closures))
+
+
+@dataclass(frozen=True)
+class AnyOf:
+    """Whether a predicate is true, asked in turn until one is: what route does with an element."""
+
+    predicates: tuple[Callable[..., Any], ...]
+
+    def __call__(self, *element: Any) -> bool:
+        return any(predicate(*element) for predicate in self.predicates)
 
 
 def merged_type(left: Type, right: Type) -> Type:
@@ -134,7 +149,7 @@ class CombineMethods(_Combine[T]):
         check_branches("split", n)
         return tuple(self._context.plain(self._node) for _ in range(n))
 
-    def split_by(self, function: Callable[[T], Any], n: int) -> tuple[Stream[T], ...]:
+    def split_by(self, function: Callable[[T], Any], n: int, *, on_error: OnError = "raise") -> tuple[Stream[T], ...]:
         """`n` streams: an element goes to the one, or to those, whose number `function(element)` gives.
 
         >>> import morisot as mo
@@ -142,9 +157,9 @@ class CombineMethods(_Combine[T]):
         >>> even.collect(), odd.collect()
         ([2], [1, 3])
         """
-        return tuple(map(self._context.plain, self._split_by(function, n)))
+        return tuple(map(self._context.plain, self._split_by(function, n, on_error)))
 
-    def route(self, *predicates: Callable[[T], Any]) -> tuple[Stream[T], ...]:
+    def route(self, *predicates: Callable[[T], Any], on_error: OnError = "raise") -> tuple[Stream[T], ...]:
         """A stream for each predicate: an element goes to the first that is true for it, or nowhere.
 
         >>> import morisot as mo
@@ -153,7 +168,7 @@ class CombineMethods(_Combine[T]):
         >>> small.collect(), even.collect()
         ([0, 1, 2], [4, 6])
         """
-        return tuple(map(self._context.plain, self._route(predicates)))
+        return tuple(map(self._context.plain, self._route(predicates, on_error)))
 
 
 class KeyedCombineMethods(_Combine[Any], Generic[K, V]):
@@ -168,10 +183,12 @@ class KeyedCombineMethods(_Combine[Any], Generic[K, V]):
         check_branches("split", n)
         return tuple(self._context.keyed(self._node) for _ in range(n))
 
-    def split_by(self, function: Callable[[K, V], Any], n: int) -> tuple[KeyedStream[K, V], ...]:
+    def split_by(
+        self, function: Callable[[K, V], Any], n: int, *, on_error: OnError = "raise"
+    ) -> tuple[KeyedStream[K, V], ...]:
         """`n` streams: an element goes to the one, or to those, whose number `function(key, value)` gives."""
-        return tuple(map(self._context.keyed, self._split_by(function, n)))
+        return tuple(map(self._context.keyed, self._split_by(function, n, on_error)))
 
-    def route(self, *predicates: Callable[[K, V], Any]) -> tuple[KeyedStream[K, V], ...]:
+    def route(self, *predicates: Callable[[K, V], Any], on_error: OnError = "raise") -> tuple[KeyedStream[K, V], ...]:
         """A stream for each predicate: an element goes to the first that is true for it, or nowhere."""
-        return tuple(map(self._context.keyed, self._route(predicates)))
+        return tuple(map(self._context.keyed, self._route(predicates, on_error)))

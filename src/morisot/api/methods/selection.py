@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from morisot.api.base import StreamBase, T
+from morisot.api.base import OnError, StreamBase, T
 from morisot.api.location import caller
 from morisot.api.methods.keyed import KeyedMethods, check_hashable
 from morisot.errors import PlanError
@@ -27,16 +27,16 @@ class _Selection(StreamBase[T]):
         check_counts("limit", n, offset)
         return Limit(self._node, n, offset, type=self.type, location=caller())
 
-    def _sorted_by(self, key: Callable[..., Any]) -> Node:
+    def _sorted_by(self, key: Callable[..., Any], on_error: OnError) -> Node:
         closure, _ = self._compiled(key, "sorted_by", self._arguments)
-        return SortedBy(self._node, closure, type=self.type, location=closure.location)
+        return SortedBy(self._tried(closure, on_error), closure, type=self.type, location=closure.location)
 
-    def _sorted_limit_by(self, key: Callable[..., Any], n: int, offset: int) -> Node:
-        check_counts("sorted_limit_by", n, offset)
-        closure, _ = self._compiled(key, "sorted_limit_by", self._arguments)
-        return SortedBy(
-            self._node, closure, n, offset, type=self.type, location=closure.location, operator="sorted_limit_by"
-        )
+    def _sorted_limit_by(self, key: Callable[..., Any], n: int, offset: int, on_error: OnError) -> Node:
+        operator = "sorted_limit_by"
+        check_counts(operator, n, offset)
+        closure, _ = self._compiled(key, operator, self._arguments)
+        tried = self._tried(closure, on_error)
+        return SortedBy(tried, closure, n, offset, type=self.type, location=closure.location, operator=operator)
 
     def _unique(self) -> Node:
         check_hashable(self.type, "an element given to unique", caller())
@@ -66,36 +66,38 @@ class SelectionMethods(_Selection[T], KeyedMethods[T]):
         """
         return self._context.plain(self._limit(n, offset))
 
-    def sorted_by(self, key: Callable[[T], Any]) -> Stream[T]:
+    def sorted_by(self, key: Callable[[T], Any], *, on_error: OnError = "raise") -> Stream[T]:
         """The elements of the whole stream in the order of `key(element)`; equals in the order they came.
 
         >>> import morisot as mo
         >>> mo.StreamContext(engine="reference").stream_iter(["bb", "a", "cc"]).sorted_by(lambda s: -len(s)).collect()
         ['bb', 'cc', 'a']
         """
-        return self._context.plain(self._sorted_by(key))
+        return self._context.plain(self._sorted_by(key, on_error))
 
-    def sorted_limit_by(self, key: Callable[[T], Any], n: int, offset: int = 0) -> Stream[T]:
+    def sorted_limit_by(
+        self, key: Callable[[T], Any], n: int, offset: int = 0, *, on_error: OnError = "raise"
+    ) -> Stream[T]:
         """The first `n` elements in the order of `key(element)` after `offset` of them.
 
         >>> import morisot as mo
         >>> mo.StreamContext(engine="reference").stream_iter([5, 1, 4]).sorted_limit_by(lambda n: n, 2).collect()
         [1, 4]
         """
-        return self._context.plain(self._sorted_limit_by(key, n, offset))
+        return self._context.plain(self._sorted_limit_by(key, n, offset, on_error))
 
     def unique(self) -> Stream[T]:
         """Each distinct element once: of those that are equal, the first."""
         return self._context.plain(self._unique())
 
-    def unique_by(self, key: Callable[[T], Any]) -> Stream[T]:
+    def unique_by(self, key: Callable[[T], Any], *, on_error: OnError = "raise") -> Stream[T]:
         """The first element of each `key(element)`.
 
         >>> import morisot as mo
         >>> mo.StreamContext(engine="reference").stream_iter(["a", "b", "cc"]).unique_by(len).collect()
         ['a', 'cc']
         """
-        keyed = self._context.keyed(self._key_by(key, "unique_by"))
+        keyed = self._context.keyed(self._key_by(key, "unique_by", on_error=on_error))
         first = First(keyed._node, type=keyed.type, location=keyed._node.location, operator="unique_by")
         return self._context.keyed(first).drop_key()
 
@@ -107,13 +109,15 @@ class KeyedSelectionMethods(_Selection[Any], Generic[K, V]):
         """The first `n` elements of the whole stream after `offset` of them."""
         return self._context.keyed(self._limit(n, offset))
 
-    def sorted_by(self, key: Callable[[K, V], Any]) -> KeyedStream[K, V]:
+    def sorted_by(self, key: Callable[[K, V], Any], *, on_error: OnError = "raise") -> KeyedStream[K, V]:
         """The elements of the whole stream in the order of `key(key, value)`; equals in the order they came."""
-        return self._context.keyed(self._sorted_by(key))
+        return self._context.keyed(self._sorted_by(key, on_error))
 
-    def sorted_limit_by(self, key: Callable[[K, V], Any], n: int, offset: int = 0) -> KeyedStream[K, V]:
+    def sorted_limit_by(
+        self, key: Callable[[K, V], Any], n: int, offset: int = 0, *, on_error: OnError = "raise"
+    ) -> KeyedStream[K, V]:
         """The first `n` elements of the whole stream in the order of `key(key, value)` after `offset` of them."""
-        return self._context.keyed(self._sorted_limit_by(key, n, offset))
+        return self._context.keyed(self._sorted_limit_by(key, n, offset, on_error))
 
     def unique(self) -> KeyedStream[K, V]:
         """Each distinct (key, value) once."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from morisot.api.base import StreamBase, T
-from morisot.plan.node import Node
+from morisot.api.base import OnError, StreamBase, T
+from morisot.plan.node import Node, snake_case
 from morisot.plan.state import Rich, RichFilterMap, RichFlatMap, RichMap
 from morisot.types import infer
 from morisot.types.element import ANY, List, Tuple, Type, with_value
@@ -24,7 +24,10 @@ S = TypeVar("S")
 class _State(StreamBase[T]):
     """How the nodes are made, for plain and keyed streams alike."""
 
-    def _rich(self, node: type[Rich], operator: str, init: Any, function: Callable[..., Any], returns: Any) -> Node:
+    def _rich(
+        self, node: type[Rich], init: Any, function: Callable[..., Any], *, returns: Any, on_error: OnError
+    ) -> Node:
+        operator = snake_case(node.__name__)
         start = infer.of_value(init)
         closure, verdict = self._compiled(function, operator, (start, *self._arguments))
         given = output_type(start, verdict.type)
@@ -37,7 +40,14 @@ class _State(StreamBase[T]):
                 output = given.item if isinstance(given, List) else ANY
         if returns is not None:
             output = infer.of_annotation(returns)
-        return node(self._node, init, closure, type=with_value(self.type, output), location=closure.location)
+        return node(
+            self._node,
+            init,
+            closure,
+            type=with_value(self.type, output),
+            location=closure.location,
+            on_error=self._policy(on_error, operator),
+        )
 
 
 def output_type(start: Type, answer: Type) -> Type:
@@ -51,7 +61,9 @@ def output_type(start: Type, answer: Type) -> Type:
 class StateMethods(_State[T]):
     """Functions with one state for the whole stream, which they see in its order."""
 
-    def rich_map(self, init: S, function: Callable[[S, T], tuple[S, U]], *, returns: Any = None) -> Stream[U]:
+    def rich_map(
+        self, init: S, function: Callable[[S, T], tuple[S, U]], *, returns: Any = None, on_error: OnError = "raise"
+    ) -> Stream[U]:
         """Each element becomes the output of `function(state, element)`, which gives (new state, output).
 
         >>> import morisot as mo
@@ -59,10 +71,15 @@ class StateMethods(_State[T]):
         >>> numbers.rich_map(0, lambda total, n: (total + n, total + n)).collect()
         [1, 3, 6]
         """
-        return self._context.plain(self._rich(RichMap, "rich_map", init, function, returns))
+        return self._context.plain(self._rich(RichMap, init, function, returns=returns, on_error=on_error))
 
     def rich_filter_map(
-        self, init: S, function: Callable[[S, T], tuple[S, U | None]], *, returns: Any = None
+        self,
+        init: S,
+        function: Callable[[S, T], tuple[S, U | None]],
+        *,
+        returns: Any = None,
+        on_error: OnError = "raise",
     ) -> Stream[U]:
         """Like rich_map; an output that is None drops the element.
 
@@ -71,10 +88,15 @@ class StateMethods(_State[T]):
         >>> numbers.rich_filter_map(0, lambda top, n: (max(top, n), n if n > top else None)).collect()
         [3, 4]
         """
-        return self._context.plain(self._rich(RichFilterMap, "rich_filter_map", init, function, returns))
+        return self._context.plain(self._rich(RichFilterMap, init, function, returns=returns, on_error=on_error))
 
     def rich_flat_map(
-        self, init: S, function: Callable[[S, T], tuple[S, Iterable[U]]], *, returns: Any = None
+        self,
+        init: S,
+        function: Callable[[S, T], tuple[S, Iterable[U]]],
+        *,
+        returns: Any = None,
+        on_error: OnError = "raise",
     ) -> Stream[U]:
         """Like rich_map; each element becomes the items of the output.
 
@@ -83,26 +105,36 @@ class StateMethods(_State[T]):
         >>> letters.rich_flat_map(1, lambda n, c: (n + 1, [c] * n)).collect()
         ['a', 'b', 'b']
         """
-        return self._context.plain(self._rich(RichFlatMap, "rich_flat_map", init, function, returns))
+        return self._context.plain(self._rich(RichFlatMap, init, function, returns=returns, on_error=on_error))
 
 
 class KeyedStateMethods(_State[Any], Generic[K, V]):
     """Functions with a state for each key; they see the values of a key in the stream's order."""
 
     def rich_map(
-        self, init: S, function: Callable[[S, K, V], tuple[S, U]], *, returns: Any = None
+        self, init: S, function: Callable[[S, K, V], tuple[S, U]], *, returns: Any = None, on_error: OnError = "raise"
     ) -> KeyedStream[K, U]:
         """Each value becomes the output of `function(state, key, value)`, which gives (new state, output)."""
-        return self._context.keyed(self._rich(RichMap, "rich_map", init, function, returns))
+        return self._context.keyed(self._rich(RichMap, init, function, returns=returns, on_error=on_error))
 
     def rich_filter_map(
-        self, init: S, function: Callable[[S, K, V], tuple[S, U | None]], *, returns: Any = None
+        self,
+        init: S,
+        function: Callable[[S, K, V], tuple[S, U | None]],
+        *,
+        returns: Any = None,
+        on_error: OnError = "raise",
     ) -> KeyedStream[K, U]:
         """Like rich_map; an output that is None drops the element."""
-        return self._context.keyed(self._rich(RichFilterMap, "rich_filter_map", init, function, returns))
+        return self._context.keyed(self._rich(RichFilterMap, init, function, returns=returns, on_error=on_error))
 
     def rich_flat_map(
-        self, init: S, function: Callable[[S, K, V], tuple[S, Iterable[U]]], *, returns: Any = None
+        self,
+        init: S,
+        function: Callable[[S, K, V], tuple[S, Iterable[U]]],
+        *,
+        returns: Any = None,
+        on_error: OnError = "raise",
     ) -> KeyedStream[K, U]:
         """Like rich_map; each value becomes the items of the output."""
-        return self._context.keyed(self._rich(RichFlatMap, "rich_flat_map", init, function, returns))
+        return self._context.keyed(self._rich(RichFlatMap, init, function, returns=returns, on_error=on_error))
