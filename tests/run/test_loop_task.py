@@ -163,7 +163,7 @@ def test_a_snapshot_that_was_not_finished_is_not_used(tmp_path: Path) -> None:
 
 
 def test_settings_of_snapshots_are_checked() -> None:
-    for wrong in ({"every": "soon"}, {"every": 0}, {"items": 0}, {"keep": 0}, {"restart": "first"}, {"restart": 0}):
+    for wrong in ({"every": "soon"}, {"every": 0}, {"items": 0}, {"keep": 0}, {"restart": "first"}, {"restart": -1}):
         with pytest.raises(mo.ConfigError):
             mo.Snapshots("saves", **wrong)  # type: ignore[arg-type]
     with pytest.raises(mo.ConfigError, match="share"):

@@ -99,7 +99,8 @@ def read(node: PathSource, lowering: Lowering, load: Callable[[Any, str], DataFr
     """The files as a DataFrame, in the order of their paths if somebody sees it."""
     try:
         if node.unbounded:
-            return load(lowering.spark.readStream, node.path)
+            limit = {} if node.files_per_batch is None else {"maxFilesPerTrigger": node.files_per_batch}
+            return load(lowering.spark.readStream.options(**limit), node.path)
         df = load(lowering.spark.read, node.path)
         return in_order(df, lowering, load) if lowering.is_ordered(node) else df
     except AnalysisException as error:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import datetime
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from morisot.errors import ConfigError
 from morisot.types.moments import Duration, microseconds
@@ -16,9 +18,11 @@ _MICROSECONDS = 1_000_000
 class Snapshots:
     """Where and how often a job is saved.
 
-    It is saved after `every` so much time, after so many `items`, or after so many `rounds` of a loop, whichever comes
-    first; without any of the three, after every round. The last `keep` snapshots of each loop stay. A program that runs
-    again goes on from the `restart` snapshot: the "latest", the one with a number, or None for a fresh start.
+    A loop is saved after `every` so much time, after so many `items`, or after so many `rounds`, whichever comes
+    first; without any of the three, after every round. A job without end is saved with every micro-batch: `every` is
+    the time from one to the next, `items` the most elements of one. The last `keep` snapshots of each loop and sink
+    stay. A program that runs again goes on from the `restart` snapshot: the "latest", the one with a number, or None
+    for a fresh start.
 
     >>> Snapshots("/tmp/saves", every="30s").seconds
     30.0
@@ -42,7 +46,7 @@ class Snapshots:
             value = getattr(self, name)
             if value is not None and (type(value) is not int or value < 1):
                 raise ConfigError(f"{name} is {value!r}: give a whole number of 1 or more.")
-        is_number = type(self.restart) is int and self.restart >= 1
+        is_number = type(self.restart) is int and self.restart >= 0
         if not (self.restart in ("latest", None) or is_number):
             raise ConfigError(f"restart is {self.restart!r}: give 'latest', the number of a snapshot, or None.")
         try:
@@ -56,3 +60,19 @@ class Snapshots:
     def seconds(self) -> float | None:
         """`every` in seconds."""
         return None if self.every is None else microseconds(self.every) / _MICROSECONDS
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """A state of a job from which it can go on."""
+
+    id: int
+    """Its number: of a sink of a job without end, that of the micro-batch."""
+    of: str
+    """The loop or sink."""
+    time: datetime.datetime
+    """When it was made, in UTC."""
+    offsets: tuple[Any, ...] = ()
+    """How far each source was read."""
+    state: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    """How large the state of each operator was: entries, and bytes of memory."""

@@ -44,6 +44,8 @@ class PathSource(Node):
 
     path: str
     unbounded: bool = field(default=False, kw_only=True)
+    files_per_batch: int | None = field(default=None, kw_only=True)
+    """So many files at most in a micro-batch; None: all that are there."""
 
     @functools.cached_property
     def bounded(self) -> bool:

@@ -5,7 +5,10 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import functools
+import re
+import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 from pyspark.errors import AnalysisException
@@ -29,6 +32,7 @@ from morisot.plan.state import Rich
 from morisot.plan.tally import Tally, is_diverting, say
 from morisot.run import batch
 from morisot.run.batch import BatchRunner, Demotions, Receiver
+from morisot.run.checkpoint import Checkpoint
 from morisot.run.job import Job, Part, ThreadPart
 from morisot.run.left_out import reported
 from morisot.run.loop import Loops, NoLoops
@@ -49,6 +53,8 @@ class SparkEngine:
         self._borrowed: SparkSession | None = None
         self._checked = False
         self._demotions = Demotions()
+        self._snapshots = snapshots
+        self._streams: list[StreamPart] = []
         self._loops = Loops(snapshots)
         self._tally = Tally()
         self._ledger: Ledger | None = None
@@ -147,23 +153,55 @@ class SparkEngine:
         counted: set[Node] = set()
         for sink, receiver in receivers.items():
             if not sink.bounded:
-                self._refuse_snapshots(sink)
                 own = {node for node in walk(sink) if node.leaves_out and not node.bounded} - counted
                 counted |= own
-                parts.append(StreamPart(runner, sink, receiver, closers.get(sink), counts=own, report=self._report))
+                parts.append(self._start_stream(runner, sink, receiver, closers.get(sink), own))
         if bounded:
             counts = runner.apart()
             run = functools.partial(self._run_bounded, counts, bounded, closers)
             parts.append(ThreadPart("bounded", run, counts.tally.metrics))
         return Job(parts, self._loops.snapshots)
 
-    def _refuse_snapshots(self, sink: Sink) -> None:
-        if self._loops.store is not None:
-            raise PlanError(
-                "snapshots of jobs without end are not there yet",
-                location=sink.location,
-                advice="leave out snapshots=, or bound the input",
-            )
+    def _start_stream(
+        self,
+        runner: BatchRunner,
+        sink: Sink,
+        receiver: Receiver | None,
+        close: Callable[[], None] | None,
+        counts: set[Node],
+    ) -> StreamPart:
+        self._refuse_items(sink)
+        checkpoint = self._checkpoint(sink)
+        settings = self._snapshots
+        part = StreamPart(
+            runner, sink, receiver, close, checkpoint, snapshots=settings, counts=counts, report=self._report
+        )
+        self._streams.append(part)
+        return part
+
+    def _refuse_items(self, sink: Sink) -> None:
+        """Refuse a number of elements where the source does not count them."""
+        if self._snapshots is None or self._snapshots.items is None:
+            return
+        for node in walk(sink):
+            if not node.inputs and not node.bounded:
+                raise PlanError(
+                    f"{node.operator} cannot give {self._snapshots.items} elements at a time, as Snapshots(items=…) asks",
+                    location=node.location,
+                    advice="use every=…, or files_per_batch=… where a directory is followed",
+                )
+
+    def _checkpoint(self, sink: Sink) -> Checkpoint:
+        """Where a sink keeps how far it is: for this job, or under its name in the user's snapshots."""
+        if self._snapshots is None:
+            return Checkpoint(Path(tempfile.mkdtemp(prefix="morisot-checkpoint-")), sink)
+        running = {part.name for part in self._streams if not part.join(0)}
+        name = plain = re.sub(r"[^\w.-]+", "-", sink.input.label or sink.operator)
+        number = 1
+        while name in running:
+            number += 1
+            name = f"{plain}-{number}"
+        return Checkpoint(Path(self._snapshots.path).absolute() / "streams" / name, sink, keep=self._snapshots.keep)
 
     def _report(self, tally: Tally) -> None:
         if self._config.report:
@@ -222,11 +260,20 @@ class SparkEngine:
         """End the session if Morisot made it and no other context uses it; a user's own session stays."""
         self._caches.release_all()
         self._loops.close()
+        self._clean_streams()
         if self._borrowed is not None:
             return_session(self._borrowed)
             self._spark = self._borrowed = self._ledger = None
             self._handed_out.clear()
             self._checked = False
+
+    def _clean_streams(self) -> None:
+        """Remove the snapshots of the sinks that have ended well, if the user wants that."""
+        if self._snapshots is not None and self._snapshots.clean_on_exit:
+            for part in self._streams:
+                if part.error is None:
+                    part.clean()
+        self._streams.clear()
 
 
 def moved(node: Node) -> str:

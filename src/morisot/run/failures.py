@@ -24,6 +24,9 @@ _DATA_ERROR = re.compile(
 )
 
 
+_LOST_WORKER = re.compile(r"Python worker (exited unexpectedly|process terminated)|EOF reached before Python server")
+
+
 def users_error(error: BaseException) -> MorisotError | None:
     """The failure of a user's function, or of a row of theirs, inside what Spark threw."""
     text = str(error)
@@ -43,6 +46,11 @@ def is_data_error(error: BaseException) -> bool:
     """Whether a native expression met a value it cannot do: Python will do it, or raise what Python raises."""
     state = error.getSqlState() if isinstance(error, PySparkException) else None
     return bool(state and (state.startswith("22") or state == "P0001")) or bool(_DATA_ERROR.search(str(error)))
+
+
+def is_lost_worker(error: BaseException) -> bool:
+    """Whether a Python process of Spark's died: its work can be done again."""
+    return bool(_LOST_WORKER.search(str(error)))
 
 
 def job_error(error: BaseException) -> JobError:

@@ -32,7 +32,7 @@ def write(sink: WriteSink, df: DataFrame) -> None:
         _write_in_place(sink, writer)
     else:
         refuse_existing(sink, df)
-        _replace(df, sink.path, writer)
+        replace(df, sink.path, writer)
 
 
 def is_connect(df: DataFrame) -> bool:
@@ -49,9 +49,11 @@ def _write_in_place(sink: WriteSink, writer: DataFrameWriter) -> None:
         raise already_there(sink) from None
 
 
-def _replace(df: DataFrame, path: str, writer: DataFrameWriter) -> None:
-    aside = f"{path.rstrip('/')}.{uuid.uuid4().hex}.partial"
+def replace(df: DataFrame, path: str, writer: DataFrameWriter, aside: str | None = None) -> None:
+    """Write a directory aside, then put it in the place of what is there."""
+    aside = aside or f"{path.rstrip('/')}.{uuid.uuid4().hex}.partial"
     try:
+        delete(df, aside)  # what a killed program left
         writer.save(aside)
         delete(df, path)
         _on_filesystem(df, path, lambda files, at: files.rename(at(aside), at(path)))

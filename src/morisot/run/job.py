@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 from morisot.errors import MorisotError
+from morisot.plan.snapshots import Snapshot
 from morisot.plan.tally import merged
 
 
@@ -25,11 +26,13 @@ class Part(Protocol):
 
     def metrics(self) -> dict[str, Any]: ...
 
+    def snapshots(self) -> list[Snapshot]: ...
+
 
 class Job:
     """What `ctx.start()` returns."""
 
-    def __init__(self, parts: list[Part], snapshots: Callable[[], list[int]] = list) -> None:
+    def __init__(self, parts: list[Part], snapshots: Callable[[], list[Snapshot]] = list) -> None:
         self._parts = parts
         self._snapshots = snapshots
 
@@ -67,9 +70,9 @@ class Job:
         errors = (part.error for part in self._parts)
         return next((error for error in errors if isinstance(error, MorisotError)), None)
 
-    def snapshots(self) -> list[int]:
-        """The numbers of the snapshots that are there."""
-        return self._snapshots()
+    def snapshots(self) -> list[Snapshot]:
+        """The snapshots from which the job can start again: of its loops, and of each sink without end."""
+        return [*self._snapshots(), *(each for part in self._parts for each in part.snapshots())]
 
     def metrics(self) -> dict[str, Any]:
         """Elements read, delivered and left out, micro-batches and rates, in all and per sink."""
@@ -117,3 +120,7 @@ class ThreadPart:
 
     def metrics(self) -> dict[str, Any]:
         return {"sink": self._name, **self._left_out()}
+
+    def snapshots(self) -> list[Snapshot]:
+        """Those of a bounded run are its loops'."""
+        return []

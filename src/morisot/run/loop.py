@@ -15,7 +15,7 @@ from morisot.lower.frame import Frame
 from morisot.lower.iterate import LoopFrame, Restart
 from morisot.lower.planner import Lowering
 from morisot.plan.iterate import DeltaIterate, Loop
-from morisot.plan.snapshots import Snapshots
+from morisot.plan.snapshots import Snapshot, Snapshots
 from morisot.run import frames
 from morisot.run.failures import SPARK_ERRORS, users_error
 from morisot.run.files import is_connect
@@ -75,9 +75,9 @@ class Loops:
         """How far the innermost loop that runs is."""
         return next((str(progress) for progress in reversed(self.progress) if progress.running), "")
 
-    def snapshots(self) -> list[int]:
-        """The numbers of the snapshots that are there."""
-        return [] if self.store is None else self.store.numbers()
+    def snapshots(self) -> list[Snapshot]:
+        """The snapshots that are there."""
+        return [] if self.store is None else self.store.snapshots()
 
     def close(self) -> None:
         """Remove the snapshots if the user wants that and nothing is left to go on from."""

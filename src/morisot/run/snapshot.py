@@ -8,6 +8,7 @@ directory; they go when the outer loop has saved a later round.
 from __future__ import annotations
 
 import contextlib
+import datetime
 import os
 import pickle
 import re
@@ -22,7 +23,7 @@ from typing import Any
 from morisot.errors import SinkError
 from morisot.lower.stages import dumps
 from morisot.plan.node import Node
-from morisot.plan.snapshots import Snapshots
+from morisot.plan.snapshots import Snapshot, Snapshots
 
 _NAME = re.compile(r"snapshot-(\d+)-round-(\d+)")
 _INSIDE = re.compile(r"inside-(\d+)")
@@ -109,6 +110,14 @@ class SnapshotStore:
         names = (_NAME.fullmatch(directory.name) for directory in self._root.rglob("snapshot-*"))
         return sorted(int(found[1]) for found in names if found)
 
+    def snapshots(self) -> list[Snapshot]:
+        """The records of all snapshots that are there, by number."""
+        found = ((_NAME.fullmatch(directory.name), directory) for directory in self._root.rglob("snapshot-*"))
+        records = [
+            Snapshot(int(match[1]), directory.parent.name, _made(directory)) for match, directory in found if match
+        ]
+        return sorted(records, key=lambda record: record.id)
+
     def clean(self) -> None:
         """Remove everything that was saved."""
         shutil.rmtree(self._root, ignore_errors=True)
@@ -193,6 +202,10 @@ def _pickled(content: Any) -> bytes:
         return pickle.dumps(content)
     except Exception:  # a class or function without a name to find it under
         return dumps(content)
+
+
+def _made(directory: Path) -> datetime.datetime:
+    return datetime.datetime.fromtimestamp(directory.stat().st_mtime, datetime.UTC)
 
 
 def _sync(directory: Path) -> None:

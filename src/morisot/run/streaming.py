@@ -3,31 +3,38 @@
 from __future__ import annotations
 
 import contextlib
-import shutil
-import tempfile
 import threading
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
 from typing import Any
 
 from pyspark.errors import StreamingQueryException
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name every Spark program uses
 from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from morisot.errors import MorisotError
+from morisot.lower.buckets import BUCKETS_PER_PARTITION
 from morisot.lower.ledgers import MICRO_BATCH
+from morisot.plan.description import describe
 from morisot.plan.node import Node
 from morisot.plan.sink import Sink, WriteSink
+from morisot.plan.snapshots import Snapshot, Snapshots
 from morisot.plan.tally import Tally, divert
 from morisot.run.batch import BatchRunner, Receiver, elements
-from morisot.run.failures import SPARK_ERRORS
-from morisot.run.files import FORMATS, delete, is_connect, refuse_existing, write_options
+from morisot.run.checkpoint import Checkpoint
+from morisot.run.failures import SPARK_ERRORS, is_lost_worker, users_error
+from morisot.run.files import FORMATS, delete, is_connect, refuse_existing, replace, write_options
 from morisot.run.left_out import by_operator
+from morisot.run.measures import state_sizes
 
 _POLL_SECONDS = 0.2
 _OBSERVED = "morisot"
 """The name under which a query counts what it writes."""
+_MOST_TRIES = 3
+"""So often a micro-batch is tried again after a Python worker died."""
+_KEPT = "spark.sql.streaming.minBatchesToRetain"
+_starting = threading.Lock()
 
 
 class StreamPart:
@@ -39,7 +46,9 @@ class StreamPart:
         sink: Sink,
         receiver: Receiver | None,
         close: Callable[[], None] | None,
+        checkpoint: Checkpoint,
         *,
+        snapshots: Snapshots | None = None,
         counts: Collection[Node] = (),
         report: Callable[[Tally], None] = lambda _: None,
     ) -> None:
@@ -51,9 +60,13 @@ class StreamPart:
         """The operators whose left-out elements this part counts; sinks that share an operator each run it."""
         self._report = report
         self._tally = Tally()
-        self._checkpoint = tempfile.mkdtemp(prefix="morisot-checkpoint-")
+        self._checkpoint = checkpoint
+        self._settings = snapshots
         self._stopping = threading.Event()
         self._seen_batches: set[tuple[str, int]] = set()
+        self._tries = 0
+        self._done_at_last_try = -1
+        self._sized: set[tuple[str, int]] = set()
         self._elements_in = 0
         self._elements_out = 0
         self._rate = 0.0
@@ -68,6 +81,17 @@ class StreamPart:
         self._thread.start()
 
     # -- what the job asks ------------------------------------------------------------------------------------------
+
+    @property
+    def name(self) -> str:
+        return self._checkpoint.name
+
+    def snapshots(self) -> list[Snapshot]:
+        return self._checkpoint.snapshots() if self._settings is not None else []
+
+    def clean(self) -> None:
+        """Remove the snapshots."""
+        self._checkpoint.clean()
 
     def stop(self) -> None:
         self._stopping.set()
@@ -107,24 +131,34 @@ class StreamPart:
         df = self._lowering.frame(self._sink).df
         mode = self._lowering.output_mode
         running_values = mode == "update"
-        if not isinstance(self._sink, WriteSink):
-            return self._writer(df, mode).foreachBatch(self._deliver).start()
-        if running_values:  # files cannot be updated: each micro-batch's changes are rows of their own
-            return self._writer(df, mode).foreachBatch(self._write_changes(self._sink)).start()
-        counted = df.observe(_OBSERVED, F.expr("count(1) AS elements"))
-        files = self._writer(counted, mode).format(FORMATS[self._sink.operator]).options(**write_options(self._sink))
-        return files.start(self._sink.path)
+        with _starting, kept(self._runner.spark, self._checkpoint.keep):
+            if not isinstance(self._sink, WriteSink):
+                return self._writer(df, mode).foreachBatch(self._deliver).start()
+            if running_values:  # files cannot be updated: each micro-batch's changes are rows of their own
+                return self._writer(df, mode).foreachBatch(self._write_changes(self._sink)).start()
+            counted = df.observe(_OBSERVED, F.expr("count(1) AS elements"))
+            files = self._writer(counted, mode).format(FORMATS[self._sink.operator])
+            return files.options(**write_options(self._sink)).start(self._sink.path)
 
     def _writer(self, df: DataFrame, mode: str) -> DataStreamWriter:
-        return df.writeStream.outputMode(mode).option("checkpointLocation", self._checkpoint)
+        writer = df.writeStream.outputMode(mode).option("checkpointLocation", self._checkpoint.location)
+        if self._settings is None or self._settings.seconds is None:
+            return writer
+        return writer.trigger(processingTime=f"{round(self._settings.seconds * 1000)} milliseconds")
 
     def _prepare(self) -> None:
-        """A directory for the results: new, or emptied if the user says so."""
+        """A directory for the results: new, emptied if the user says so, or as a snapshot left it."""
+        plan = describe(self._sink, parallelism=self._lowering.parallelism, buckets=BUCKETS_PER_PARTITION)
+        restart = None if self._settings is None else self._settings.restart
+        if self._checkpoint.goes_on(restart):
+            self._checkpoint.resume(plan, restart)
+            return
         if isinstance(self._sink, WriteSink):
             df = self._lowering.frame(self._sink).df
             if not is_connect(df):
                 refuse_existing(self._sink, df)
                 delete(df, self._sink.path)
+        self._checkpoint.begin(plan)
 
     def _deliver(self, df: DataFrame, batch: int) -> None:
         assert self._receiver is not None
@@ -144,9 +178,11 @@ class StreamPart:
     def _write_changes(self, sink: WriteSink) -> Callable[[DataFrame, int], None]:
         def write(df: DataFrame, batch: int) -> None:
             self._name_micro_batch(batch)
-            writer = df.write.format(FORMATS[sink.operator]).options(**write_options(sink))
-            writer.mode("overwrite").save(f"{sink.path}/batch={batch}")
-            self._elements_out += df.count()
+            counting = Observation()
+            counted = df.observe(counting, F.expr("count(1) AS elements"))
+            writer = counted.write.format(FORMATS[sink.operator]).options(**write_options(sink))
+            replace(df, f"{sink.path}/batch={batch}", writer, aside=f"{sink.path}/_writing-{batch}")
+            self._elements_out += int(counting.get["elements"])
 
         return write
 
@@ -183,7 +219,7 @@ class StreamPart:
             self._close()
         if self.error is not None and not self._stopping.is_set():
             self._query.stop()
-        shutil.rmtree(self._checkpoint, ignore_errors=True)
+        self._checkpoint.close()
         self._report(self._tally)
 
     def _restart_or_raise(self, error: BaseException) -> None:
@@ -191,11 +227,21 @@ class StreamPart:
         failure, self._delivery_failure = self._delivery_failure or error, None
         if isinstance(failure, MorisotError):
             raise failure
-        self._runner.demote_or_raise(self._lowering, failure)
         self._count_progress()
+        if not self._may_try_again(failure):
+            self._runner.demote_or_raise(self._lowering, failure)
         self._runner.ledger.take(self._lowering.run)  # the micro-batch that failed is done again
         self._lowering = self._runner.lowering(self._sink)
         self._query = self._start()
+
+    def _may_try_again(self, failure: BaseException) -> bool:
+        """Whether a Python worker died, and not again and again in the same micro-batch."""
+        if not is_lost_worker(failure) or users_error(failure) is not None:
+            return False
+        done = len(self._seen_batches)
+        self._tries = self._tries + 1 if done == self._done_at_last_try else 1
+        self._done_at_last_try = done
+        return self._tries <= _MOST_TRIES
 
     def _count_progress(self) -> None:
         with self._counting:
@@ -204,6 +250,9 @@ class StreamPart:
     def _count_batches(self) -> None:
         for progress in self._query.recentProgress:
             batch = (str(progress["runId"]), int(progress["batchId"]))
+            if batch not in self._sized and progress["stateOperators"]:
+                self._sized.add(batch)
+                self._checkpoint.note_sizes(batch[1], state_sizes(progress, self._lowering.nodes))
             if batch in self._seen_batches or not progress["numInputRows"]:
                 continue
             self._seen_batches.add(batch)
@@ -224,3 +273,20 @@ class StreamPart:
                 divert(failures)
             except MorisotError as error:  # the thread that watches the query raises it
                 self._handler_failure = self._handler_failure or error
+
+
+@contextlib.contextmanager
+def kept(spark: SparkSession, count: int | None) -> Iterator[None]:
+    """Queries that start now keep so many micro-batches; the session is as it was afterwards."""
+    if count is None:
+        yield
+        return
+    before = spark.conf.get(_KEPT, None)
+    spark.conf.set(_KEPT, str(count))
+    try:
+        yield
+    finally:
+        if before is None:
+            spark.conf.unset(_KEPT)
+        else:
+            spark.conf.set(_KEPT, before)

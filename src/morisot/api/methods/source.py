@@ -92,10 +92,13 @@ class SourceMethods:
             raise PlanError(f"{numbers} goes beyond 64 bits, the range of an int element", location=caller())
         return self.plain(StreamRange(numbers, type=INT, location=caller(), operator=operator))
 
-    def stream_file(self, path: PathLike, *, unbounded: bool = False) -> Stream[str]:
+    def stream_file(
+        self, path: PathLike, *, unbounded: bool = False, files_per_batch: int | None = None
+    ) -> Stream[str]:
         """The lines of a text file, of all files of a directory, or of a glob's; `.gz` is unpacked."""
         where = checked_path(path, "stream_file", unbounded)
-        return self.plain(StreamFile(where, unbounded=unbounded, type=STR, location=caller()))
+        following = followed("stream_file", unbounded, files_per_batch)
+        return self.plain(StreamFile(where, **following, type=STR, location=caller()))
 
     def stream_csv(
         self,
@@ -108,6 +111,7 @@ class SourceMethods:
         multiline: bool = False,
         on_error: OnError = "raise",
         unbounded: bool = False,
+        files_per_batch: int | None = None,
     ) -> Stream[T]:
         """The rows of CSV files as records of a dataclass or NamedTuple.
 
@@ -129,35 +133,61 @@ class SourceMethods:
             "quote": quote,
             "multiline": multiline,
             "on_error": on_error,
-            "unbounded": unbounded,
+            **followed("stream_csv", unbounded, files_per_batch),
         }
         return self.plain(StreamCsv(where, **options, type=type_, location=caller()))
 
     @overload
     def stream_json(
-        self, path: PathLike, record: type[T], *, on_error: OnError = "raise", unbounded: bool = False
+        self,
+        path: PathLike,
+        record: type[T],
+        *,
+        on_error: OnError = "raise",
+        unbounded: bool = False,
+        files_per_batch: int | None = None,
     ) -> Stream[T]: ...
     @overload
     def stream_json(
-        self, path: PathLike, record: None = None, *, on_error: OnError = "raise", unbounded: bool = False
+        self,
+        path: PathLike,
+        record: None = None,
+        *,
+        on_error: OnError = "raise",
+        unbounded: bool = False,
+        files_per_batch: int | None = None,
     ) -> Stream[Any]: ...
     def stream_json(
-        self, path: PathLike, record: Any = None, *, on_error: OnError = "raise", unbounded: bool = False
+        self,
+        path: PathLike,
+        record: Any = None,
+        *,
+        on_error: OnError = "raise",
+        unbounded: bool = False,
+        files_per_batch: int | None = None,
     ) -> Stream[Any]:
         """The objects of files with one JSON object a line, as records."""
         where = checked_path(path, "stream_json", unbounded)
         type_ = self._declared(record, "stream_json") if record else self.engine.row_type("json", where)
-        return self.plain(StreamJson(where, on_error=on_error, unbounded=unbounded, type=type_, location=caller()))
+        following = followed("stream_json", unbounded, files_per_batch)
+        return self.plain(StreamJson(where, on_error=on_error, **following, type=type_, location=caller()))
 
     @overload
-    def stream_parquet(self, path: PathLike, record: type[T], *, unbounded: bool = False) -> Stream[T]: ...
+    def stream_parquet(
+        self, path: PathLike, record: type[T], *, unbounded: bool = False, files_per_batch: int | None = None
+    ) -> Stream[T]: ...
     @overload
-    def stream_parquet(self, path: PathLike, record: None = None, *, unbounded: bool = False) -> Stream[Any]: ...
-    def stream_parquet(self, path: PathLike, record: Any = None, *, unbounded: bool = False) -> Stream[Any]:
+    def stream_parquet(
+        self, path: PathLike, record: None = None, *, unbounded: bool = False, files_per_batch: int | None = None
+    ) -> Stream[Any]: ...
+    def stream_parquet(
+        self, path: PathLike, record: Any = None, *, unbounded: bool = False, files_per_batch: int | None = None
+    ) -> Stream[Any]:
         """The rows of Parquet files as records: of a class of yours, or of one made from the file's columns."""
         where = checked_path(path, "stream_parquet", unbounded)
         type_ = self._declared(record, "stream_parquet") if record else self.engine.row_type("parquet", where)
-        return self.plain(StreamParquet(where, unbounded=unbounded, type=type_, location=caller()))
+        following = followed("stream_parquet", unbounded, files_per_batch)
+        return self.plain(StreamParquet(where, **following, type=type_, location=caller()))
 
     def stream_dataframe(self, frame: DataFrame) -> Stream[Any]:
         """The rows of a Spark DataFrame as records; a streaming DataFrame gives an unbounded stream."""
@@ -196,6 +226,22 @@ class SourceMethods:
                 advice="use int, float, bool, str, bytes, date, datetime, `… | None`, lists, or records of those",
             )
         return type_
+
+
+def followed(operator: str, unbounded: bool, files_per_batch: int | None) -> dict[str, Any]:
+    """How a directory is followed, if it is."""
+    if files_per_batch is not None:
+        if not unbounded:
+            raise PlanError(
+                f"{operator} reads everything at once: files_per_batch= is for a directory that is followed",
+                location=caller(),
+                advice="leave it out, or pass unbounded=True",
+            )
+        if type(files_per_batch) is not int or files_per_batch < 1:
+            raise PlanError(
+                f"files_per_batch is {files_per_batch!r}: give a whole number of 1 or more", location=caller()
+            )
+    return {"unbounded": unbounded, "files_per_batch": files_per_batch}
 
 
 def checked_path(path: PathLike, operator: str, unbounded: bool) -> str:

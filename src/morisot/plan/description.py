@@ -1,0 +1,166 @@
+"""What a plan was when it was saved, in words that a later program can be compared with."""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+import re
+import sys
+import types
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from morisot.plan.closure import Closure, global_names
+from morisot.plan.graph import walk
+from morisot.plan.node import Node
+from morisot.plan.rowwise import Rowwise
+
+Description = dict[str, Any]
+"""Plain values that JSON can hold."""
+
+_ADDRESS = re.compile(r" at 0x[0-9a-f]+")
+_PLAIN = (int, float, complex, bool, str, bytes, type(None))
+
+
+def describe(root: Node, **settings: int) -> Description:
+    """The operators that lead to a node, inputs first, and the settings on which saved states depend."""
+    return {
+        "python": f"{sys.version_info.major}.{sys.version_info.minor}",
+        "settings": settings,
+        "operators": [_operator(node) for node in walk(root)],
+    }
+
+
+def _operator(node: Node) -> Description:
+    return {
+        "operator": node.operator,
+        "name": node.label,
+        "line": str(node.location),
+        "type": str(node.type),
+        "rowwise": isinstance(node, Rowwise),
+        "parameters": {name: _ADDRESS.sub("", repr(value)) for name, value in node.parameters.items()},
+        "functions": {name: fingerprint(closure) for name, closure in node.closures},
+    }
+
+
+def differences(saved: Description, now: Description) -> list[str]:
+    """What keeps a program from going on where a saved one stood, as sentences; nothing if it may.
+
+    An operator with a name may do something else than before, as long as it gives elements of the same type, and a
+    row-wise operator with a name may come and go. Everything else must be as it was.
+    """
+    found = [
+        f"{name} was {value} and is {now['settings'].get(name)}"
+        for name, value in saved["settings"].items()
+        if value != now["settings"].get(name)
+    ]
+    with_functions = saved["python"] == now["python"]  # another Python compiles the same function to other instructions
+    before, after = (_lasting(each) for each in (saved, now))
+    was, is_ = ([_identity(each, with_functions) for each in operators] for operators in (before, after))
+    for kind, i1, i2, j1, j2 in difflib.SequenceMatcher(None, was, is_, autojunk=False).get_opcodes():
+        if kind != "equal":
+            found.extend(_changes(before[i1:i2], after[j1:j2]))
+    return found
+
+
+def _lasting(description: Description) -> list[Description]:
+    """The operators that must be there in both programs."""
+    return [each for each in description["operators"] if not (each["rowwise"] and each["name"])]
+
+
+def _identity(operator: Description, with_functions: bool) -> str:
+    """What must not change."""
+    parts = ["operator", "name", "type"]
+    if not operator["name"]:
+        parts += ["parameters", *(["functions"] if with_functions else [])]
+    return repr([operator[part] for part in parts])
+
+
+def _changes(before: Sequence[Description], after: Sequence[Description]) -> list[str]:
+    sentences = [_change(old, new) for old, new in zip(before, after, strict=False)]
+    both = len(sentences)
+    sentences += [f"{_title(old)} is not there any more" for old in before[both:]]
+    return sentences + [f"{_title(new)} is new" for new in after[both:]]
+
+
+def _change(old: Description, new: Description) -> str:
+    if old["operator"] != new["operator"]:
+        return f"{_title(old)} has become {_title(new)}"
+    if old["name"] != new["name"]:
+        return f"{_title(old)} is now called {new['name']!r}" if new["name"] else f"{_title(old)} has lost its name"
+    if old["type"] != new["type"]:
+        return f"{_title(new)} gives {new['type']}, and gave {old['type']}"
+    for name, value in new["parameters"].items() | old["parameters"].items():
+        if old["parameters"].get(name) != new["parameters"].get(name):
+            was, is_ = (_shown(each["parameters"], name) for each in (old, new))
+            return f"{_title(new)}: {name} was {was} and is {is_}" if value else f"{_title(new)}: {name} changed"
+    changed = [name for name, mark in new["functions"].items() if old["functions"].get(name) != mark]
+    return f"{_title(new)}: its {' and '.join(changed) or 'function'} changed"
+
+
+def _shown(parameters: Mapping[str, str], name: str) -> str:
+    return parameters.get(name, "not given")
+
+
+def _title(operator: Description) -> str:
+    name = f' "{operator["name"]}"' if operator["name"] else ""
+    return f"{operator['operator']}{name} ({operator['line']})"
+
+
+# -- functions ----------------------------------------------------------------------------------------------------
+
+
+def fingerprint(closure: Closure) -> str:
+    """A short text that changes when the function, the user's functions it calls, or plain values it captured do."""
+    return hashlib.sha256(repr(_marks(closure.function, set())).encode()).hexdigest()[:16]
+
+
+def _marks(function: Any, seen: set[int]) -> Any:
+    if not isinstance(function, types.FunctionType):
+        kind = type(function)
+        where = getattr(function, "__module__", kind.__module__)
+        return (where, getattr(function, "__qualname__", kind.__qualname__))
+    if id(function.__code__) in seen:
+        return function.__qualname__
+    seen.add(id(function.__code__))
+    captured = {name: function.__globals__.get(name) for name in sorted(global_names(function.__code__))}
+    for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
+        captured[name] = _content(cell)
+    home = function.__module__.partition(".")[0]
+    return (
+        _code(function.__code__),
+        _value(function.__defaults__),
+        [(name, _value_or_function(value, home, seen)) for name, value in captured.items()],
+    )
+
+
+def _content(cell: types.CellType) -> Any:
+    try:
+        return cell.cell_contents
+    except ValueError:  # the variable has no value yet
+        return None
+
+
+def _value_or_function(value: Any, home: str, seen: set[int]) -> Any:
+    """The marks of functions from the same program; those of libraries change with every release."""
+    is_users = isinstance(value, types.FunctionType) and value.__module__.partition(".")[0] == home
+    return _marks(value, seen) if is_users else _value(value)
+
+
+def _value(value: Any) -> Any:
+    """Plain values as they are, others by their type: their texts may name a place in memory."""
+    if isinstance(value, _PLAIN):
+        return repr(value)
+    if isinstance(value, tuple | list):
+        return [_value(each) for each in value]
+    if isinstance(value, set | frozenset):
+        return sorted(str(_value(each)) for each in value)
+    if isinstance(value, dict):
+        return [(str(_value(key)), _value(each)) for key, each in value.items()]
+    return type(value).__qualname__
+
+
+def _code(code: types.CodeType) -> Any:
+    """What a function does, wherever it stands."""
+    constants = [_code(each) if isinstance(each, types.CodeType) else _value(each) for each in code.co_consts]
+    return (code.co_code.hex(), constants, code.co_names, code.co_varnames)

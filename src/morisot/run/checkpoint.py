@@ -1,0 +1,191 @@
+"""Where a streaming query keeps how far it is: Spark's own files, and what the plan was.
+
+A micro-batch that Spark has committed is a snapshot. Its number is in `offsets` (how far the sources were read) and
+`commits`; the states of operators are numbered one higher. To go back to a snapshot is to forget everything later.
+"""
+
+from __future__ import annotations
+
+import datetime
+import json
+import re
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from morisot.errors import ConfigError, PlanError, SinkError
+from morisot.plan.description import Description, differences
+from morisot.plan.sink import Sink, WriteSink
+from morisot.plan.snapshots import Snapshot
+from morisot.run import logs
+from morisot.run.appended import Appended
+
+_STATE_FILE = re.compile(r"(\d+)(_[\w-]+)?\.(zip|changelog|delta|snapshot)")
+_FILE_OFFSET = "logOffset"
+"""How a source that reads files says how far it is: by the number of an entry of its own log."""
+
+
+class Checkpoint:
+    """The directory of one sink of an unbounded job."""
+
+    def __init__(self, directory: Path, sink: Sink, *, keep: int | None = None) -> None:
+        self.name = directory.name
+        self.keep = keep
+        """How many snapshots stay; None: the checkpoint goes with the job."""
+        self._directory = directory
+        self._spark = directory / "spark"
+        self._plan = directory / "plan.json"
+        self._sizes = directory / "sizes"
+        self._mark = directory / "going-back"
+        self._sink = sink
+        self._written = Appended(sink) if isinstance(sink, WriteSink) else None
+
+    @property
+    def location(self) -> str:
+        """What Spark is told."""
+        return str(self._spark)
+
+    # -- the start ----------------------------------------------------------------------------------------------------
+
+    def goes_on(self, restart: str | int | None) -> bool:
+        """Whether there is something to go on from, and the user wants that."""
+        return restart is not None and self._plan.exists()
+
+    def begin(self, plan: Description) -> None:
+        """Make ready for a start from nothing."""
+        for directory in (self._spark, self._sizes):
+            shutil.rmtree(directory, ignore_errors=True)
+        self._mark.unlink(missing_ok=True)
+        self._save_plan(plan)
+
+    def resume(self, plan: Description, restart: str | int | None) -> None:
+        """Make ready for a start from a snapshot; a program that cannot go on from it is refused."""
+        self._refuse_changes(plan)
+        if self._mark.exists():  # a program was killed while it went back
+            self._go_back(int(self._mark.read_text()))
+        if isinstance(restart, int):
+            self._refuse_missing(restart)
+            self._go_back(restart)
+        if self._committed() and self._written is not None:
+            self._refuse_lost_results(self._written)
+            self._written.remove_strays()
+        self._save_plan(plan)
+
+    def _save_plan(self, plan: Description) -> None:
+        beside = self._plan.with_suffix(".writing")
+        try:
+            self._directory.mkdir(parents=True, exist_ok=True)
+            beside.write_text(json.dumps(plan, indent=1), encoding="utf-8")
+            beside.replace(self._plan)
+        except OSError as error:
+            raise SinkError(f"snapshots cannot be written to {self._directory}: {error.strerror}") from None
+
+    def _refuse_changes(self, plan: Description) -> None:
+        changes = differences(json.loads(self._plan.read_text(encoding="utf-8")), plan)
+        if changes:
+            raise PlanError(
+                f"{self._sink.operator} cannot go on from the snapshots in {self._directory}, because the program has "
+                f"changed: {'; '.join(changes)}",
+                location=self._sink.location,
+                advice="run the program that made them, or start anew with restart=None; operators that had a name(…) "
+                "from the first start may change their functions",
+            )
+
+    def _refuse_missing(self, number: int) -> None:
+        there = self.numbers()
+        if number not in there:
+            known = f"there are {', '.join(map(str, there))}" if there else "there is none yet"
+            raise ConfigError(f"restart is {number}: {self.name} has no such snapshot in {self._directory}; {known}.")
+
+    def _refuse_lost_results(self, written: Appended) -> None:
+        if written.is_local and not written.exists:
+            assert isinstance(self._sink, WriteSink)
+            raise SinkError(
+                f"{self._sink.operator} ({self._sink.location}): {self._sink.path!r}, which the job has written "
+                "before, is gone; start anew with Snapshots(…, restart=None)"
+            )
+
+    # -- going back ---------------------------------------------------------------------------------------------------
+
+    def _go_back(self, number: int) -> None:
+        """Forget what came after a snapshot. The mark stays until all of it is gone, however often that takes."""
+        self._mark.write_text(str(number))
+        offsets = self._offsets(number)
+        if self._written is not None:
+            self._written.go_back(number)
+        for source, log_number in _file_sources(offsets):
+            logs.cut(self._spark / "sources" / str(source), log_number)
+        for file in logs.files_under(self._spark / "state", lambda file: _version(file) > number + 1):
+            logs.remove(file)
+        logs.cut(self._spark / "commits", number)
+        logs.cut(self._spark / "offsets", number)
+        self._mark.unlink()
+
+    # -- what is there ------------------------------------------------------------------------------------------------
+
+    def numbers(self) -> list[int]:
+        """The snapshots from which a job can start."""
+        return [number for number in self._committed() if self._is_whole(number)]
+
+    def _committed(self) -> list[int]:
+        started = set(logs.numbers(self._spark / "offsets"))
+        return [number for number in logs.numbers(self._spark / "commits") if number in started]
+
+    def _is_whole(self, number: int) -> bool:
+        sources = self._spark / "sources"
+        files = _file_sources(self._offsets(number))
+        read = all(logs.reaching(sources / str(source), last) is not None for source, last in files)
+        return read and (self._written is None or self._written.can_go_back(number))
+
+    def snapshots(self) -> list[Snapshot]:
+        """The records of the snapshots from which a job can start."""
+        return [self._snapshot(number) for number in self.numbers()]
+
+    def _snapshot(self, number: int) -> Snapshot:
+        metadata, *offsets = logs.lines(self._spark / "offsets" / str(number))
+        when = datetime.datetime.fromtimestamp(metadata["batchTimestampMs"] / 1000, datetime.UTC)
+        sizes = self._sizes / f"{number}.json"
+        state = json.loads(sizes.read_text(encoding="utf-8")) if sizes.exists() else {}
+        return Snapshot(number, self.name, when, tuple(offsets), state)
+
+    def _offsets(self, number: int) -> list[Any]:
+        return logs.lines(self._spark / "offsets" / str(number))[1:]
+
+    def note_sizes(self, number: int, state: Mapping[str, Mapping[str, int]]) -> None:
+        """Remember how large the states were, as long as the snapshot is there."""
+        if self.keep is None or not state:
+            return
+        self._sizes.mkdir(exist_ok=True)
+        (self._sizes / f"{number}.json").write_text(json.dumps(state), encoding="utf-8")
+        for file in self._sizes.glob("*.json"):
+            if int(file.stem) <= number - max(self.keep, 2) - 1:
+                file.unlink(missing_ok=True)
+
+    # -- the end ------------------------------------------------------------------------------------------------------
+
+    def close(self) -> None:
+        """The job has ended: a checkpoint without snapshots goes."""
+        if self.keep is None:
+            shutil.rmtree(self._directory, ignore_errors=True)
+        elif self._written is not None and self._committed():
+            self._written.remove_strays()
+
+    def clean(self) -> None:
+        """Remove everything that was saved."""
+        shutil.rmtree(self._directory, ignore_errors=True)
+
+
+def _file_sources(offsets: list[Any]) -> list[tuple[int, int]]:
+    """The sources that read files, by their places, with the last entries of their logs."""
+    return [
+        (place, int(offset[_FILE_OFFSET]))
+        for place, offset in enumerate(offsets)
+        if isinstance(offset, dict) and _FILE_OFFSET in offset
+    ]
+
+
+def _version(file: Path) -> int:
+    """The number of a file with a part of a state; -1 for other files."""
+    found = _STATE_FILE.fullmatch(file.name)
+    return int(found[1]) if found else -1

@@ -1,0 +1,64 @@
+"""The numbered logs that Spark's streaming queries keep in directories, read and cut without Spark.
+
+An entry is a file called by its number. From time to time one is called `<number>.compact` and holds everything up to
+it; the entries before it go some minutes later.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+_ENTRY = re.compile(r"(\d+)(\.compact)?")
+
+
+def numbers(directory: Path) -> list[int]:
+    """The numbers of the entries that are there."""
+    return sorted(_entries(directory))
+
+
+def _entries(directory: Path) -> dict[int, Path]:
+    if not directory.is_dir():
+        return {}
+    found = ((_ENTRY.fullmatch(file.name), file) for file in directory.iterdir())
+    return {int(match[1]): file for match, file in found if match}
+
+
+def lines(file: Path) -> list[Any]:
+    """What an entry holds: a version, then a JSON value a line; a dash for a source that had nothing yet."""
+    values = file.read_text(encoding="utf-8").splitlines()[1:]
+    return [None if value == "-" else json.loads(value) for value in values if value]
+
+
+def reaching(directory: Path, number: int) -> list[Path] | None:
+    """The entries that together say everything up to a number; None if some of them are gone."""
+    entries = _entries(directory)
+    needed: list[Path] = []
+    for each in range(number, -1, -1):
+        if each not in entries:
+            return None
+        needed.append(entries[each])
+        if entries[each].suffix == ".compact":
+            break
+    return needed[::-1]
+
+
+def cut(directory: Path, number: int) -> None:
+    """Forget the entries after a number, the last one first."""
+    for each, file in sorted(_entries(directory).items(), reverse=True):
+        if each > number:
+            remove(file)
+
+
+def remove(file: Path) -> None:
+    """A file, and the checksum that Hadoop keeps beside it."""
+    file.unlink(missing_ok=True)
+    (file.parent / f".{file.name}.crc").unlink(missing_ok=True)
+
+
+def files_under(directory: Path, wanted: Callable[[Path], bool]) -> Iterator[Path]:
+    """The files below a directory that are wanted."""
+    return (file for file in sorted(directory.rglob("*")) if file.is_file() and wanted(file))

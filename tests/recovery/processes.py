@@ -1,0 +1,89 @@
+"""Programs in processes of their own, which can be killed."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parents[2]
+
+
+class Run:
+    """A program in a process group of its own."""
+
+    def __init__(self, name: str, directory: Path, restart: str = "latest") -> None:
+        path = os.pathsep.join([str(ROOT / "src"), str(ROOT)])
+        command = [sys.executable, "-m", "tests.recovery.streams", name, str(directory), restart]
+        self._errors = (directory / "errors.txt").open("w")
+        self.process = subprocess.Popen(
+            command,
+            cwd=ROOT,
+            env={**os.environ, "PYTHONPATH": path},
+            stdout=subprocess.PIPE,
+            stderr=self._errors,
+            text=True,
+            start_new_session=True,
+        )
+        self._directory = directory
+
+    def has_started(self) -> bool:
+        assert self.process.stdout is not None
+        return self.process.stdout.readline().strip() == "started"
+
+    def result(self) -> Any:
+        """What the program says at the end."""
+        out, _ = self.process.communicate(timeout=300)
+        self._errors.close()
+        assert self.process.returncode == 0, (self._directory / "errors.txt").read_text()[-3000:]
+        return json.loads(out.splitlines()[-1])
+
+    def kill(self, *, alone: bool = False) -> None:
+        """End the driver, Spark and its workers at once, as a machine that fails does; or the driver alone."""
+        (os.kill if alone else os.killpg)(self.process.pid, signal.SIGKILL)
+        self.process.communicate()
+        self._errors.close()
+
+    def kill_worker(self) -> bool:
+        """End one of the Python processes that Spark has started; whether there was one."""
+        workers = [pid for pid in descendants(self.process.pid) if b"pyspark.daemon" in command_line(pid)]
+        if not workers:
+            return False
+        os.kill(workers[-1], signal.SIGKILL)
+        return True
+
+
+def descendants(pid: int) -> list[int]:
+    """The processes that a process has started, and those that they have."""
+    parents = {}
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                stat = (entry / "stat").read_text()
+            except OSError:
+                continue
+            parents[int(entry.name)] = int(stat.rpartition(")")[2].split()[1])
+    found = [pid]
+    for each in found:
+        found.extend(child for child, parent in parents.items() if parent == each)
+    return found[1:]
+
+
+def command_line(pid: int) -> bytes:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return b""
+
+
+def wait_for_commit(directory: Path, count: int) -> None:
+    """Wait until so many micro-batches are done."""
+    deadline = time.monotonic() + 300
+    while len([file for file in directory.glob("saves/streams/*/spark/commits/*") if file.name.isdigit()]) < count:
+        assert time.monotonic() < deadline, "it never got so far"
+        time.sleep(0.02)

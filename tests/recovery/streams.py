@@ -1,0 +1,111 @@
+"""Streaming programs that a test can break off: run as `python -m tests.recovery.streams NAME DIRECTORY [RESTART]`.
+
+A program follows DIRECTORY/in, a file in each micro-batch, writes to DIRECTORY/out, keeps its snapshots in
+DIRECTORY/saves, and ends when it has seen as many files as there are. It says on its output when it has started, and
+at the end how it went.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+
+import morisot as mo
+
+FILES, LINES = 6, 20
+
+
+def write_input(directory: Path, files: int = FILES) -> None:
+    """Numbered lines in files whose times follow each other."""
+    inbox = directory / "in"
+    inbox.mkdir(parents=True)
+    for number in range(files):
+        file = inbox / f"{number:03}.txt"
+        file.write_text("".join(f"{number * LINES + line}\n" for line in range(LINES)))
+        os.utime(file, (number + 1, number + 1))
+
+
+def lines_of(directory: Path) -> list[int]:
+    return [int(line) for file in sorted((directory / "in").iterdir()) for line in file.read_text().split()]
+
+
+def stateless(numbers: mo.Stream[int], out: str) -> None:
+    """In Python, and written by Spark's file sink."""
+    numbers.map(lambda n: (n, hex(n)), returns=tuple[int, str]).write_parquet(out)
+
+
+def running(numbers: mo.Stream[int], out: str) -> None:
+    """Running values, written into a directory for each micro-batch."""
+    numbers.group_by_sum(lambda n: n % 7, lambda n: n).write_parquet(out)
+
+
+def rich(numbers: mo.Stream[int], out: str) -> None:
+    """A state of each key that depends on the order of everything before."""
+    numbers.group_by(lambda n: n % 7).rich_map(
+        1, lambda s, k, n: ((s * 31 + n) % 10007,) * 2, returns=int
+    ).write_parquet(out)
+
+
+Program = Callable[[mo.Stream[int], str], None]
+PROGRAMS: dict[str, Program] = {program.__name__: program for program in (stateless, running, rich)}
+
+
+def expected(name: str, numbers: list[int]) -> list[Any]:
+    """What an undisturbed run writes, in the words of plain Python."""
+    if name == "stateless":
+        return [(n, hex(n)) for n in numbers]
+    if name == "running":
+        return sorted((key, sum(n for n in numbers if n % 7 == key)) for key in range(7))
+    states = dict.fromkeys(range(7), 1)
+    written = []
+    for n in numbers:
+        states[n % 7] = (states[n % 7] * 31 + n) % 10007
+        written.append((n % 7, states[n % 7]))
+    return sorted(written)
+
+
+def written(name: str, directory: Path) -> list[Any]:
+    """What is in the output, as somebody who does not know Spark's log sees it."""
+    if name == "running":
+        latest: dict[int, int] = {}
+        for _, batch in sorted((int(each.name[6:]), each) for each in (directory / "out").glob("batch=*")):
+            latest |= dict(rows(batch))
+        return sorted(latest.items())
+    return sorted(rows(directory / "out"))
+
+
+def rows(directory: Path) -> Iterator[Any]:
+    for file in sorted(directory.glob("part-*.parquet")):
+        for row in pq.ParquetFile(file).read().to_pylist():
+            yield tuple(row.values())
+
+
+def main(name: str, where: str, restart: str = "latest") -> None:
+    directory = Path(where)
+    config = mo.Config(master="local[2]", parallelism=2, memory="1g", progress=False)
+    number = int(restart) if restart.isdigit() else None if restart == "none" else "latest"
+    snapshots = mo.Snapshots(directory / "saves", restart=number, keep=100)  # type: ignore[arg-type]
+    with mo.StreamContext(config=config, snapshots=snapshots) as ctx:
+        lines = ctx.stream_file(directory / "in", unbounded=True, files_per_batch=1)
+        PROGRAMS[name](lines.map(lambda line: int(line)), str(directory / "out"))
+        job = ctx.start()
+        print("started", flush=True)
+        first = [each.id for each in job.snapshots()]
+        deadline = time.monotonic() + 300
+        while len(job.snapshots()) < FILES and time.monotonic() < deadline:
+            job.wait(0.3)
+        batches = job.metrics()["batches"]
+        job.stop()
+        last = [each.id for each in job.snapshots()]
+    print(json.dumps({"before": first, "batches": batches, "snapshots": last}))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

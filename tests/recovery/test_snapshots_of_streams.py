@@ -1,0 +1,82 @@
+"""Snapshots of unbounded jobs, in one process: what is listed, what is refused, what is left."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import morisot as mo
+
+pytestmark = pytest.mark.jvm
+_KEPT = "spark.sql.streaming.minBatchesToRetain"
+
+
+def put(directory: Path, number: int, *lines: int) -> None:
+    file = directory / f"{number}.txt"
+    directory.mkdir(exist_ok=True)
+    file.write_text("".join(f"{line}\n" for line in lines))
+    os.utime(file, (number + 1, number + 1))
+
+
+def run(spark: Any, directory: Path, batches: int, *, step: int = 1, name: str = "", **settings: Any) -> Any:
+    """Run a job on what is in the directory until it has so many snapshots; what it was given, and its snapshots."""
+    snapshots = mo.Snapshots(directory / "saves", **settings)
+    seen: list[int] = []
+    with mo.StreamContext(spark, config=mo.Config(progress=False), snapshots=snapshots) as ctx:
+        numbers = ctx.stream_file(directory / "in", unbounded=True, files_per_batch=1).map(lambda line: int(line))
+        sums = numbers.rich_map(0, lambda total, n: (total + n * step, total + n * step))
+        (sums.name(name) if name else sums).for_each(seen.append)
+        job = ctx.start()
+        deadline = time.monotonic() + 120
+        while (not job.snapshots() or job.snapshots()[-1].id < batches - 1) and time.monotonic() < deadline:
+            job.wait(0.1)
+        job.stop()
+        return seen, job.snapshots()
+
+
+def test_a_job_goes_on_in_another_context(spark: Any, tmp_path: Path) -> None:
+    before = spark.conf.get(_KEPT)
+    put(tmp_path / "in", 0, 1, 2)
+    put(tmp_path / "in", 1, 3)
+    seen, snapshots = run(spark, tmp_path, 2)
+    assert seen == [1, 3, 6]
+    assert [(each.id, each.of) for each in snapshots] == [(0, "for_each"), (1, "for_each")]
+    assert snapshots[1].offsets == ({"logOffset": 1},)
+    ((title, size),) = snapshots[1].state.items()
+    assert title.startswith("rich_map (")
+    assert size["entries"] == 1
+    put(tmp_path / "in", 2, 4)
+    assert run(spark, tmp_path, 3)[0] == [10]
+    assert run(spark, tmp_path, 3, restart=0)[0] == [6, 10], "what came after the snapshot is done again"
+    assert run(spark, tmp_path, 3, restart=None)[0] == [1, 3, 6, 10]
+    assert spark.conf.get(_KEPT) == before
+
+
+def test_a_changed_program_is_refused_unless_its_operators_have_names(spark: Any, tmp_path: Path) -> None:
+    put(tmp_path / "in", 0, 1)
+    assert run(spark, tmp_path, 1)[0] == [1]
+    with pytest.raises(mo.PlanError, match=r"the program has changed: rich_map \(.*\): its function changed"):
+        run(spark, tmp_path, 2, step=10)
+    with pytest.raises(mo.PlanError, match=r"rich_map \(.*\) is now called 'sums'"):
+        run(spark, tmp_path, 2, step=10, name="sums", restart=0)
+    with pytest.raises(mo.ConfigError, match="restart is 7: for_each has no such snapshot"):
+        run(spark, tmp_path, 2, restart=7)
+    assert run(spark, tmp_path, 1, name="sums")[0] == [1], "a stream of another name has other snapshots"
+    put(tmp_path / "in", 1, 5)
+    assert run(spark, tmp_path, 2, step=10, name="sums")[0] == [51]
+
+
+def test_snapshots_may_be_removed_at_the_end(spark: Any, tmp_path: Path) -> None:
+    put(tmp_path / "in", 0, 1)
+    run(spark, tmp_path, 1, clean_on_exit=True)
+    assert not list((tmp_path / "saves" / "streams").iterdir())
+
+
+def test_a_number_of_elements_is_refused_where_nobody_counts_them(spark: Any, tmp_path: Path) -> None:
+    put(tmp_path / "in", 0, 1)
+    with pytest.raises(mo.PlanError, match=r"stream_file cannot give 5 elements at a time.*\n.*files_per_batch="):
+        run(spark, tmp_path, 1, items=5)

@@ -1,0 +1,140 @@
+"""Going back in the files of a streaming query, without Spark."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import morisot as mo
+from morisot.errors import Location
+from morisot.plan.description import describe
+from morisot.plan.sink import Sink, WriteText
+from morisot.plan.source import StreamFile
+from morisot.run import logs
+from morisot.run.checkpoint import Checkpoint
+from morisot.types.element import STR
+
+
+def put(file: Path, *values: Any) -> None:
+    """An entry of a log, with the checksum beside it."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text("\n".join(["v1", *map(json.dumps, values)]))
+    (file.parent / f".{file.name}.crc").write_text("sum")
+
+
+def sink(directory: Path) -> Sink:
+    location = Location("program.py", 3)
+    source = StreamFile(str(directory), unbounded=True, type=STR, location=location)
+    return WriteText(source, str(directory / "out"), type=STR, location=location)
+
+
+@pytest.fixture
+def checkpoint(tmp_path: Path) -> Checkpoint:
+    """Twelve micro-batches of a file source and a file sink, the tenth of which was compacted, and one under way."""
+    made = Checkpoint(tmp_path / "saves", sink(tmp_path), keep=100)
+    made.begin(describe(sink(tmp_path)))
+    spark, out = tmp_path / "saves" / "spark", tmp_path / "out"
+    files: list[Any] = []
+    for number in range(13):
+        put(spark / "offsets" / str(number), {"batchTimestampMs": 1000 * number}, {"logOffset": number})
+        name = f"{number}.compact" if number == 9 else str(number)
+        put(spark / "sources" / "0" / name, {"path": f"file:///in/{number}", "batchId": number})
+        for partition in range(2):
+            put(spark / "state" / "0" / str(partition) / f"{number + 1}.changelog")
+        written = out / f"part-{number}"
+        out.mkdir(exist_ok=True)
+        written.write_text(f"{number}\n")
+        entry = {"path": f"file://{written}", "action": "add"}
+        files.append(entry)
+        if number < 12:
+            put(spark / "commits" / str(number))
+            put(out / "_spark_metadata" / name, *(files if number == 9 else [entry]))
+    return made
+
+
+def numbers_in(directory: Path) -> list[int]:
+    return sorted(int(file.name.split("-")[1]) for file in directory.glob("part-*"))
+
+
+def test_snapshots_are_the_micro_batches_that_are_done(checkpoint: Checkpoint) -> None:
+    records = checkpoint.snapshots()
+    assert [record.id for record in records] == list(range(12))
+    assert records[3].offsets == ({"logOffset": 3},)
+    assert records[3].time.timestamp() == 3
+    assert records[3].of == "saves"
+
+
+def test_latest_removes_what_no_finished_micro_batch_wrote(checkpoint: Checkpoint, tmp_path: Path) -> None:
+    checkpoint.resume(describe(sink(tmp_path)), "latest")
+    assert numbers_in(tmp_path / "out") == list(range(12))
+    assert logs.numbers(tmp_path / "saves" / "spark" / "offsets")[-1] == 12
+
+
+@pytest.mark.parametrize("number", [10, 9, 4, 0])
+def test_going_back(checkpoint: Checkpoint, tmp_path: Path, number: int) -> None:
+    checkpoint.resume(describe(sink(tmp_path)), number)
+    spark = tmp_path / "saves" / "spark"
+    assert checkpoint.numbers() == list(range(number + 1))
+    for log in (spark / "offsets", spark / "commits", spark / "sources" / "0", tmp_path / "out" / "_spark_metadata"):
+        assert logs.numbers(log)[-1] == number
+        assert {file.name for file in log.glob(".*.crc")} == {f".{file.name}.crc" for file in log.glob("[0-9]*")}
+    versions = sorted(int(file.stem) for file in (spark / "state" / "0" / "1").glob("*.changelog"))
+    assert versions == list(range(1, number + 2))
+    assert numbers_in(tmp_path / "out") == list(range(number + 1))
+
+
+def test_going_back_is_finished_when_it_was_broken_off(checkpoint: Checkpoint, tmp_path: Path) -> None:
+    (tmp_path / "saves" / "going-back").write_text("5")
+    logs.cut(tmp_path / "out" / "_spark_metadata", 5)
+    checkpoint.resume(describe(sink(tmp_path)), "latest")
+    assert checkpoint.numbers() == list(range(6))
+    assert numbers_in(tmp_path / "out") == list(range(6))
+
+
+def test_a_snapshot_whose_files_are_unknown_is_none(checkpoint: Checkpoint, tmp_path: Path) -> None:
+    for number in range(9):  # Spark drops them some minutes after it has compacted them
+        logs.remove(tmp_path / "out" / "_spark_metadata" / str(number))
+    assert checkpoint.numbers() == [9, 10, 11]
+    with pytest.raises(mo.ConfigError, match=r"restart is 4: saves has no such snapshot in .*; there are 9, 10, 11"):
+        checkpoint.resume(describe(sink(tmp_path)), 4)
+
+
+def test_results_that_are_gone_are_missed(checkpoint: Checkpoint, tmp_path: Path) -> None:
+    (tmp_path / "out").rename(tmp_path / "elsewhere")
+    with pytest.raises(
+        mo.SinkError, match=r"write_text \(program.py:3\): .*out', which the job has written before, is"
+    ):
+        checkpoint.resume(describe(sink(tmp_path)), "latest")
+
+
+def test_another_program_is_refused(checkpoint: Checkpoint, tmp_path: Path) -> None:
+    other = describe(sink(tmp_path / "other"))
+    with pytest.raises(mo.PlanError, match=r"because the program has changed: stream_file \(.*\): path was .* and is"):
+        checkpoint.resume(other, "latest")
+    assert checkpoint.goes_on("latest")
+    assert not checkpoint.goes_on(None)
+
+
+def test_a_fresh_start_forgets_everything(checkpoint: Checkpoint, tmp_path: Path) -> None:
+    checkpoint.begin(describe(sink(tmp_path / "other")))
+    assert checkpoint.numbers() == []
+    checkpoint.resume(describe(sink(tmp_path / "other")), "latest")
+
+
+def test_sizes_of_states_stay_as_long_as_their_snapshots(checkpoint: Checkpoint) -> None:
+    checkpoint.keep = 3
+    for number in range(8, 12):
+        checkpoint.note_sizes(number, {"fold (p.py:1)": {"entries": number, "bytes": 10}})
+    sizes = {record.id: record.state for record in checkpoint.snapshots() if record.state}
+    assert sizes[11] == {"fold (p.py:1)": {"entries": 11, "bytes": 10}}
+    assert 7 not in sizes
+
+
+def test_a_checkpoint_without_snapshots_goes_with_its_job(tmp_path: Path) -> None:
+    temporary = Checkpoint(tmp_path / "saves", sink(tmp_path))
+    temporary.begin(describe(sink(tmp_path)))
+    temporary.close()
+    assert not (tmp_path / "saves").exists()
