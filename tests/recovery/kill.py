@@ -1,7 +1,7 @@
 """Kill streaming programs again and again: `python -m tests.recovery.kill [--times N] [--seed S] [--program NAME]`.
 
-Each time a program is started on fresh input, killed once or several times at random moments (everything at once, only
-the driver, or one Python worker), started again until it is done, and what it wrote is compared with an undisturbed run.
+Each time a program is started on fresh input, killed at random moments (everything at once, only the driver, or one
+Python worker), started again until it is done, and what it wrote is compared with an undisturbed run.
 """
 
 from __future__ import annotations

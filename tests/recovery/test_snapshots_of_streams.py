@@ -48,7 +48,8 @@ def test_a_job_goes_on_in_another_context(spark: Any, tmp_path: Path) -> None:
     assert snapshots[1].offsets == ({"logOffset": 1},)
     ((title, size),) = snapshots[1].state.items()
     assert title.startswith("rich_map (")
-    assert size["entries"] == 1
+    assert size["entries"] > 0
+    assert size["bytes"] > 0
     put(tmp_path / "in", 2, 4)
     assert run(spark, tmp_path, 3)[0] == [10]
     assert run(spark, tmp_path, 3, restart=0)[0] == [6, 10], "what came after the snapshot is done again"
@@ -61,10 +62,10 @@ def test_a_changed_program_is_refused_unless_its_operators_have_names(spark: Any
     assert run(spark, tmp_path, 1)[0] == [1]
     with pytest.raises(mo.PlanError, match=r"the program has changed: rich_map \(.*\): its function changed"):
         run(spark, tmp_path, 2, step=10)
-    with pytest.raises(mo.PlanError, match=r"rich_map \(.*\) is now called 'sums'"):
-        run(spark, tmp_path, 2, step=10, name="sums", restart=0)
     with pytest.raises(mo.ConfigError, match="restart is 7: for_each has no such snapshot"):
         run(spark, tmp_path, 2, restart=7)
+    with pytest.raises(mo.ConfigError, match="restart is 0: sums has no such snapshot .*; there is none yet"):
+        run(spark, tmp_path, 1, name="sums", restart=0)
     assert run(spark, tmp_path, 1, name="sums")[0] == [1], "a stream of another name has other snapshots"
     put(tmp_path / "in", 1, 5)
     assert run(spark, tmp_path, 2, step=10, name="sums")[0] == [51]

@@ -65,7 +65,7 @@ class Checkpoint:
         if self._mark.exists():  # a program was killed while it went back
             self._go_back(int(self._mark.read_text()))
         if isinstance(restart, int):
-            self._refuse_missing(restart)
+            self.refuse_missing(restart)
             self._go_back(restart)
         if self._committed() and self._written is not None:
             self._refuse_lost_results(self._written)
@@ -92,7 +92,8 @@ class Checkpoint:
                 "from the first start may change their functions",
             )
 
-    def _refuse_missing(self, number: int) -> None:
+    def refuse_missing(self, number: int) -> None:
+        """Refuse to go on from a snapshot that is not there."""
         there = self.numbers()
         if number not in there:
             known = f"there are {', '.join(map(str, there))}" if there else "there is none yet"

@@ -186,7 +186,8 @@ class SparkEngine:
         for node in walk(sink):
             if not node.inputs and not node.bounded:
                 raise PlanError(
-                    f"{node.operator} cannot give {self._snapshots.items} elements at a time, as Snapshots(items=…) asks",
+                    f"{node.operator} cannot give {self._snapshots.items} elements at a time, as Snapshots(items=…) "
+                    "asks",
                     location=node.location,
                     advice="use every=…, or files_per_batch=… where a directory is followed",
                 )

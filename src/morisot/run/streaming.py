@@ -153,6 +153,8 @@ class StreamPart:
         if self._checkpoint.goes_on(restart):
             self._checkpoint.resume(plan, restart)
             return
+        if isinstance(restart, int):
+            self._checkpoint.refuse_missing(restart)
         if isinstance(self._sink, WriteSink):
             df = self._lowering.frame(self._sink).df
             if not is_connect(df):
