@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from morisot.api.base import StreamBase, T
 from morisot.api.location import caller
 from morisot.api.output import Channel, Output
 from morisot.errors import PlanError
+from morisot.plan.files import is_local
 from morisot.plan.sink import (
     CollectChannel,
     CollectCount,
@@ -97,7 +99,7 @@ class SinkMethods(StreamBase[T]):
                 location=caller(),
                 advice="map them to text first: .map(str)",
             )
-        self._write(WriteText(self._node, str(path), mode=mode, type=self.type, location=caller()))
+        self._write(WriteText(self._node, absolute(path), mode=mode, type=self.type, location=caller()))
 
     def write_csv(self, path: str, *, header: bool = True, delimiter: str = ",", mode: WriteMode = "error") -> None:
         """Write the elements as CSV files in the directory `path`, a column for each field."""
@@ -110,17 +112,17 @@ class SinkMethods(StreamBase[T]):
                 advice="map to flat tuples or records first, or use write_json or write_parquet",
             )
         options: dict[str, Any] = {"header": header, "delimiter": delimiter, "mode": mode}
-        self._write(WriteCsv(self._node, str(path), **options, type=self.type, location=caller()))
+        self._write(WriteCsv(self._node, absolute(path), **options, type=self.type, location=caller()))
 
     def write_json(self, path: str, *, mode: WriteMode = "error") -> None:
         """Write the elements as files with one JSON object a line in the directory `path`."""
         self._refuse_untyped("write_json")
-        self._write(WriteJson(self._node, str(path), mode=mode, type=self.type, location=caller()))
+        self._write(WriteJson(self._node, absolute(path), mode=mode, type=self.type, location=caller()))
 
     def write_parquet(self, path: str, *, mode: WriteMode = "error") -> None:
         """Write the elements as Parquet files in the directory `path`, a column for each field."""
         self._refuse_untyped("write_parquet")
-        self._write(WriteParquet(self._node, str(path), mode=mode, type=self.type, location=caller()))
+        self._write(WriteParquet(self._node, absolute(path), mode=mode, type=self.type, location=caller()))
 
     def _write(self, node: Sink) -> None:
         self._context.add_sink(node, None)
@@ -140,6 +142,11 @@ class SinkMethods(StreamBase[T]):
                 location=caller(),
                 advice="say what the last function gives: map(f, returns=tuple[str, int]), or annotate it",
             )
+
+
+def absolute(path: str) -> str:
+    """A path that means the same to Spark, which may have another working directory; one with `://` is Spark's own."""
+    return str(Path(path).absolute()) if is_local(str(path)) else str(path)
 
 
 def is_nested(type_: Type) -> bool:
