@@ -55,8 +55,9 @@ METHODS: dict[type[Node], tuple[str, ...]] = {
 }
 """The methods that make a node, where they are not just its name."""
 
-NOW: dict[str, dict[tuple[bool, bool, bool], list[str]]] = {
-    "sink": {(True, False, True): ["collect", "to_arrow", "to_pandas"], (True, False, False): ["to_dataframe"]},
+AT_ONCE = f"no: {sink.AT_THE_END}"
+NOW: dict[str, dict[tuple[str, str, str], list[str]]] = {
+    "sink": {("yes", AT_ONCE, "yes"): ["collect", "to_arrow", "to_pandas"], ("yes", AT_ONCE, "no"): ["to_dataframe"]},
 }
 """Methods that run at once and make no node, by where they run."""
 HEAD = (
@@ -71,14 +72,25 @@ def nodes_of(family: ModuleType) -> list[type[Node]]:
     return [node for node in found if node.__module__ == family.__name__ and node not in ROOTS]
 
 
-def status(node: type[Node]) -> tuple[bool, bool, bool]:
-    """Whether it runs on bounded input, on unbounded input, and on the reference engine."""
+def status(node: type[Node]) -> tuple[str, str, str]:
+    """Whether it runs on bounded input, on unbounded input, and on the reference engine; if not, why the plan says."""
     modes = supported(node)
     # What only hands elements over needs no meaning of its own: the reference engine does it for every such sink.
     hands_over = issubclass(node, sink.Sink) and not issubclass(node, sink.WriteSink)
     # A generator has no rule either: it is the first step of a stage.
     bounded = modes["bounded"] or node is source.StreamParIter
-    return bounded, modes["unbounded"], has_meaning(node) or hands_over
+    return (
+        cell(bounded, node.only_unbounded),
+        cell(modes["unbounded"], node.only_bounded, node.unbounded_if),
+        cell(has_meaning(node) or hands_over),
+    )
+
+
+def cell(runs: bool, reason: str = "", condition: str = "") -> str:
+    """What stands in the table: yes, no, and what the plan says about it."""
+    if runs:
+        return f"if {condition}" if condition else "yes"
+    return f"no: {reason}" if reason else "no"
 
 
 def table() -> str:
@@ -92,7 +104,7 @@ def table() -> str:
             rows.setdefault(status(node), []).extend(methods)
         for place, (marks, methods) in enumerate(rows.items()):
             shown = f"[{name}](docs/operators/{name}.md)" if place == 0 else ""
-            cells = " | ".join("yes" if mark else "no" for mark in marks)
+            cells = " | ".join(marks)
             lines.append(f"| {shown} | {' '.join(f'`{method}`' for method in methods)} | {cells} |")
     return "\n".join(lines)
 

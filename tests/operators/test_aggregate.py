@@ -167,12 +167,22 @@ def test_limit_is_global_and_in_order(bounded_runner: Runner) -> None:
     assert bounded_runner.run(lambda s: s.limit(2).map(lambda n: n + 1), [1, 2, 3]) == [2, 3]
 
 
-def test_unique(bounded_runner: Runner) -> None:
-    assert sorted(bounded_runner.run(lambda s: s.unique(), [1, 1, 2, 3, 2, 1])) == [1, 2, 3]
+def test_limit_of_a_keyed_stream_is_global(runner: Runner) -> None:
+    result = runner.run(lambda s: s.key_by(lambda n: n % 2).limit(3, offset=2), [1, 2, 3, 4, 5, 6])
+    assert result == [(1, 3), (0, 4), (1, 5)]
 
 
-def test_unique_untyped(bounded_runner: Runner) -> None:
-    result = bounded_runner.run(lambda s: s.map(lambda n: frozenset({n, n % 2})).unique(), [1, 3, 1])
+def test_unique_of_pairs(runner: Runner) -> None:
+    pairs = [(1, "a"), (1, "b"), None, (1, "a"), None, (2, "a")]
+    assert sorted(runner.run(lambda s: s.unique(), pairs), key=repr) == [(1, "a"), (1, "b"), (2, "a"), None]
+
+
+def test_unique(runner: Runner) -> None:
+    assert sorted(runner.run(lambda s: s.unique(), [1, 1, 2, 3, 2, 1])) == [1, 2, 3]
+
+
+def test_unique_untyped(runner: Runner) -> None:
+    result = runner.run(lambda s: s.map(lambda n: frozenset({n, n % 2})).unique(), [1, 3, 1])
     assert sorted(map(sorted, result)) == [[1], [1, 3]]
 
 
@@ -204,11 +214,12 @@ def test_negative_limit_is_refused(ctx: mo.StreamContext) -> None:
 
 def test_what_has_no_rule_for_unbounded_input_is_refused_when_built(spark_ctx: mo.StreamContext) -> None:
     numbers = spark_ctx.stream_rate(10)
-    with pytest.raises(mo.PlanError, match=r"limit cannot run on unbounded input.*test_aggregate.py") as caught:
-        numbers.limit(3)
-    assert "What to do" in str(caught.value)
-    with pytest.raises(mo.PlanError, match="sorted_by cannot run on unbounded input"):
+    with pytest.raises(mo.PlanError, match=r"sorted_by cannot run on unbounded input.*test_aggregate.py") as caught:
         numbers.sorted_by(lambda n: -n)
+    assert "the first element of the order may still be to come" in str(caught.value)
+    assert "What to do" in str(caught.value)
+    with pytest.raises(mo.PlanError, match="fold_scan cannot run on unbounded input: the final result is known at the"):
+        numbers.fold_scan(0, lambda total, n: total + n)
 
 
 NATIVE_FOLDS = [

@@ -117,6 +117,22 @@ def test_zip_of_objects_and_products(ctx: mo.StreamContext) -> None:
     assert sets.zip(clicks).map(lambda pair: (len(pair[0]), pair[1].page)).collect() == [(1, "a"), (1, "b")]
 
 
+def test_zip_of_streams_that_come_in_pieces(runner: Runner) -> None:
+    def program(numbers: Any, texts: Any) -> Any:
+        return numbers.map(lambda n: (n, str(n))).zip(texts.filter(lambda text: text != "skip"))
+
+    texts = ["a", "skip", None, frozenset({1}), "skip", "d", "e", "f"]
+    expected = [((1, "1"), "a"), ((2, "2"), None), ((3, "3"), frozenset({1})), ((4, "4"), "d"), ((5, "5"), "e")]
+    assert runner.run(program, [1, 2, 3, 4, 5], texts) == expected
+
+
+def test_merge_of_a_stream_that_has_been_put_in_order(runner: Runner) -> None:
+    def program(left: Any, right: Any) -> Any:
+        return left.rich_map(0, lambda total, n: (total + n, total + n)).merge(right)
+
+    assert sorted(runner.run(program, [1, 2, 3], [10, 20])) == [1, 3, 6, 10, 20]
+
+
 def test_zip_has_the_later_timestamp(ctx: mo.StreamContext) -> None:
     left = ctx.stream_iter([1, 40, 20]).add_timestamps(lambda n: n)
     right = ctx.stream_iter([30, 4, 25]).add_timestamps(lambda n: n)
@@ -349,9 +365,7 @@ def test_what_cannot_be_is_refused_with_its_line(program: Any, message: str, adv
 
 
 @pytest.mark.jvm
-def test_zip_of_an_unbounded_stream_is_refused(spark_ctx: mo.StreamContext) -> None:
-    ticks = spark_ctx.stream_rate(10)
-    with pytest.raises(mo.PlanError, match=r"zip cannot run on unbounded input \(.*test_combine.py:"):
-        ticks.zip(spark_ctx.stream_iter([1]))
-    with pytest.raises(mo.PlanError, match="merge cannot combine a bounded stream with an unbounded one"):
-        ticks.merge(spark_ctx.stream_iter([1]))
+@pytest.mark.parametrize("operator", ["merge", "zip"])
+def test_a_bounded_stream_with_an_unbounded_one_is_refused(operator: str, spark_ctx: mo.StreamContext) -> None:
+    with pytest.raises(mo.PlanError, match=f"{operator} cannot combine a bounded stream with an unbounded one"):
+        getattr(spark_ctx.stream_rate(10), operator)(spark_ctx.stream_iter([1]))

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import pytest
 
 import morisot as mo
+from tests.operators.engines import Runner
 
 NAN = math.nan
 
@@ -373,7 +374,72 @@ def test_explain_shows_both_sides(capsys: pytest.CaptureFixture[str]) -> None:
     assert text.count("stream_iter") == 2
 
 
+# -- a stream without end and a table ----------------------------------------------------------------------------------
+
+TABLE = [(1, "a"), (2, "b"), (1, "c"), (None, "n")]
+ORDERS = [1, 2, None, 3, 1]
+
+
+def table_of(stream: Any) -> Any:
+    """A bounded stream beside the one of the test."""
+    return stream._context.stream_iter(TABLE)
+
+
+@pytest.mark.parametrize("variant", ["join", "left_join"])
+def test_join_with_a_table(variant: str, runner: Runner) -> None:
+    def program(orders: Any) -> Any:
+        return getattr(orders, variant)(table_of(orders), lambda n: n, lambda row: row[0])
+
+    rows = {key: [row for row in TABLE if row[0] == key] for key in ORDERS}
+    missing = [] if variant == "join" else [None]
+    assert shown(runner.run(program, ORDERS)) == shown([(n, (n, row)) for n in ORDERS for row in rows[n] or missing])
+
+
+def test_join_of_a_table_with_a_stream(runner: Runner) -> None:
+    def program(orders: Any) -> Any:
+        return table_of(orders).join(orders, lambda row: row[0], lambda n: n)
+
+    expected = [(row[0], (row, n)) for row in TABLE for n in ORDERS if n == row[0]]
+    assert shown(runner.run(program, ORDERS)) == shown(expected)
+
+
+def test_the_order_of_a_join_with_a_table_is_that_of_the_stream(runner: Runner) -> None:
+    def program(orders: Any) -> Any:
+        by_text = table_of(orders).unique_by(lambda row: row[1]).map(lambda row: (str(row[0]), row[1]))
+        pairs = orders.map(str).left_join(by_text, lambda n: n, lambda row: row[0]).drop_key()
+        return pairs.fold("", lambda text, pair: f"{text} {pair[0]}{pair[1][1] if pair[1] else '-'}")
+
+    assert runner.run(program, ORDERS)[-1] == " 1a 1c 2b Nonen 3- 1a 1c"
+
+
+def test_a_table_that_is_computed_with_keys_that_travel_pickled(runner: Runner) -> None:
+    def program(orders: Any) -> Any:
+        counts = table_of(orders).group_by_count(lambda row: frozenset({row[0]})).unkey()
+        return orders.join(counts, lambda n: frozenset({n}), lambda pair: pair[0]).map(lambda k, pair: pair[1][1])
+
+    result = runner.run(program, [1, 2, 3, 1])
+    assert shown(result) == shown([(frozenset({1}), 2), (frozenset({2}), 1), (frozenset({1}), 2)])
+
+
 @pytest.mark.jvm
-def test_a_join_of_an_unbounded_stream_is_refused(spark_ctx: mo.StreamContext) -> None:
-    with pytest.raises(mo.PlanError, match=r"join cannot run on unbounded input \(.*test_join.py:"):
-        spark_ctx.stream_rate(10).join(spark_ctx.stream_iter([1]), lambda n: n, lambda n: n)
+def test_a_table_with_a_value_that_its_native_form_cannot_do(make_context: Any) -> None:
+    def program(numbers: Any) -> Any:
+        large = numbers._context.stream_iter([2**62, 1]).map(lambda n: n * 4 - n * 3)
+        return numbers.join(large, lambda n: n, lambda n: n).keys()
+
+    assert shown(Runner("unbounded", make_context).run(program, [1, 2, 2**62])) == shown([1, 2**62])
+
+
+@pytest.mark.jvm
+def test_joins_that_need_an_end_are_refused(spark_ctx: mo.StreamContext) -> None:
+    ticks, table = spark_ctx.stream_rate(10), spark_ctx.stream_iter([1])
+    for build, reason, advice in (
+        (lambda: ticks.outer_join(table, same, same), "a right element found no partner", "use left_join"),
+        (lambda: table.left_join(ticks, same, same), "a left element found no partner", "the left one"),
+        (lambda: ticks.join(ticks, same, same), "each element would have to be kept", "timestamps"),
+    ):
+        with pytest.raises(
+            mo.PlanError, match=rf"join cannot run on unbounded input: .*{reason}.*test_join.py:"
+        ) as caught:
+            build()
+        assert advice in str(caught.value)

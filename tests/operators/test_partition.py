@@ -232,5 +232,5 @@ def test_what_cannot_be_is_refused_with_its_line(program: Any, message: str, adv
 
 @pytest.mark.jvm
 def test_an_unbounded_stream_cannot_be_cached(spark_ctx: mo.StreamContext) -> None:
-    with pytest.raises(mo.PlanError, match=r"cache cannot run on unbounded input \(.*test_partition.py:"):
+    with pytest.raises(mo.PlanError, match=r"cache cannot run on unbounded input: .*test_partition.py:"):
         spark_ctx.stream_rate(10).cache()

@@ -25,11 +25,11 @@ BUCKETS_PER_PARTITION = 4
 _BUCKET = quoted("bucket")
 
 
-def in_buckets(node: Node, lowering: Lowering, frame: Frame, machine: Machine) -> Frame:
+def in_buckets(node: Node, lowering: Lowering, frame: Frame, machine: Machine, *, by_key: bool = True) -> Frame:
     """The frame after a machine that sees the elements of each key, or all, in the stream's order."""
     for _, closure in node.closures:
         check_travels(closure)
-    by_key, stamps = isinstance(frame.type, Keyed), node.time is not None
+    by_key, stamps = by_key and isinstance(frame.type, Keyed), node.time is not None
     running = gives_running_values(node)
     bucket = Bucket(machine, origin(node), frame.type, node.type, dumps, frame.timed, stamps, by_key, running)
     rows, where = frame.df, "0"

@@ -7,14 +7,17 @@ import functools
 from pyspark.sql import DataFrame
 
 from morisot.compile.truth import truth
+from morisot.lower.buckets import in_buckets
 from morisot.lower.columns import quoted, render
-from morisot.lower.frame import TIME, Frame
+from morisot.lower.frame import PLACE, TIME, Frame
 from morisot.lower.planner import Lowering
 from morisot.lower.recode import as_type
 from morisot.lower.registry import lowers
+from morisot.lower.sides import both_sides
 from morisot.plan.combine import Branch, Merge, Route, SplitBy, Zip
 from morisot.types.element import BOOL, INT, Keyed, arguments
 from morisot.worker.branches import NOWHERE
+from morisot.worker.pairs import Zipper
 
 _MARK = quoted("mark")
 
@@ -26,8 +29,15 @@ def lower_merge(node: Merge, lowering: Lowering, *frames: Frame) -> Frame:
     Spark puts the partitions of frames that are hashed alike together instead; but what was hashed has no order, or got
     it back by sorting.
     """
-    parts = [as_type(frame, node.type, node).df for frame in frames]
-    return frames[0].over(functools.reduce(DataFrame.unionAll, parts), node.type)
+    parts = [as_type(frame, node.type, node) for frame in frames]
+    if any(frame.placed for frame in parts):  # a machine before one of them has given its elements places
+        parts = [frame if frame.placed else without_places(frame) for frame in parts]
+    return parts[0].over(functools.reduce(DataFrame.unionAll, (frame.df for frame in parts)))
+
+
+def without_places(frame: Frame) -> Frame:
+    """A frame whose elements have no places, with the column of those that have."""
+    return Frame(frame.df.selectExpr("*", f"X'' AS {PLACE}"), frame.type, frame.timed, placed=True)
 
 
 @lowers(Zip, "bounded")
@@ -40,6 +50,12 @@ def lower_zip(node: Zip, lowering: Lowering, left: Frame, right: Frame) -> Frame
     timed = [f"greatest({quoted('left/time')}, {quoted('right/time')}) AS {TIME}"] if left.timed else []
     named = [f"{quoted(a)} AS {b}" for a, b in zip(columns, Frame(pairs, node.type).columns, strict=True)]
     return Frame(pairs.selectExpr(*named, *timed), node.type, left.timed)
+
+
+@lowers(Zip, "unbounded")
+def lower_zip_unbounded(node: Zip, lowering: Lowering, left: Frame, right: Frame) -> Frame:
+    """Both sides meet in one place, which holds what has no partner yet."""
+    return in_buckets(node, lowering, both_sides(node, left, right), Zipper())
 
 
 def placed(frame: Frame, side: str) -> DataFrame:

@@ -8,8 +8,9 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the name every Spark program uses
 
 from morisot.lower.columns import quoted
-from morisot.lower.frame import TIME, Frame
+from morisot.lower.frame import PLACE, TIME, Frame, named
 from morisot.lower.ordered import numbered, with_canonical
+from morisot.lower.places import with_own_places
 from morisot.lower.planner import Lowering
 from morisot.lower.recode import as_type
 from morisot.lower.registry import lowers
@@ -98,6 +99,36 @@ def lower_join(node: Join, lowering: Lowering, left: Frame, right: Frame) -> Fra
     return Frame(both, node.type).select(node.type, [*key, *values])
 
 
+@lowers(Join, "unbounded")
+def lower_join_with_table(node: Join, lowering: Lowering, left: Frame, right: Frame) -> Frame:
+    """Of a stream with a bounded one, a table: each micro-batch with all of it.
+
+    A result has the place of the stream's element. Where somebody needs the order, that place is the element's own
+    before the join moves it, and its partners follow each other as they do in the table.
+    """
+    ordered = lowering.needs_order(node)
+    native = compares_natively(left.type, right.type)
+
+    def prepared(input_: Node, frame: Frame, prefix: str) -> Side:
+        placed = frame if input_.bounded or not ordered else with_own_places(frame)
+        rows = placed if native else canonical(node, placed)
+        if input_.bounded:
+            table = numbered(rows.df) if ordered else rows.df
+            rows = rows.over(lowering.beside_stream(input_, table, broadcast=node.ship is None and node.local is None))
+        return side(rows, prefix, ordered=False)
+
+    first, second = prepared(node.left, left, "left"), prepared(node.right, right, "right")
+    stream, table = (second, first) if node.left.bounded else (first, second)
+    both = joined(node, (first, second), equal_keys(first, second) if native else [equal_canonical(first, second)])
+    values = [*first.value(missing=False), *second.value(node.variant != "inner")]
+    columns = named([*first.names(first.key), *values], node.type)
+    if not stream.frame.placed:
+        return Frame(both.selectExpr(*columns), node.type)
+    partner = f", coalesce(unhex(lpad(hex({table.order}), 16, '0')), X'')" if ordered else ""
+    place = f"concat({stream.column('at')}{partner}) AS {PLACE}"
+    return Frame(both.selectExpr(*columns, place), node.type, placed=True)
+
+
 def with_key(frame: Frame, result: Type, node: Node) -> Frame:
     assert isinstance(frame.type, Keyed)
     assert isinstance(result, Keyed)
@@ -122,7 +153,7 @@ def without_none(type_: Type) -> Type:
 def canonical(node: Node, frame: Frame) -> Frame:
     """The frame with a column of bytes that are equal exactly where Python's keys are."""
     assert isinstance(frame.type, Keyed)
-    return Frame(with_canonical(node, frame.df, frame.type.key), frame.type, frame.timed)
+    return frame.over(with_canonical(node, frame.df, frame.type.key))
 
 
 def equal_canonical(left: Side, right: Side) -> str:

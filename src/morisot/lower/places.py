@@ -5,6 +5,8 @@ from __future__ import annotations
 from pyspark.errors import AnalysisException
 
 from morisot.lower.frame import PLACE, Frame
+from morisot.lower.stages import in_worker, partition_id
+from morisot.worker.buckets import PlaceRows
 
 _FILE = (
     "concat(unhex(lpad(hex(unix_micros(_metadata.file_modification_time)), 16, '0')), "
@@ -22,6 +24,12 @@ def with_places(frame: Frame) -> Frame:
     place = _FILE if _knows_files(frame) else "X''"
     placed = frame.df.selectExpr(*frame.columns, *frame.hidden, f"{place} AS {PLACE}")
     return Frame(placed, frame.type, frame.timed, placed=True)
+
+
+def with_own_places(frame: Frame) -> Frame:
+    """The frame with a place for each row, for operators that move rows: a shuffle mixes up those of a task."""
+    task = PlaceRows(partition_id())
+    return frame.over(frame.df.mapInArrow(in_worker(task), frame.ddl(frame.type)))
 
 
 def _knows_files(frame: Frame) -> bool:

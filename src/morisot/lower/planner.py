@@ -7,6 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal
 
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - the name every Spark program uses
+from pyspark.sql.classic.dataframe import DataFrame as ClassicDataFrame
 
 from morisot.compile.ladder import decide
 from morisot.compile.verdict import ColumnForm
@@ -133,6 +135,22 @@ class Lowering:
                 return False
         is_kept = isinstance(node, Cache) and self.caches is not None
         return not is_kept and not isinstance(node, _CHEAP)
+
+    def beside_stream(self, node: Node, df: DataFrame, *, broadcast: bool) -> DataFrame:
+        """A bounded frame that a streaming query reads in every micro-batch: computed once, and kept.
+
+        Its rows come from outside the query's plan, in which Spark refuses the row numbers and sorts of a bounded one.
+        So Spark does not see how large it is; if it is small and may be `broadcast`, it will be.
+        """
+        if not isinstance(df, ClassicDataFrame):
+            return df
+        size = int(df._jdf.queryExecution().optimizedPlan().stats().sizeInBytes())
+        kept = self._kept.setdefault(node, df.persist())
+        rows = kept._jdf.queryExecution().toRdd()
+        session = self.spark._jsparkSession
+        table = ClassicDataFrame(session.internalCreateDataFrame(rows, kept._jdf.schema(), False), self.spark)
+        small = size <= session.sessionState().conf().autoBroadcastJoinThreshold()
+        return F.broadcast(table) if small and broadcast else table
 
     def release(self) -> None:
         """Give back what was kept."""

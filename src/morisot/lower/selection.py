@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from pyspark.sql import DataFrame
@@ -9,15 +10,16 @@ from pyspark.sql import functions as F  # noqa: N812 - the name every Spark prog
 from pyspark.sql.classic.dataframe import DataFrame as ClassicDataFrame
 
 from morisot.lower import stages
+from morisot.lower.buckets import in_buckets
 from morisot.lower.frame import Frame
 from morisot.lower.ordered import CANONICAL, ORDER, in_order, numbered, origin, with_canonical
 from morisot.lower.planner import Lowering
 from morisot.lower.registry import folds, lowers
 from morisot.plan.aggregate import Limit, SortedBy, Unique
 from morisot.plan.graph import walk
-from morisot.types.element import FLOAT, Type, arguments, contains_any, leaves
+from morisot.types.element import BOOL, FLOAT, Keyed, Tuple, Type, arguments, contains_any, leaves
 from morisot.worker.stage import Step
-from morisot.worker.state import Sorter
+from morisot.worker.state import Firsts, Limiter, Sorter
 
 _LARGEST_INT = 2**31 - 1
 
@@ -71,6 +73,11 @@ def lower_limit(node: Limit, lowering: Lowering, frame: Frame) -> Frame:
     return Frame(taken, node.type, frame.timed).select(node.type, frame.columns)
 
 
+@lowers(Limit, "unbounded")
+def lower_limit_unbounded(node: Limit, lowering: Lowering, frame: Frame) -> Frame:
+    return in_buckets(node, lowering, frame, Limiter(node.n, node.offset), by_key=False)
+
+
 def first_of_each_partition(df: DataFrame, n: int) -> DataFrame:
     """At most `n` rows of each partition; where Spark's own plans are out of reach, as over Spark Connect, all rows."""
     if not isinstance(df, ClassicDataFrame) or n > _LARGEST_INT:
@@ -96,3 +103,12 @@ def lower_unique(node: Unique, lowering: Lowering, frame: Frame) -> Frame:
     distinct = groups.agg(*map(F.expr, [*firsts, f"min({ORDER}) AS {ORDER}"]))
     distinct = distinct.orderBy(ORDER) if lowering.needs_order(node) else distinct
     return Frame(distinct, node.type, frame.timed).select(node.type, frame.columns)
+
+
+@lowers(Unique, "unbounded")
+def lower_unique_unbounded(node: Unique, lowering: Lowering, frame: Frame) -> Frame:
+    """The element is the key, and whether it came before the state."""
+    element = Tuple(arguments(frame.type)) if isinstance(frame.type, Keyed) else frame.type
+    keyed = Keyed(element, BOOL)
+    firsts = in_buckets(replace(node, type=keyed), lowering, frame.select(keyed, [*frame.columns, "true"]), Firsts())
+    return firsts.select(node.type, firsts.columns_under(0))

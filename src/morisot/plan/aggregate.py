@@ -134,6 +134,7 @@ class WithAggregate(Node):
 
     input: Node
     aggregate: Node
+    only_bounded: ClassVar[str] = "the final result is known at the end alone"
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,6 +147,7 @@ class SortedBy(Node):
     offset: int = 0
     observes_order: ClassVar[bool] = True
     keeps_order: ClassVar[bool] = False
+    only_bounded: ClassVar[str] = "the first element of the order may still be to come"
 
     def signature(self, closure: str) -> tuple[Type, ...]:
         return arguments(self.input.type)

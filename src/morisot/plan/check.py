@@ -14,7 +14,7 @@ _ONE_TO_ONE = (Map, MapMemo, MapAsync, Inspect)
 
 def gives_running_values(node: Node) -> bool:
     """Whether a node on unbounded input gives values that replace earlier ones."""
-    return isinstance(node, Aggregate) and node.running
+    return isinstance(node, Aggregate) and node.running and not node.bounded
 
 
 def breaks_running_values(node: Node) -> bool:

@@ -111,6 +111,7 @@ class Loop(Node):
 
     observes_order: ClassVar[bool] = True
     keeps_time: ClassVar[bool] = False
+    only_bounded: ClassVar[str] = "a round ends when its input does"
     feedback: ClassVar[bool] = False
     """Whether what leaves a round enters the next one."""
 
@@ -144,6 +145,7 @@ class State(Node):
     """The last state of a loop: one element."""
 
     input: Node
+    only_bounded: ClassVar[str] = Loop.only_bounded
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,6 +153,7 @@ class Elements(Node):
     """What left the body of an iterate in its last round."""
 
     input: Node
+    only_bounded: ClassVar[str] = Loop.only_bounded
 
 
 @dataclass(frozen=True, eq=False)
@@ -168,6 +171,7 @@ class DeltaIterate(Node):
     observes_order: ClassVar[bool] = True
     keeps_order: ClassVar[bool] = False
     keeps_time: ClassVar[bool] = False
+    only_bounded: ClassVar[str] = Loop.only_bounded
 
     @property
     def inputs(self) -> tuple[Node, ...]:

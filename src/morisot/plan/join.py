@@ -27,6 +27,28 @@ class Join(Node):
     ship: Ship | None = None
     local: Local | None = None
     keeps_time: ClassVar[bool] = False
+    unbounded_if: ClassVar[str] = "one side is bounded"
+
+    @property
+    def endless_problem(self) -> tuple[str, str] | None:
+        """Elements without a partner are found out when the other side has ended, if it does."""
+        match self.left.bounded, self.right.bounded, self.variant:
+            case False, False, _:
+                return (
+                    "each element would have to be kept for a partner that may still come",
+                    "give both streams timestamps and use interval_join(…), or bound one of them",
+                )
+            case False, True, "outer":
+                return (
+                    "that a right element found no partner is known when the left stream has ended",
+                    "use left_join, or bound the left stream too",
+                )
+            case True, False, "left" | "outer":
+                return (
+                    "that a left element found no partner is known when the right stream has ended",
+                    "make the unbounded stream the left one, or use join",
+                )
+        return None
 
 
 @dataclass(frozen=True, eq=False)

@@ -34,6 +34,12 @@ class Node:
     """Whether the output's order follows from the input's."""
     keeps_time: ClassVar[bool] = True
     """Whether each element of the output has the timestamp of the one it came from."""
+    only_bounded: ClassVar[str] = ""
+    """Why it never runs on unbounded input, if it does not: what only the end of a stream can tell."""
+    unbounded_if: ClassVar[str] = ""
+    """On which condition it runs on unbounded input, if not always."""
+    only_unbounded: ClassVar[str] = ""
+    """Why it never is bounded, if it is not."""
 
     def __post_init__(self) -> None:
         if not self.operator:
@@ -79,6 +85,11 @@ class Node:
         """What the elements' timestamps are, int (milliseconds) or datetime; None where elements have none."""
         times = {node.time for node in self.inputs}
         return times.pop() if self.keeps_time and len(times) == 1 else None
+
+    @property
+    def endless_problem(self) -> tuple[str, str] | None:
+        """Why it cannot run on the unbounded input it has, and what to do about it (or ""); None if it can."""
+        return (self.only_bounded, "") if self.only_bounded else None
 
     @property
     def keyed(self) -> bool:

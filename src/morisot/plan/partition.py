@@ -71,5 +71,6 @@ class Cache(Node):
     """A stream that is computed once and kept for whatever reads it later."""
 
     input: Node
+    only_bounded: ClassVar[str] = "what has no end is never all there to be kept"
     observes_order: ClassVar[bool] = True
     """Nobody knows yet whether a later reader depends on the order, so it is kept with the elements."""

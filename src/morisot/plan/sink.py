@@ -9,6 +9,7 @@ from morisot.plan.closure import Closure
 from morisot.plan.node import Node
 from morisot.types.element import Type, arguments
 
+AT_THE_END = "its result is there when the stream has ended"
 WriteMode = Literal["error", "overwrite", "append"]
 
 
@@ -27,11 +28,14 @@ class Sink(Node):
 class CollectVec(Sink):
     """All elements, as a list in the user's program."""
 
+    only_bounded: ClassVar[str] = AT_THE_END
+
 
 @dataclass(frozen=True, eq=False)
 class CollectCount(Sink):
     """How many elements arrived."""
 
+    only_bounded: ClassVar[str] = AT_THE_END
     observes_order: ClassVar[bool] = False
     keeps_order: ClassVar[bool] = False
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import functools
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from morisot.plan.closure import Closure
 from morisot.plan.node import Node
 from morisot.types.element import INT, Type
 
+IN_MEMORY = "what is in memory has an end"
 OnError = Literal["raise", "skip"]
 
 
@@ -19,6 +20,7 @@ class StreamIter(Node):
     """The items of a Python iterable, read once when the stream is made."""
 
     values: Sequence[Any] = field(repr=False)
+    only_bounded: ClassVar[str] = IN_MEMORY
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,6 +28,7 @@ class StreamRange(Node):
     """The integers of a range, generated where they are used."""
 
     range: range
+    only_bounded: ClassVar[str] = IN_MEMORY
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,6 +36,7 @@ class StreamParIter(Node):
     """What `generator(instance, instances)` yields, each instance on its own worker."""
 
     generator: Closure
+    only_bounded: ClassVar[str] = "each of its instances is run to its end"
 
     def signature(self, closure: str) -> tuple[Type, ...]:
         return (INT, INT)
@@ -97,6 +101,7 @@ class StreamArrow(Node):
     """The rows of a pyarrow Table, as records."""
 
     table: Any = field(repr=False)
+    only_bounded: ClassVar[str] = IN_MEMORY
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,6 +109,7 @@ class StreamRate(Node):
     """The integers 0, 1, 2, … at a steady rate, without end."""
 
     per_second: int
+    only_unbounded: ClassVar[str] = "it never ends"
 
     @functools.cached_property
     def bounded(self) -> bool:

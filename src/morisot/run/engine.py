@@ -303,10 +303,13 @@ def refuse_unbounded(node: Node) -> None:
             location=node.location,
             advice="do what may fail in a map(…, on_error=…) before it",
         )
-    if not registry.runs(node):
+    problem = node.endless_problem
+    if problem is not None or not registry.runs(node):
+        reason, advice = problem or ("", "")
         raise PlanError(
-            f"{node.operator} cannot run on unbounded input",
+            f"{node.operator} cannot run on unbounded input{': ' if reason else ''}{reason}",
             location=node.location,
-            advice="bound the input (leave out unbounded=True), or end the plan with collect_channel(), for_each(…) or "
+            advice=advice
+            or "bound the input (leave out unbounded=True), or end the plan with collect_channel(), for_each(…) or "
             "write_…(…) and ctx.start()",
         )

@@ -76,7 +76,7 @@ class StreamPart:
         self.error: BaseException | None = None
         self._lowering = runner.lowering(sink)
         self._prepare()
-        self._query = self._start()
+        self._query = self._start_or_demote()
         self._thread = threading.Thread(target=self._watch, name=f"morisot-{sink.operator}", daemon=True)
         self._thread.start()
 
@@ -126,6 +126,16 @@ class StreamPart:
         }
 
     # -- the query --------------------------------------------------------------------------------------------------
+
+    def _start_or_demote(self) -> StreamingQuery:
+        """Start the query; a table beside the stream may fail on its data while it is planned."""
+        while True:
+            try:
+                return self._start()
+            except SPARK_ERRORS as error:
+                self._runner.demote_or_raise(self._lowering, error)
+                self._lowering.release()
+                self._lowering = self._runner.lowering(self._sink)
 
     def _start(self) -> StreamingQuery:
         df = self._lowering.frame(self._sink).df
@@ -217,6 +227,7 @@ class StreamPart:
         self._count_progress()
         self.error = self.error or self._handler_failure
         self._runner.ledger.take(self._lowering.run)
+        self._lowering.release()
         if self._close is not None:
             self._close()
         if self.error is not None and not self._stopping.is_set():
@@ -233,8 +244,9 @@ class StreamPart:
         if not self._may_try_again(failure):
             self._runner.demote_or_raise(self._lowering, failure)
         self._runner.ledger.take(self._lowering.run)  # the micro-batch that failed is done again
+        self._lowering.release()
         self._lowering = self._runner.lowering(self._sink)
-        self._query = self._start()
+        self._query = self._start_or_demote()
 
     def _may_try_again(self, failure: BaseException) -> bool:
         """Whether a Python worker died, and not again and again in the same micro-batch."""

@@ -27,7 +27,7 @@ class Outcome:
 
 def answer(node: Node, changes: list[Any]) -> list[Any]:
     """What the elements of a stream amount to: values that replace earlier ones count, those they replaced do not."""
-    aggregate = next((each for each in walk(node) if not each.bounded and gives_running_values(each)), None)
+    aggregate = next((each for each in walk(node) if gives_running_values(each)), None)
     if aggregate is None:
         return changes
     assert isinstance(aggregate, Aggregate)

@@ -35,15 +35,13 @@ class PackBuckets:
     partition: Callable[[], int]
 
     def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
-        task = pa.scalar(struct.pack(">q", self.partition()), pa.binary())
         counted = 0
         for batch in batches:
             if not batch.num_rows:
                 continue
             *columns, files, buckets = batch.columns
-            rows = as_bytes(range(counted, counted + batch.num_rows))
+            places = own_places(files, self.partition(), counted)
             counted += batch.num_rows
-            places = pc.binary_join_element_wise(files, task, rows, pa.scalar(b"", pa.binary()))
             content = pa.RecordBatch.from_arrays([*columns, places], names=batch.schema.names[:-1])
             order = buckets.to_numpy().argsort(kind="stable")
             found, starts = _runs(buckets.to_numpy()[order])
@@ -54,6 +52,28 @@ class PackBuckets:
             yield pa.RecordBatch.from_arrays(
                 [pa.array(found, pa.int32()), pa.array(packed, pa.binary())], names=["bucket", "rows"]
             )
+
+
+@dataclass(frozen=True)
+class PlaceRows:
+    """Given to mapInArrow: rows whose last column, their place, becomes their own instead of their file's."""
+
+    partition: Callable[[], int]
+
+    def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
+        counted = 0
+        for batch in batches:
+            *columns, files = batch.columns
+            places = own_places(files, self.partition(), counted)
+            counted += batch.num_rows
+            yield pa.RecordBatch.from_arrays([*columns, places], names=batch.schema.names)
+
+
+def own_places(files: Any, partition: int, counted: int) -> Any:
+    """Where rows stand in the stream: after their file the number of the task, and of the row in it."""
+    task = pa.scalar(struct.pack(">q", partition), pa.binary())
+    rows = as_bytes(range(counted, counted + len(files)))
+    return pc.binary_join_element_wise(files, task, rows, pa.scalar(b"", pa.binary()))
 
 
 def as_bytes(numbers: range) -> Any:

@@ -195,3 +195,23 @@ class Sorter:
         last = None if self.n is None else self.offset + self.n
         for _, value, time in state[self.offset : last]:
             emit(AT_END, value, time)
+
+
+@dataclass(frozen=True)
+class Limiter:
+    """Some elements after others; the state is how many have come, as far as that matters."""
+
+    n: int
+    offset: int
+
+    def start(self) -> Any:
+        return 0
+
+    def take(self, state: Any, key: Any, values: Sequence[Any], times: Sequence[int] | None, emit: Emit) -> Any:
+        last = self.offset + self.n
+        for place in range(max(0, self.offset - state), min(len(values), last - state)):
+            emit(place, values[place], times[place] if times else None)
+        return min(state + len(values), last)
+
+    def end(self, state: Any, key: Any, emit: Emit) -> None:
+        """They were given when they came."""

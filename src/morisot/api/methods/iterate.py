@@ -71,7 +71,7 @@ class _Loops(StreamBase[T]):
     def _check_loop(self, operator: str, max_iterations: Any, location: Location) -> None:
         if not self.bounded:
             raise PlanError(
-                f"{operator} cannot run on unbounded input: a round ends when its input does",
+                f"{operator} cannot run on unbounded input: {Loop.only_bounded}",
                 location=location,
                 advice="bound the input (leave out unbounded=True), or keep a state with rich_map",
             )

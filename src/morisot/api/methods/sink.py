@@ -12,6 +12,7 @@ from morisot.api.output import Channel, Output
 from morisot.errors import PlanError
 from morisot.plan.files import is_local
 from morisot.plan.sink import (
+    AT_THE_END,
     CollectChannel,
     CollectCount,
     CollectVec,
@@ -130,7 +131,7 @@ class SinkMethods(StreamBase[T]):
     def _refuse_unbounded(self, operator: str) -> None:
         if not self.bounded:
             raise PlanError(
-                f"{operator} on an unbounded stream would never end",
+                f"{operator} on an unbounded stream would never end: {AT_THE_END}",
                 location=caller(),
                 advice="use collect_channel(), for_each(…) or write_…(…), then ctx.start()",
             )

@@ -1,0 +1,48 @@
+"""Machines with two inputs, and of parts of a stream, over pieces of it."""
+
+from __future__ import annotations
+
+import itertools
+import pickle
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from morisot.worker.machine import Emit, Machine
+from morisot.worker.pairs import Zipper
+from morisot.worker.state import Limiter
+
+PIECES = st.lists(st.lists(st.integers(), max_size=5), max_size=6)
+
+
+def run(machine: Machine, pieces: Sequence[Sequence[Any]], times: Sequence[Sequence[int]] | None = None) -> Emit:
+    """What a machine gives when its state is saved and restored after each piece."""
+    emit = Emit(keyed=False, ordered=False)
+    state = machine.start()
+    for number, piece in enumerate(pieces):
+        state = pickle.loads(pickle.dumps(machine.take(state, None, piece, times[number] if times else None, emit)))
+    return emit
+
+
+@given(left=PIECES, right=PIECES)
+def test_a_zipper_pairs_by_place_however_the_sides_come(left: list[list[int]], right: list[list[int]]) -> None:
+    pieces = [
+        [*((0, n, None) for n in ours), *((1, None, n) for n in theirs)]
+        for ours, theirs in itertools.zip_longest(left, right, fillvalue=[])
+    ]
+    expected = list(zip(itertools.chain(*left), itertools.chain(*right), strict=False))
+    assert run(Zipper(), pieces).values == expected
+
+
+def test_a_pair_has_the_later_time() -> None:
+    emit = run(Zipper(), [[(0, "a", None), (0, "b", None)], [(1, None, 1), (1, None, 2)]], [[5, 9], [7, 8]])
+    assert list(zip(emit.values, emit.times, strict=True)) == [(("a", 1), 7), (("b", 2), 9)]
+
+
+@pytest.mark.parametrize(("n", "offset"), [(3, 0), (2, 3), (0, 1), (99, 4), (5, 99)])
+def test_a_limiter_counts_over_pieces(n: int, offset: int) -> None:
+    pieces = [[0, 1], [], [2, 3, 4], [5], [6, 7]]
+    assert run(Limiter(n, offset), pieces).values == list(range(8))[offset : offset + n]
