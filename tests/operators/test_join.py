@@ -300,6 +300,52 @@ def test_a_key_that_holds_half_of_the_elements(spark_ctx: mo.StreamContext) -> N
     assert left.join_with(right).ship_hash().local_sort_merge().inner().drop_key().count().collect() == [100_500]
 
 
+# -- by key, and near in time ------------------------------------------------------------------------------------------
+
+SENT = [("a", 10), ("b", 20), ("a", 30), ("c", 40), (None, 50), ("b", 21)]
+SEEN = [("a", 13), ("b", 16), ("a", 7), ("a", 34), ("d", 40), (None, 47), ("b", 24)]
+NEAR = {
+    "join": [("a", (10, 13)), ("a", (10, 7)), (None, (50, 47)), ("b", (21, 24))],
+    "left_join": [("b", (20, None)), ("a", (30, None)), ("c", (40, None))],
+    "outer_join": [("b", (None, 16)), ("a", (None, 34)), ("d", (None, 40))],
+}
+"""Within 3 of each other: what each variant gives that the one before it does not."""
+
+
+def near(variant: str) -> list[Any]:
+    names = list(NEAR)
+    return [pair for name in names[: names.index(variant) + 1] for pair in NEAR[name]]
+
+
+def timed_values(stream: Any) -> Any:
+    return stream.add_timestamps(lambda pair: pair[1], delay=20).key_by(lambda pair: pair[0]).map(lambda k, p: p[1])
+
+
+@pytest.mark.parametrize("variant", NEAR)
+def test_join_within_a_distance_in_time(variant: str, bounded_runner: Runner) -> None:
+    def program(sent: Any, seen: Any) -> Any:
+        return getattr(timed_values(sent), variant)(timed_values(seen), within=3)
+
+    assert shown(bounded_runner.run(program, SENT, SEEN)) == shown(near(variant))
+
+
+@pytest.mark.parametrize("variant", NEAR)
+def test_join_within_by_key_functions_keeps_the_later_time(variant: str, ctx: mo.StreamContext) -> None:
+    sent, seen = (ctx.stream_iter(each).add_timestamps(lambda pair: pair[1]) for each in (SENT, SEEN))
+    joined = getattr(sent, variant)(seen, lambda pair: pair[0], lambda pair: pair[0], within="3ms")
+    by_time = [[n and n[1] for n in pair] for _, pair in joined.unkey().reorder().collect()]
+    latest = [max(n for n in pair if n) for pair in by_time]
+    assert latest == sorted(latest)
+    assert shown(list(map(tuple, by_time))) == shown([pair for _, pair in near(variant)])
+
+
+def test_the_order_of_a_join_within_is_that_of_a_join(ctx: mo.StreamContext) -> None:
+    sent, seen = (timed_values(ctx.stream_iter(each)) for each in (SENT, SEEN))
+    order = sent.outer_join(seen, within=3).drop_key().drop_timestamps().fold([], lambda all_, pair: [*all_, pair])
+    left = [(10, 13), (10, 7), (20, None), (30, None), (40, None), (50, 47), (21, 24)]
+    assert order.collect() == [[*left, (None, 16), (None, 34), (None, 40)]]
+
+
 # -- what is refused ---------------------------------------------------------------------------------------------------
 
 CTX = mo.StreamContext(engine="reference")
@@ -338,7 +384,14 @@ def same(n: Any) -> Any:
             "keys of one type",
         ),
         (lambda: KEYED.join(TEXTS.key_by(lambda s: s)), "join: a key of type int never equals", "keys of one type"),
-        (lambda: TIMED.join(TIMED, same, same), "join would lose the timestamps", "drop_timestamps"),
+        (lambda: TIMED.join(TIMED, same, same), "join would lose the timestamps", "within="),
+        (
+            lambda: NUMBERS.join(NUMBERS, same, same, within=1),
+            "join with within= needs elements with timestamps",
+            "add",
+        ),
+        (lambda: TIMED.left_join(TIMED, same, same, within=-1), "left_join: partners cannot be -1 apart", "largest"),
+        (lambda: TIMED.join(TIMED, same, same, within="soon"), "join: within: 'soon' is no duration", ""),
         (
             lambda: NUMBERS.interval_join(NUMBERS, 1, 1),
             "interval_join needs elements with timestamps",

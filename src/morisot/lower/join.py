@@ -91,12 +91,16 @@ def lower_join(node: Join, lowering: Lowering, left: Frame, right: Frame) -> Fra
     if ordered:
         both = both.orderBy(*(F.expr(each.order).asc_nulls_last() for each in sides))
     first, second = sides
-    key = first.names(first.key)
-    if node.variant == "outer":
-        pairs = zip(key, second.names(second.key), strict=True)
-        key = [f"CASE WHEN {first.column(_MATCHED)} THEN {one} ELSE {other} END" for one, other in pairs]
+    key = key_of(sides) if node.variant == "outer" else first.names(first.key)
     values = [*first.value(node.variant == "outer"), *second.value(node.variant != "inner")]
     return Frame(both, node.type).select(node.type, [*key, *values])
+
+
+def key_of(sides: tuple[Side, Side]) -> list[str]:
+    """The key of a pair of which one may be missing: the left one's, if that is there."""
+    first, second = sides
+    pairs = zip(first.names(first.key), second.names(second.key), strict=True)
+    return [f"CASE WHEN {first.column(_MATCHED)} THEN {one} ELSE {other} END" for one, other in pairs]
 
 
 @lowers(Join, "unbounded")
@@ -194,31 +198,39 @@ def is_broadcast(node: Node) -> bool:
 
 @lowers(IntervalJoin, "bounded")
 def lower_interval_join(node: IntervalJoin, lowering: Lowering, left: Frame, right: Frame) -> Frame:
-    """Time is cut into buckets as long as the interval: a left element looks into two of them at most, not at all."""
+    """Of pairs alone, time is cut into buckets as long as the interval: a left element looks into two of them at most.
+
+    An element without a partner is one that found none in any bucket. So where those are kept, elements of a key are
+    compared with each other, as in a join.
+    """
     ordered = lowering.needs_order(node)
-    keyed = isinstance(node.type, Keyed)
+    keyed, inner = isinstance(node.type, Keyed), node.variant == "inner"
+    if node.variant == "outer":
+        left, right = (with_key(frame, node.type, node) for frame in (left, right))
     native = not keyed or compares_natively(left.type, right.type)
     if not native:
         left, right = (canonical(node, frame) for frame in (left, right))
     length = node.lower + node.upper + 1
     first, last = shifted(-node.lower), shifted(node.upper)
     buckets = f"explode(sequence({bucket(first, length)}, {bucket(last, length)})) AS {quoted('left/bucket')}"
+    own_bucket = f"{bucket(TIME, length)} AS {quoted('right/bucket')}"
     sides = (
-        side(left, "left", ordered=ordered, extra=(buckets,)),
-        side(right, "right", ordered=ordered, extra=(f"{bucket(TIME, length)} AS {quoted('right/bucket')}",)),
+        side(left, "left", ordered=ordered, extra=(buckets,) if inner else ()),
+        side(right, "right", ordered=ordered, extra=(own_bucket,) if inner else ()),
     )
     one, other = sides
     keys = ([equal_canonical(*sides)] if not native else equal_keys(*sides)) if keyed else []
     start, end = (shifted(by, one.column("time")) for by in (-node.lower, node.upper))
     moment = other.column("time")
-    inside = [f"{one.column('bucket')} = {other.column('bucket')}", f"{moment} >= {start}", f"{moment} <= {end}"]
-    both = one.df.join(other.df, F.expr(" AND ".join([*keys, *inside])))
+    inside = [f"{moment} >= {start}", f"{moment} <= {end}"]
+    same_bucket = [f"{one.column('bucket')} = {other.column('bucket')}"] if inner else []
+    both = one.df.join(other.df, F.expr(" AND ".join([*keys, *same_bucket, *inside])), _VARIANTS[node.variant])
     if ordered:
-        both = both.orderBy(F.expr(one.order), F.expr(other.order))
-    columns = [*one.names(one.key), *one.value(missing=False), *other.value(missing=False)]
-    named = [f"{column} AS {name}" for column, name in zip(columns, Frame(both, node.type).columns, strict=True)]
+        both = both.orderBy(*(F.expr(each.order).asc_nulls_last() for each in sides))
+    key = key_of(sides) if node.variant == "outer" else one.names(one.key)
+    columns = [*key, *one.value(node.variant == "outer"), *other.value(not inner)]
     later = f"greatest({one.column('time')}, {moment}) AS {TIME}"
-    return Frame(both.selectExpr(*named, later), node.type, timed=True)
+    return Frame(both.selectExpr(*named(columns, node.type), later), node.type, timed=True)
 
 
 def shifted(by: int, moment: str = TIME) -> str:

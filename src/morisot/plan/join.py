@@ -55,7 +55,8 @@ class Join(Node):
 class IntervalJoin(Node):
     """Each element of `left`, at t, with those of `right` whose time is from t - lower to t + upper, both included.
 
-    Keyed streams join within a key. A pair has the later of the two timestamps; the order is that of a join.
+    Keyed streams join within a key. A pair has the later of the two timestamps, an element without a partner its own;
+    the order is that of a join.
     """
 
     left: Node
@@ -63,3 +64,5 @@ class IntervalJoin(Node):
     lower: int
     """In the unit of the timestamps, as `upper`."""
     upper: int
+    variant: Variant = "inner"
+    """Elements of plain streams are not kept without a partner: only keyed streams have other variants."""

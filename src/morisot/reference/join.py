@@ -32,8 +32,10 @@ def evaluate_join(node: Join, left: Iterable[Any], right: Iterable[Any]) -> Iter
 @evaluates(IntervalJoin, sees_time=True)
 def evaluate_interval_join(node: IntervalJoin, left: Iterable[Timed], right: Iterable[Timed]) -> Iterator[Timed]:
     others = list(right)
+    met: set[int] = set()
     for one in left:
-        for other in others:
+        found = False
+        for place, other in enumerate(others):
             if not one.time - node.lower <= other.time <= one.time + node.upper:
                 continue
             if not node.left.keyed:
@@ -41,3 +43,11 @@ def evaluate_interval_join(node: IntervalJoin, left: Iterable[Timed], right: Ite
             elif identity(node, one.element[0]) == identity(node, other.element[0]):
                 pair = (one.element[1], other.element[1])
                 yield Timed((one.element[0], pair), max(one.time, other.time))
+                found = True
+                met.add(place)
+        if not found and node.variant != "inner":
+            yield Timed((one.element[0], (one.element[1], None)), one.time)
+    if node.variant == "outer":
+        for place, other in enumerate(others):
+            if place not in met:
+                yield Timed((other.element[0], (None, other.element[1])), other.time)

@@ -282,8 +282,19 @@ def moved(node: Node) -> str:
     return f"{node.title}: moved to Python at run time, its native form met a value it cannot do exactly"
 
 
+_BOUND_IT = (
+    "bound the input (leave out unbounded=True), or end the plan with collect_channel(), for_each(…) or write_…(…) and "
+    "ctx.start()"
+)
+
+
 def refuse_unbounded(node: Node) -> None:
     """Refuse an operator that has no rule for unbounded input, or whose answer would differ from the bounded one."""
+    endless = node.endless_problem
+    if endless is not None:
+        reason, advice = endless
+        said = f"{node.operator} cannot run on unbounded input: {reason}"
+        raise PlanError(said, location=node.location, advice=advice or _BOUND_IT)
     if isinstance(node, WriteSink) and node.mode == "append":
         raise PlanError(
             f"{node.operator} cannot append to a directory while a stream runs",
@@ -303,13 +314,5 @@ def refuse_unbounded(node: Node) -> None:
             location=node.location,
             advice="do what may fail in a map(…, on_error=…) before it",
         )
-    problem = node.endless_problem
-    if problem is not None or not registry.runs(node):
-        reason, advice = problem or ("", "")
-        raise PlanError(
-            f"{node.operator} cannot run on unbounded input{': ' if reason else ''}{reason}",
-            location=node.location,
-            advice=advice
-            or "bound the input (leave out unbounded=True), or end the plan with collect_channel(), for_each(…) or "
-            "write_…(…) and ctx.start()",
-        )
+    if not registry.runs(node):
+        raise PlanError(f"{node.operator} cannot run on unbounded input", location=node.location, advice=_BOUND_IT)

@@ -44,38 +44,47 @@ class _Joins(KeyingMethods[T]):
         variant: Variant,
         ship: Ship | None = None,
         local: Local | None = None,
+        *,
+        within: Duration | None = None,
     ) -> KeyedStream[Any, Any]:
         left, right = sides
         assert isinstance(left.type, Keyed)
         assert isinstance(right.type, Keyed)
+        if within is not None:
+            return self._context.keyed(self._join_within(sides, operator, variant, within))
         if left.time is not None or right.time is not None:
             raise PlanError(
                 f"{operator} would lose the timestamps of its elements: which of the two should a pair have?",
                 location=caller(),
-                advice="call drop_timestamps() on both streams, or use interval_join(…), which joins by time",
+                advice="say how far apart in time partners may be (within=…): a pair then has the later one; or call "
+                "drop_timestamps() on both streams",
             )
-        if not may_be_equal(left.type.key, right.type.key):
-            raise PlanError(
-                f"{operator}: a key of type {left.type.key} never equals one of type {right.type.key}",
-                location=caller(),
-                advice="give both streams keys of one type",
-            )
+        check_keys(operator, left.type, right.type)
         type_ = joined_type(left.type, right.type, variant)
         node = Join(left, right, variant, ship, local, type=type_, location=caller(), operator=operator)
         return self._context.keyed(node)
 
+    def _join_within(self, sides: tuple[Node, Node], operator: str, variant: Variant, within: Duration) -> Node:
+        left, right = sides
+        assert isinstance(left.type, Keyed)
+        assert isinstance(right.type, Keyed)
+        time = check_timed(f"{operator} with within=", left, right)
+        distance = bound(operator, "within", within, time)
+        if distance < 0:
+            raise PlanError(
+                f"{operator}: partners cannot be {within!r} apart",
+                location=caller(),
+                advice="give the largest distance in time between partners; use interval_join(…) for one that must lie "
+                "before or after the other",
+            )
+        check_keys(operator, left.type, right.type)
+        type_ = joined_type(left.type, right.type, variant)
+        return IntervalJoin(left, right, distance, distance, variant, type=type_, location=caller(), operator=operator)
+
     def _interval_join(self, other: Any, lower: Duration, upper: Duration) -> Node:
         right = companion(self, other, "interval_join")
-        for node in (self._node, right):
-            if node.time is None:
-                raise PlanError(
-                    "interval_join needs elements with timestamps on both sides",
-                    location=caller(),
-                    advice="call add_timestamps(lambda element: …) on both streams; aggregates and joins end them",
-                )
-        check_times("interval_join", self._node, right)
-        assert self._node.time is not None
-        before, after = (bound(name, each, self._node.time) for name, each in (("lower", lower), ("upper", upper)))
+        time = check_timed("interval_join", self._node, right)
+        before, after = (bound("interval_join", *each, time) for each in (("lower", lower), ("upper", upper)))
         if before + after < 0:
             raise PlanError(
                 f"interval_join: nothing lies in an interval that ends before it begins (lower={lower!r}, "
@@ -84,12 +93,8 @@ class _Joins(KeyingMethods[T]):
                 advice="a right element must be between t - lower and t + upper: lower + upper must not be negative",
             )
         ours, theirs = self.type, right.type
-        if isinstance(ours, Keyed) and isinstance(theirs, Keyed) and not may_be_equal(ours.key, theirs.key):
-            raise PlanError(
-                f"interval_join: a key of type {ours.key} never equals one of type {theirs.key}",
-                location=caller(),
-                advice="give both streams keys of one type",
-            )
+        if isinstance(ours, Keyed) and isinstance(theirs, Keyed):
+            check_keys("interval_join", ours, theirs)
         pair = Tuple((arguments(ours)[-1], arguments(theirs)[-1]))
         return IntervalJoin(self._node, right, before, after, type=with_value(ours, pair), location=caller())
 
@@ -102,22 +107,53 @@ def joined_type(left: Keyed, right: Keyed, variant: Variant) -> Type:
     return Keyed(key, Tuple((ours, theirs)))
 
 
-def bound(name: str, duration: Duration, time: Type) -> int:
+def check_keys(operator: str, left: Keyed, right: Keyed) -> None:
+    """Refuse keys that are never equal."""
+    if not may_be_equal(left.key, right.key):
+        raise PlanError(
+            f"{operator}: a key of type {left.key} never equals one of type {right.key}",
+            location=caller(),
+            advice="give both streams keys of one type",
+        )
+
+
+def check_timed(operator: str, left: Node, right: Node) -> Type:
+    """The kind of the timestamps of both sides; refuse a side that has none."""
+    if left.time is None or right.time is None:
+        raise PlanError(
+            f"{operator} needs elements with timestamps on both sides",
+            location=caller(),
+            advice="call add_timestamps(lambda element: …) on both streams; aggregates and joins end them",
+        )
+    check_times(operator, left, right)
+    return left.time
+
+
+def bound(operator: str, name: str, duration: Duration, time: Type) -> int:
     """A bound in the unit of the timestamps; it may be negative."""
     try:
         number = ticks(duration, time)
     except ValueError as error:
-        raise PlanError(f"interval_join: {name}: {error}", location=caller()) from None
+        raise PlanError(f"{operator}: {name}: {error}", location=caller()) from None
     if abs(number) >= 2**61:
-        raise PlanError(f"interval_join: {name}={duration!r} is longer than time itself", location=caller())
+        raise PlanError(f"{operator}: {name}={duration!r} is longer than time itself", location=caller())
     return number
 
 
 class JoinMethods(_Joins[T]):
     """Joins of plain streams."""
 
-    def join(self, other: Stream[U], key: Callable[[T], K], other_key: Callable[[U], K]) -> KeyedStream[K, tuple[T, U]]:
+    def join(
+        self,
+        other: Stream[U],
+        key: Callable[[T], K],
+        other_key: Callable[[U], K],
+        *,
+        within: Duration | None = None,
+    ) -> KeyedStream[K, tuple[T, U]]:
         """Each element with each one of the other stream whose key is equal: (key, (left, right)).
+
+        With `within`, only those whose timestamps are at most so far apart.
 
         >>> import morisot as mo
         >>> ctx = mo.StreamContext(engine="reference")
@@ -126,10 +162,15 @@ class JoinMethods(_Joins[T]):
         [('Rome', (('ann', 'Rome'), 'Rome'))]
         """
         sides = self._keyed_sides(other, key, other_key, "join")
-        return self._join(sides, "join", "inner")
+        return self._join(sides, "join", "inner", within=within)
 
     def left_join(
-        self, other: Stream[U], key: Callable[[T], K], other_key: Callable[[U], K]
+        self,
+        other: Stream[U],
+        key: Callable[[T], K],
+        other_key: Callable[[U], K],
+        *,
+        within: Duration | None = None,
     ) -> KeyedStream[K, tuple[T, U | None]]:
         """A join that keeps left elements without a partner: their right side is None.
 
@@ -139,10 +180,15 @@ class JoinMethods(_Joins[T]):
         [(1, (1, None)), (2, (2, 20)), (2, (2, 21))]
         """
         sides = self._keyed_sides(other, key, other_key, "left_join")
-        return self._join(sides, "left_join", "left")
+        return self._join(sides, "left_join", "left", within=within)
 
     def outer_join(
-        self, other: Stream[U], key: Callable[[T], K], other_key: Callable[[U], K]
+        self,
+        other: Stream[U],
+        key: Callable[[T], K],
+        other_key: Callable[[U], K],
+        *,
+        within: Duration | None = None,
     ) -> KeyedStream[K, tuple[T | None, U | None]]:
         """A join that keeps the elements of both sides: a missing one is None.
 
@@ -152,7 +198,7 @@ class JoinMethods(_Joins[T]):
         [(1, (1, None)), (2, (2, 2)), (3, (None, 3))]
         """
         sides = self._keyed_sides(other, key, other_key, "outer_join")
-        return self._join(sides, "outer_join", "outer")
+        return self._join(sides, "outer_join", "outer", within=within)
 
     def join_with(self, other: Stream[U], key: Callable[[T], K], other_key: Callable[[U], K]) -> JoinBuilder[K, T, U]:
         """A join whose strategy you choose: `.ship_…().local_…()`, then `.inner()`, `.left()` or `.outer()`.
@@ -181,7 +227,7 @@ class JoinMethods(_Joins[T]):
 class KeyedJoinMethods(_Joins[Any], Generic[K, V]):
     """Joins of keyed streams, by their keys."""
 
-    def join(self, other: KeyedStream[K, W]) -> KeyedStream[K, tuple[V, W]]:
+    def join(self, other: KeyedStream[K, W], *, within: Duration | None = None) -> KeyedStream[K, tuple[V, W]]:
         """Each value with each one of the other stream that has an equal key.
 
         >>> import morisot as mo
@@ -190,15 +236,19 @@ class KeyedJoinMethods(_Joins[Any], Generic[K, V]):
         >>> words.join(ctx.stream_iter([1, 2]).key_by(lambda n: n)).collect()
         [(2, ('ab', 2)), (1, ('c', 1))]
         """
-        return self._join((self._node, companion(self, other, "join")), "join", "inner")
+        return self._join((self._node, companion(self, other, "join")), "join", "inner", within=within)
 
-    def left_join(self, other: KeyedStream[K, W]) -> KeyedStream[K, tuple[V, W | None]]:
+    def left_join(
+        self, other: KeyedStream[K, W], *, within: Duration | None = None
+    ) -> KeyedStream[K, tuple[V, W | None]]:
         """A join that keeps left values without a partner: their right side is None."""
-        return self._join((self._node, companion(self, other, "left_join")), "left_join", "left")
+        return self._join((self._node, companion(self, other, "left_join")), "left_join", "left", within=within)
 
-    def outer_join(self, other: KeyedStream[K, W]) -> KeyedStream[K, tuple[V | None, W | None]]:
+    def outer_join(
+        self, other: KeyedStream[K, W], *, within: Duration | None = None
+    ) -> KeyedStream[K, tuple[V | None, W | None]]:
         """A join that keeps the values of both sides: a missing one is None."""
-        return self._join((self._node, companion(self, other, "outer_join")), "outer_join", "outer")
+        return self._join((self._node, companion(self, other, "outer_join")), "outer_join", "outer", within=within)
 
     def join_with(self, other: KeyedStream[K, W]) -> JoinBuilder[K, V, W]:
         """A join whose strategy you choose: `.ship_…().local_…()`, then `.inner()`, `.left()` or `.outer()`."""
