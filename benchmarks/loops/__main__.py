@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks.loops import closure, collatz, components, k_means, overhead, page_rank
+from benchmarks.loops import closure, collatz, components, k_means, overhead, page_rank, page_rank_frames
 from benchmarks.loops.workload import NUMBA, VARIANTS, LoopWorkload, Timing, timed
 from benchmarks.session import collect_garbage, open_session
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-FAMILIES = (overhead, k_means, page_rank, components, closure, collatz)
+FAMILIES = (overhead, k_means, page_rank, page_rank_frames, components, closure, collatz)
 WORKLOADS = {workload.name: workload for family in FAMILIES for workload in family.WORKLOADS}
 
 

@@ -104,7 +104,16 @@ def test_variants_agree_on_a_little_data(tmp_path):
 
 @pytest.mark.jvm
 def test_loops_agree_with_plain_machine_code_on_a_little_data():
-    names = ["overhead", "k_means_30", "page_rank", "components", "closure", "collatz"]
+    names = [
+        "overhead",
+        "k_means_30",
+        "page_rank",
+        "page_rank_join",
+        "page_rank_integers",
+        "components",
+        "closure",
+        "collatz",
+    ]
     only = [word for name in names for word in ("--only", name)]
     command = [sys.executable, "-m", "benchmarks.loops", "--scale", "0.001", "--runs", "1", *only,
                "--variants", "morisot", "numba"]  # fmt: skip

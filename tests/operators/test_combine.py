@@ -184,6 +184,11 @@ def test_split_by_a_tuple_of_branches(ctx: mo.StreamContext) -> None:
     assert [stream.collect() for stream in streams] == [[0], [1], [0, 1, 2]]
 
 
+def test_split_by_more_branches_than_bits(ctx: mo.StreamContext) -> None:
+    streams = ctx.stream_iter([0, 1, 66]).split_by(lambda n: [n, 69], 70)
+    assert [streams[place].collect() for place in (0, 66, 69)] == [[0], [66], [0, 1, 66]]
+
+
 def test_split_by_on_a_keyed_stream(runner: Runner) -> None:
     def program(stream):
         keyed = stream.key_by(lambda n: n % 2)

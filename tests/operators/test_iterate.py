@@ -427,6 +427,65 @@ def test_delta_iterate_makes_entries_for_new_keys(ctx: mo.StreamContext) -> None
     assert sorted(result.collect()) == [(1, 1), (2, 2), (3, 3), (4, 4), (5, 5)]
 
 
+EDGES = [(1, 2), (2, 1), (2, 3), (3, 2), (4, 5), (5, 4), (7, 8), (8, 9)]
+
+
+def least_labels(ctx: mo.StreamContext, rounds: int = 20, **functions: Any) -> Any:
+    """Labels that spread along edges; the body ends with one delta for each key."""
+    edges = ctx.stream_iter(EDGES)
+    nodes = ctx.stream_iter([1, 2, 3, 4, 5, 6, 7]).group_by(lambda n: n)
+
+    def body(changed: Any) -> Any:
+        met = changed.unkey().join(edges, lambda pair: pair[0], lambda edge: edge[0])
+        return (
+            met.drop_key()
+            .map(lambda pair: (pair[1][1], pair[0][1]))
+            .group_by_reduce(lambda pair: pair[0], lambda one, other: one if one[1] < other[1] else other)
+            .map(lambda node, pair: pair[1])
+        )
+
+    process = functions.get("process", lambda node, label, delta: delta if label is None else min(label, delta))
+    output = functions.get("output", lambda node, label: label)
+    condition = functions.get("condition", lambda delta: delta > 0)
+    return nodes.delta_iterate(rounds, process, lambda node, label: label, output, condition, body)
+
+
+def test_delta_iterate_where_spark_joins(ctx: mo.StreamContext) -> None:
+    """Keys 8 and 9 have no value at first."""
+    labels = [(1, 1), (2, 1), (3, 1), (4, 4), (5, 4), (6, 6), (7, 7), (8, 7), (9, 7)]
+    assert sorted(least_labels(ctx).collect()) == labels
+    assert sorted(least_labels(ctx, 1).collect()) == [(1, 1), (2, 1), (3, 2), *labels[3:8]]
+    pairs = least_labels(ctx, output=lambda node, label: (label, node)).collect()
+    assert sorted(pairs) == [(node, (label, node)) for node, label in labels]
+    assert sorted(least_labels(ctx, condition=lambda delta: delta > 1).collect())[:2] == [(1, 1), (2, 2)]
+
+
+def test_delta_iterate_of_floats_that_never_settle(ctx: mo.StreamContext) -> None:
+    """NaN differs from itself: its key goes round until the end."""
+    ones = ctx.stream_iter([(1, 1.0), (2, float("nan"))]).group_by(lambda p: p[0]).map(lambda k, p: p[1])
+    result = ones.delta_iterate(
+        3,
+        lambda key, value, delta: (0.0 if value is None else value) + delta,
+        lambda key, value: 0.0 if value < 2.0 else value,
+        lambda key, value: value,
+        lambda delta: delta != 5.0,
+        lambda changed: changed.unkey().group_by_sum(lambda pair: pair[0], lambda pair: pair[1]),
+    )
+    assert sorted(map(repr, result.collect())) == ["(1, 1.0)", "(2, nan)"]
+
+
+@pytest.mark.jvm
+def test_delta_iterate_as_columns_moves_to_python_when_it_must(spark_ctx: mo.StreamContext) -> None:
+    """A sum that leaves 64 bits on the way is Python's to do."""
+    result = least_labels(
+        spark_ctx,
+        process=lambda node, label, delta: delta if label is None else min(label * 2**62 - label * (2**62 - 1), delta),
+    )
+    assert {form.form for form in result.forms() if form.operator == "delta_iterate"} == {"column"}
+    assert sorted(result.collect())[:3] == [(1, 1), (2, 1), (3, 1)]
+    assert spark_ctx.metrics()["moved_to_python"]
+
+
 # -- failures -------------------------------------------------------------------------------------------------
 
 

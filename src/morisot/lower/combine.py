@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Sequence
 
 from pyspark.sql import DataFrame
 
+from morisot.compile.expr import Call, Case, Expr, Literal
 from morisot.compile.truth import truth
+from morisot.compile.verdict import ColumnForm
 from morisot.lower.buckets import in_buckets
-from morisot.lower.columns import quoted, render
+from morisot.lower.columns import NameOf, quoted, render
 from morisot.lower.frame import PLACE, TIME, Frame
 from morisot.lower.planner import Lowering
 from morisot.lower.recode import as_type
@@ -16,10 +19,12 @@ from morisot.lower.registry import lowers
 from morisot.lower.sides import both_sides
 from morisot.plan.combine import Branch, Merge, Route, SplitBy, Zip
 from morisot.types.element import BOOL, INT, Keyed, arguments
+from morisot.worker import branches
 from morisot.worker.branches import NOWHERE
 from morisot.worker.pairs import Zipper
 
 _MARK = quoted("mark")
+_NO_SUCH_BRANCH = "raise_error('morisot: there is no such branch')"
 
 
 @lowers(Merge)
@@ -72,13 +77,48 @@ def lower_split_by(node: SplitBy, lowering: Lowering, frame: Frame) -> Frame:
     lowering.optimistic.add(node)  # a number that no branch has is Python's to report
     columns = frame.columns
     frame, numbers = frame.evaluate(form, frame.names())
+    if node.masked:
+        mark = mask(form, frame.names(), node.n)
+        return with_mark(node, marked(frame, columns, mark), columns, _MARK)
     if form.type in (INT, BOOL):
         mark, exists = f"CAST({numbers[0]} AS BIGINT)", f"{_MARK} >= 0 AND {_MARK} < {node.n}"
     else:
         mark = numbers[0] if not form.type.children else f"array({', '.join(numbers)})"
         exists = f"forall({_MARK}, number -> number >= 0 AND number < {node.n})"
-    checked = f"CASE WHEN {exists} THEN {_MARK} ELSE raise_error('morisot: there is no such branch') END"
+    checked = f"CASE WHEN {exists} THEN {_MARK} ELSE {_NO_SUCH_BRANCH} END"
     return with_mark(node, marked(frame, columns, mark), columns, checked)
+
+
+def mask(form: ColumnForm, name_of: NameOf, n: int) -> str:
+    """The branches that the function names, as bits: no array is made of numbers that stand in the program."""
+    if form.result.expr is None:
+        return bits(form.result.leaves(), name_of, n)
+    return mask_of(form.result.expr, name_of, n)
+
+
+def mask_of(expr: Expr, name_of: NameOf, n: int) -> str:
+    match expr:
+        case Case(branches, otherwise):
+            cases = " ".join(
+                f"WHEN {render(condition, name_of)} THEN {mask_of(then, name_of, n)}" for condition, then in branches
+            )
+            return f"CASE {cases} ELSE {mask_of(otherwise, name_of, n)} END"
+        case Call("array", numbers):
+            return bits(numbers, name_of, n)
+    return f"aggregate({render(expr, name_of)}, 0L, (mask, number) -> mask | {bit('number', n)})"
+
+
+def bits(numbers: Sequence[Expr], name_of: NameOf, n: int) -> str:
+    """One mask of several numbers."""
+    known = [each.value for each in numbers if isinstance(each, Literal) and 0 <= each.value < n]
+    if len(known) == len(numbers):
+        return f"{branches.mask(set(known))}L"
+    return f"({' | '.join(bit(render(each, name_of), n) for each in numbers)})"
+
+
+def bit(number: str, n: int) -> str:
+    shifted = f"shiftleft(1L, CAST({number} AS INT))"
+    return f"CASE WHEN {number} >= 0 AND {number} < {n} THEN {shifted} ELSE {_NO_SUCH_BRANCH} END"
 
 
 @lowers(Route)
@@ -110,7 +150,12 @@ def with_mark(node: SplitBy | Route, frame: Frame, columns: list[str], mark: str
 def lower_branch(node: Branch, lowering: Lowering, frame: Frame) -> Frame:
     keyed = isinstance(frame.type, Keyed)
     (mark,) = frame.columns_under(1, 0) if keyed else frame.columns_under(0)
-    condition = f"{mark} = {node.number}" if node.input.mark == INT else f"array_contains({mark}, {node.number}L)"
+    if node.input.masked:
+        condition = f"({mark} & {1 << node.number}L) <> 0L"
+    elif node.input.several:
+        condition = f"array_contains({mark}, {node.number}L)"
+    else:
+        condition = f"{mark} = {node.number}"
     value = frame.columns_under(1, 1) if keyed else frame.columns_under(1)
     key = frame.columns_under(0) if keyed else []
     return frame.where(condition).select(node.type, [*key, *value])

@@ -164,11 +164,11 @@ def _function(node: Node, parallelism: int) -> Callable[..., Any] | None:
         case rowwise.MapMemo(function=closure, key=key, capacity=capacity):
             return Memo(closure.function, key.function if key else None, capacity)
         case combine.SplitBy(function=closure, n=n):
-            return Choice(closure.function, n, node.several)
+            return Choice(closure.function, n, node.several, node.masked)
         case combine.Route(predicates=predicates):
             return FirstMatch(tuple(each.function for each in predicates))
-        case combine.Branch(number=number):
-            return GoesTo(number)
+        case combine.Branch(input=marked, number=number):
+            return GoesTo(number, marked.masked)
         case _:
             main = main_closure(node)
             return None if main is None else main.function

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 from morisot.plan.closure import Closure
@@ -35,10 +35,18 @@ class Zip(Node):
 class Marked(Rowwise):
     """The root of the operators that say for each element where it goes: (mark, element), which branches read."""
 
+    several: bool = field(default=False, kw_only=True, repr=False)
+    """Whether an element may go to more than one branch, or to none."""
+
     @property
     def mark(self) -> Type:
-        """The type of the mark: int, one branch; or a list of int, each of those."""
+        """The type of the mark: int, a branch or a bit for each of several; or a list of branches."""
         return arguments(self.type)[-1].children[0][1]
+
+    @property
+    def masked(self) -> bool:
+        """Whether a mark is an int that has a bit for each branch."""
+        return self.several and self.mark == INT
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,10 +55,6 @@ class SplitBy(Marked):
 
     function: Closure
     n: int
-
-    @property
-    def several(self) -> bool:
-        return self.mark != INT
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 from morisot.plan.closure import Closure
 from morisot.plan.graph import walk
 from morisot.plan.node import Node
-from morisot.types.element import ANY, Type, arguments
+from morisot.types.element import ANY, Keyed, Optional, Type, arguments
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,6 +167,8 @@ class DeltaIterate(Node):
     make_output: Closure
     condition: Closure
     body: Body = field(repr=False)
+    value: Type = field(default=ANY, repr=False)
+    """What every value is, in all rounds; `object` where `process_delta` may make it something else."""
 
     observes_order: ClassVar[bool] = True
     keeps_order: ClassVar[bool] = False
@@ -181,8 +183,13 @@ class DeltaIterate(Node):
     def bodies(self) -> tuple[tuple[str, Node], ...]:
         return (("body", self.body.output),)
 
+    @property
+    def entry(self) -> Keyed:
+        """A key and its value between rounds."""
+        return Keyed(arguments(self.input.type)[0], self.value)
+
     def signature(self, closure: str) -> tuple[Type, ...]:
-        key, value = arguments(self.input.type)
-        delta = arguments(self.body.output.type)[-1]
-        types = {"process_delta": (key, ANY, delta), "condition": (delta,)}
-        return types.get(closure, (key, value))
+        key, delta = self.entry.key, arguments(self.body.output.type)[-1]
+        held = self.value if self.value == ANY else Optional(self.value)  # a delta may name a key that has no value
+        types = {"process_delta": (key, held, delta), "condition": (delta,)}
+        return types.get(closure, (key, self.value))

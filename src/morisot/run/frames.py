@@ -15,15 +15,15 @@ from typing import Any
 
 from pyspark.sql import DataFrame
 
-from morisot.lower import deltas, iterate, schema
+from morisot.lower import iterate, schema
 from morisot.lower.frame import Frame
+from morisot.lower.native_deltas import entries_of, resumed
 from morisot.lower.planner import Lowering
 from morisot.plan.iterate import Body, DeltaIterate, Loop
 from morisot.plan.node import Node
 from morisot.run.rounds import Progress, Rounds
 from morisot.run.snapshot import LoopSaves, Saved
 from morisot.types.element import Type
-from morisot.worker.deltas import ENTRY
 
 
 def run(node: Loop, lowering: Lowering, rounds: Rounds) -> Frame | None:
@@ -123,23 +123,23 @@ def kept(df: DataFrame) -> Iterator[None]:
 
 def run_delta(node: DeltaIterate, lowering: Lowering, progress: Progress, saves: LoopSaves | None) -> Frame:
     """Round by round, with the changed entries only, until nothing changes."""
-    functions = deltas.functions_of(node)
     with ExitStack() as held:
         given = side_inputs(node.body, lowering, held)
         saved = saves.latest() if saves is not None else None
         if saved is None:
-            entries = deltas.packed(functions, lowering.frame(node.input).untimed()).localCheckpoint()
+            kept_as = entries_of(node, lowering)
+            entries = kept_as.first(lowering.frame(node.input).untimed()).localCheckpoint()
         else:
-            entries = lowering.spark.read.schema(ENTRY).parquet(saved.elements)
+            kept_as, entries = resumed(node, lowering, lowering.spark.read.parquet(saved.elements))
         done = 0 if saved is None else node.max_iterations if saved.over else saved.round
         progress.rounds = progress.first_round = done
         for number in range(done + 1, node.max_iterations + 1):
             began = time.perf_counter()
-            entering = deltas.updates(node, functions, entries)
+            entering = kept_as.updates(entries)
             with within(saves, number):
                 body = inside(node.body, lowering, {**given, node.body.input: entering})
             leaving = body.frame(node.body.output).untimed()
-            entries = deltas.applied(functions, entries, leaving, lowering.parallelism).localCheckpoint()
+            entries = kept_as.after(entries, leaving).localCheckpoint()
             changed = entries.where("changed").count()
             body.release()
             progress.count(number, changed > 0, changed, time.perf_counter() - began)
@@ -150,4 +150,4 @@ def run_delta(node: DeltaIterate, lowering: Lowering, progress: Progress, saves:
                 saves.commit(writing, number, over, None)
             if not changed:
                 break
-        return deltas.outputs(node, functions, entries)
+        return kept_as.outputs(entries)

@@ -8,22 +8,39 @@ from typing import Any
 
 NOWHERE = -1
 """The mark of an element that no predicate of route takes."""
+MOST_BITS = 62
+"""How many branches have a bit each in a mark that is one int."""
 
 
 @dataclass(frozen=True)
 class Choice:
-    """The function of split_by, its answer checked: a number, or a list of numbers where it may name several."""
+    """The function of split_by, its answer checked and made a mark.
+
+    That is a number, or, where the function may name several, an int with a bit for each, or a list.
+    """
 
     function: Callable[..., Any]
     n: int
     several: bool
+    masked: bool
 
     def __call__(self, *arguments: Any) -> int | list[int]:
-        answer = self.function(*arguments)
+        numbers = chosen(self.function(*arguments), self.n)
+        if self.masked:
+            return mask(numbers)
         if self.several:
-            return chosen(answer, self.n)
-        (number,) = chosen(answer, self.n)
+            return numbers
+        (number,) = numbers
         return number
+
+
+def mask(numbers: Iterable[int]) -> int:
+    """A bit for each number.
+
+    >>> mask([0, 2])
+    5
+    """
+    return sum(1 << number for number in numbers)
 
 
 def chosen(answer: Any, n: int) -> list[int]:
@@ -63,6 +80,9 @@ class GoesTo:
     """Whether a mark names a branch."""
 
     number: int
+    masked: bool
 
     def __call__(self, mark: int | list[int]) -> bool:
-        return mark == self.number if isinstance(mark, int) else self.number in mark
+        if isinstance(mark, int):
+            return bool(mark >> self.number & 1) if self.masked else mark == self.number
+        return self.number in mark

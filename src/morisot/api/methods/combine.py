@@ -15,6 +15,7 @@ from morisot.plan.combine import Branch, Marked, Merge, Route, SplitBy, Zip
 from morisot.plan.node import Node
 from morisot.types import infer
 from morisot.types.element import ANY, BOOL, INT, Keyed, List, Tuple, Type, contains_any, with_value
+from morisot.worker.branches import MOST_BITS
 
 if TYPE_CHECKING:
     from morisot.api.keyed_stream import KeyedStream
@@ -41,16 +42,18 @@ class _Combine(StreamBase[T]):
     def _split_by(self, function: Callable[..., Any], n: int, on_error: OnError) -> list[Node]:
         check_branches("split_by", n)
         closure, verdict = self._compiled(function, "split_by", self._arguments)
-        mark = mark_type(verdict.type)
-        if mark is None:
+        several = names_several(verdict.type)
+        if several is None:
             raise PlanError(
                 f"the function given to split_by gives {verdict.type}; it must give the number of a branch, or several",
                 location=closure.location,
                 advice="give an int, or a list, tuple or set of int",
             )
+        mark = List(INT) if several and n > MOST_BITS else INT
         type_ = with_value(self.type, Tuple((mark, self._arguments[-1])))
         return self._branches(
-            SplitBy(self._tried(closure, on_error), closure, n, type=type_, location=closure.location), n
+            SplitBy(self._tried(closure, on_error), closure, n, type=type_, location=closure.location, several=several),
+            n,
         )
 
     def _route(self, predicates: Sequence[Callable[..., Any]], on_error: OnError) -> list[Node]:
@@ -101,13 +104,13 @@ def merged_type(left: Type, right: Type) -> Type:
     return both
 
 
-def mark_type(answer: Type) -> Type | None:
-    """The type of the marks that a function's answers become; None if they name no branches."""
+def names_several(answer: Type) -> bool | None:
+    """Whether a function's answers may name several branches, or just one; None if they name none."""
     if answer in (INT, BOOL):
-        return INT
+        return False
     several = answer == ANY or answer == List(INT)
     several |= isinstance(answer, Tuple) and all(item == INT for item in answer.items)
-    return List(INT) if several else None
+    return True if several else None
 
 
 def check_branches(operator: str, n: Any) -> None:

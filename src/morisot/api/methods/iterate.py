@@ -14,7 +14,7 @@ from morisot.plan.closure import Closure
 from morisot.plan.iterate import Body, DeltaIterate, Elements, Iterate, Loop, LoopInput, Replay, State
 from morisot.plan.node import Node
 from morisot.types import infer
-from morisot.types.element import ANY, NONE, Keyed, Type
+from morisot.types.element import ANY, NONE, Keyed, Optional, Type
 from morisot.worker.loop_state import LoopState
 
 if TYPE_CHECKING:
@@ -268,19 +268,25 @@ class KeyedIterateMethods(_Loops[Any], Generic[K, V]):
         """
         location = caller()
         self._check_loop("delta_iterate", max_iterations, location)
-        key, _ = self._arguments
+        key, value = self._arguments
         process = self._closure(process_delta, "delta_iterate as process_delta", 3)
         update = self._closure(make_update, "delta_iterate as make_update", 2)
         output = self._closure(make_output, "delta_iterate as make_output", 2)
         holds = self._closure(condition, "delta_iterate as condition", 1)
-        inside = self._body("delta_iterate", body, 1, Keyed(key, ANY), location)
+        sent = Keyed(key, decide(update, (key, value)).type)
+        inside = self._body("delta_iterate", body, 1, sent, location)
         if not isinstance(inside.output.type, Keyed):
             raise PlanError(
                 "the body of delta_iterate gave a plain stream: a delta belongs to a key",
                 location=location,
                 advice="end the body with group_by(…)",
             )
-        node: Node = DeltaIterate(
-            self._node, max_iterations, process, update, output, holds, inside, type=Keyed(key, ANY), location=location
-        )
+        delta = inside.output.type.value
+        if value == ANY or decide(process, (key, Optional(value), delta)).type != value:
+            value = ANY  # nobody knows what the values will be
+            if sent.value != ANY:
+                inside = self._body("delta_iterate", body, 1, Keyed(key, ANY), location)
+        type_ = Keyed(key, decide(output, (key, value)).type)
+        closures = (process, update, output, holds)
+        node: Node = DeltaIterate(self._node, max_iterations, *closures, inside, value, type=type_, location=location)
         return self._context.keyed(node)
