@@ -12,6 +12,7 @@ from morisot.compile.ladder import decide
 from morisot.compile.verdict import Verdict
 from morisot.errors import ElementError, PlanError
 from morisot.plan.closure import Closure
+from morisot.plan.late import Late
 from morisot.plan.node import Node
 from morisot.plan.on_error import Divert
 from morisot.plan.on_error import OnError as Policy
@@ -95,6 +96,15 @@ class StreamBase(Generic[T]):
             operator=closure.operator,
             on_error=policy,
         )
+
+    def _late(self, handler: Callable[..., Any] | None, operator: str) -> Late | None:
+        """Who gets the elements that come too late; what is no function of an element is refused here."""
+        if handler is None:
+            return None
+        arity = len(self._arguments)
+        what = "the element" if arity == 1 else "the key and the value"
+        check_callable(handler, f"late of {operator}", arity, caller(), what)
+        return Late(handler, keyed=arity > 1)
 
     @property
     def _arguments(self) -> tuple[Type, ...]:

@@ -14,6 +14,7 @@ from morisot.api.location import caller
 from morisot.compile.ladder import decide
 from morisot.errors import PlanError
 from morisot.plan.closure import Closure
+from morisot.plan.late import Late
 from morisot.plan.node import Node
 from morisot.plan.window import AllKind, CountKind, Measure, SessionKind, TimeKind, Window, WindowJoin, WindowKind
 from morisot.types import infer
@@ -62,15 +63,23 @@ def with_bounds(result: Type, clock: Type) -> Record:
 class _Windows:
     """How the nodes are made, for plain and keyed streams alike."""
 
-    def __init__(self, stream: StreamBase[Any], kind: WindowKind, operator: str, bounds: bool = False) -> None:
+    def __init__(
+        self,
+        stream: StreamBase[Any],
+        kind: WindowKind,
+        operator: str,
+        bounds: bool = False,
+        late: Late | None = None,
+    ) -> None:
         self._stream = stream
+        self._late = late
         self._kind = kind
         self._operator = operator
         self._bounds = bounds
 
     def with_bounds(self) -> Self:
         """The same windows; what is computed of them comes as `Windowed(start, end, value)`."""
-        return type(self)(self._stream, self._kind, self._operator, bounds=True)
+        return type(self)(self._stream, self._kind, self._operator, bounds=True, late=self._late)
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} of {self._kind!r}: call sum(), fold(…), map(…) or another aggregate on it>"
@@ -88,7 +97,9 @@ class _Windows:
             measures = tuple(self._measure(each, operator, name) for name, each in named.items())
             row = infer.row_type([(name, each.type) for name, each in zip(named, measures, strict=True)])
         type_ = with_value(source.type, row or measures[0].type)
-        node = Window(source, self._kind, measures, row, type=type_, location=caller(), operator=operator)
+        node = Window(
+            source, self._kind, measures, row, late=self._late, type=type_, location=caller(), operator=operator
+        )
         return bounded_node(node) if self._bounds else node
 
     def _join(self, other: Any) -> Node:

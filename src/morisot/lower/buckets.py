@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from pyspark.sql import DataFrame
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
+from morisot.lower import ledgers
 from morisot.lower.columns import quoted
 from morisot.lower.frame import PLACE, Frame
 from morisot.lower.ordered import grouped_by_key, origin
 from morisot.lower.ship import check_travels
-from morisot.lower.stages import dumps, in_worker, partition_id
+from morisot.lower.stages import dumps, in_worker
 from morisot.plan.check import gives_running_values
 from morisot.plan.node import Node
 from morisot.types.element import Keyed
@@ -32,18 +34,31 @@ def in_buckets(node: Node, lowering: Lowering, frame: Frame, machine: Machine, *
     by_key, stamps = by_key and isinstance(frame.type, Keyed), node.time is not None
     running = gives_running_values(node)
     bucket = Bucket(machine, origin(node), frame.type, node.type, dumps, frame.timed, stamps, by_key, running)
-    rows, where = frame.df, "0"
-    if by_key:
-        rows, group = grouped_by_key(node, rows, frame.type)
-        where = f"CAST(pmod(xxhash64({', '.join(group)}), {lowering.parallelism * BUCKETS_PER_PARTITION}) AS INT)"
-    place = [] if frame.placed else [f"X'' AS {PLACE}"]  # an aggregate that asks for no order takes what comes
-    placed = rows.selectExpr(*frame.columns, *frame.hidden, *place, f"{where} AS {_BUCKET}")
-    packed = placed.mapInArrow(in_worker(PackBuckets(partition_id())), "bucket INT, rows BINARY")
+    rows, where = by_bucket_of_key(node, lowering, frame) if by_key else (frame.df, "0")
+    packed = gathered_in_buckets(frame, rows, where)
     results = packed.groupBy("bucket").transformWithStateInPandas(
         Kept(bucket), "results BINARY", lowering.output_mode, "None"
     )
     output = Frame(results, node.type, stamps, placed=True)
     return output.over(results.mapInArrow(in_worker(UnpackBuckets()), output.ddl(node.type)))
+
+
+def by_bucket_of_key(node: Node, lowering: Lowering, frame: Frame) -> tuple[DataFrame, str]:
+    """The rows, perhaps with a column more, and an expression for the bucket of each row's key."""
+    rows, group = grouped_by_key(node, frame.df, frame.type)
+    return rows, bucket_of(lowering, *group)
+
+
+def bucket_of(lowering: Lowering, *columns: str) -> str:
+    """An expression for the bucket of rows with the same values in some columns."""
+    return f"CAST(pmod(xxhash64({', '.join(columns)}), {lowering.parallelism * BUCKETS_PER_PARTITION}) AS INT)"
+
+
+def gathered_in_buckets(frame: Frame, rows: DataFrame, where: str) -> DataFrame:
+    """The rows of a frame packed, a value for each batch and bucket, beside the bucket that `where` tells."""
+    place = [] if frame.placed else [f"X'' AS {PLACE}"]  # an aggregate that asks for no order takes what comes
+    placed = rows.selectExpr(*frame.columns, *frame.hidden, *place, f"{where} AS {_BUCKET}")
+    return placed.mapInArrow(in_worker(PackBuckets(ledgers.place())), "bucket INT, rows BINARY")
 
 
 class Kept(StatefulProcessor):

@@ -16,6 +16,7 @@ from morisot.lower import (
     state,
     testing,
     time,
+    watermarks,
     window,
 )
 
@@ -29,6 +30,7 @@ FAMILIES = (
     selection,
     state,
     time,
+    watermarks,
     window,
     combine,
     join,

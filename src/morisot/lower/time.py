@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from morisot.lower import stages
-from morisot.lower.frame import TIME, Frame
+from morisot.lower.buckets import bucket_of
+from morisot.lower.frame import PLACE, TIME, Frame
 from morisot.lower.ordered import ORDER, numbered
 from morisot.lower.planner import Lowering
 from morisot.lower.registry import folds, lowers
-from morisot.plan.time import AddTimestamps, DropTimestamps, Reorder
+from morisot.lower.waiting import clock_of, in_waiting_buckets
+from morisot.plan.time import AddTimestamps, DropTimestamps, Reorder, is_direct
 from morisot.types.element import DATETIME, Tuple, Type, arguments
 from morisot.worker.stage import Step
+from morisot.worker.waiting import ReorderBucket
 
 _EPOCH = "TIMESTAMP_NTZ '1970-01-01 00:00:00'"
 
@@ -20,8 +23,9 @@ def lower_add_timestamps(node: AddTimestamps, lowering: Lowering, frame: Frame) 
     assert form is not None, "a timestamp that is no column should have been a stage"
     assert node.kind is not None
     widened, (moment,) = frame.evaluate(form, frame.names())
-    rows = widened.df.selectExpr(*frame.columns, f"{ticks_of(moment, node.kind)} AS {TIME}")
-    return Frame(rows, node.type, timed=True)
+    place = [PLACE] if frame.placed else []
+    rows = widened.df.selectExpr(*frame.columns, f"{ticks_of(moment, node.kind)} AS {TIME}", *place)
+    return Frame(rows, node.type, timed=True, placed=frame.placed)
 
 
 @folds(AddTimestamps)
@@ -34,7 +38,9 @@ def lower_add_timestamps_in_python(
     pairs = stages.run(frame.untimed(), [*steps, stages.step(node, lowering)], both, lowering)
     moment, *columns = pairs.columns
     named = [f"{column} AS {name}" for column, name in zip(columns, Frame(pairs.df, node.type).columns, strict=True)]
-    return Frame(pairs.df.selectExpr(*named, f"{ticks_of(moment, node.kind)} AS {TIME}"), node.type, timed=True)
+    place = [PLACE] if frame.placed else []
+    rows = pairs.df.selectExpr(*named, f"{ticks_of(moment, node.kind)} AS {TIME}", *place)
+    return Frame(rows, node.type, timed=True, placed=frame.placed)
 
 
 def ticks_of(moment: str, kind: Type) -> str:
@@ -42,9 +48,18 @@ def ticks_of(moment: str, kind: Type) -> str:
     return f"timestampdiff(MICROSECOND, {_EPOCH}, {moment})" if kind == DATETIME else moment
 
 
-@lowers(DropTimestamps, "bounded")
+@lowers(DropTimestamps)
 def lower_drop_timestamps(node: DropTimestamps, lowering: Lowering, frame: Frame) -> Frame:
     return frame.untimed()
+
+
+@lowers(Reorder, "unbounded")
+def lower_reorder_unbounded(node: Reorder, lowering: Lowering, frame: Frame) -> Frame:
+    """Rows wait in buckets by their timestamps, and find their order by the places they are given."""
+    assert node.time is not None
+    bucket = ReorderBucket(frame.type, is_direct(node), node.late is not None)
+    where = bucket_of(lowering, TIME)
+    return in_waiting_buckets(node, lowering, frame, frame.df, where, bucket, clock_of(node.time))
 
 
 @lowers(Reorder, "bounded")

@@ -101,6 +101,11 @@ class Node:
         return False
 
     @property
+    def awaits_time(self) -> bool:
+        """Whether results on unbounded input wait until the watermark has passed."""
+        return False
+
+    @property
     def title(self) -> str:
         """What reports call the operator: its name and the user's line."""
         return f"{self.label or self.operator} ({self.location})"

@@ -1,15 +1,19 @@
-"""What operators left out because of `on_error`: the counts, what is said about them, and who gets the failures."""
+"""What operators left out: the counts, what is said about them, and who gets the failures and the late elements."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from morisot.errors import ElementError
+from morisot.plan.late import Late
 from morisot.plan.node import Node
 from morisot.plan.on_error import Divert
+
+KINDS = ("skipped", "diverted", "late")
+"""What becomes of elements that are left out, as metrics call it."""
 
 
 @dataclass(frozen=True)
@@ -44,10 +48,10 @@ class Tally:
             self.totals[node] = self.totals.get(node, Total()) + Total(count, next(iter(errors), None))
 
     def metrics(self) -> dict[str, dict[str, int]]:
-        """The counts by operator: of elements that were skipped, and of those that were diverted to a handler."""
-        counts: dict[str, dict[str, int]] = {"skipped": {}, "diverted": {}}
+        """The counts by operator: of elements that failed, skipped or diverted to a handler, and that came too late."""
+        counts: dict[str, dict[str, int]] = {kind: {} for kind in KINDS}
         for node, total in self.totals.items():
-            of_kind = counts["diverted" if is_diverting(node) else "skipped"]
+            of_kind = counts[kind_of(node)]
             of_kind[node.title] = of_kind.get(node.title, 0) + total.count
         return counts
 
@@ -56,7 +60,7 @@ class Tally:
         chosen = self.totals if nodes is None else {node: self.totals[node] for node in nodes if node in self.totals}
         return [
             f"{node.title}: {total.count} element{'s' if total.count > 1 else ''} "
-            f"{'diverted' if is_diverting(node) else 'skipped'}{_because(total.example)}"
+            f"{kind_of(node)}{_because(total.example)}"
             for node, total in chosen.items()
             if total.count
         ]
@@ -66,24 +70,35 @@ def _because(example: ElementError | None) -> str:
     return f" ({example.original.splitlines()[-1]})" if example and example.original else ""
 
 
+def kind_of(node: Node) -> str:
+    """What becomes of the elements that an operator leaves out."""
+    if node.awaits_time:
+        return "late"
+    return "diverted" if is_diverting(node) else "skipped"
+
+
 def is_diverting(node: Node) -> bool:
-    return isinstance(getattr(node, "on_error", None), Divert)
+    """Whether a function of the user's gets what the operator leaves out."""
+    return isinstance(getattr(node, "on_error", None), Divert) or isinstance(getattr(node, "late", None), Late)
 
 
 def divert(failures: Failures) -> None:
     """Call the users' handlers, operator by operator and in the order of the stream."""
     for node, (_, errors) in failures.items():
-        policy = getattr(node, "on_error", None)
-        if isinstance(policy, Divert):
-            for error in errors:
-                _call(node, policy, error)
+        policy, late = getattr(node, "on_error", None), getattr(node, "late", None)
+        for error in errors:
+            if isinstance(policy, Divert):
+                _call(node, policy.handler, error, error)
+            elif isinstance(late, Late):
+                _call(node, late, error.value, error)
 
 
-def _call(node: Node, policy: Divert, error: ElementError) -> None:
+def _call(node: Node, handler: Callable[[Any], Any], argument: Any, error: ElementError) -> None:
     try:
-        policy.handler(error)
+        handler(argument)
     except Exception as problem:
-        said = f"its handler {policy!r} raised {type(problem).__name__}: {problem}"
+        name = getattr(node, "late", None) or getattr(node, "on_error", None)
+        said = f"its handler {name!r} raised {type(problem).__name__}: {problem}"
         raise ElementError(node.operator, node.location, error.element, said, cause=problem) from problem
 
 
@@ -95,7 +110,7 @@ def say(lines: Iterable[str]) -> None:
 
 def merged(parts: Iterable[Mapping[str, Any]]) -> dict[str, dict[str, int]]:
     """The counts of several parts of a job as one."""
-    result: dict[str, dict[str, int]] = {"skipped": {}, "diverted": {}}
+    result: dict[str, dict[str, int]] = {kind: {} for kind in KINDS}
     for part in parts:
         for kind, counts in result.items():
             for title, count in part.get(kind, {}).items():

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from morisot.plan.closure import Closure
+from morisot.plan.late import Late
 from morisot.plan.node import Node
 from morisot.types.element import Type, arguments
 
@@ -16,7 +17,8 @@ class AddTimestamps(Node):
     """Give each element the timestamp `timestamp(element)`.
 
     On unbounded input an element may come up to `delay` (in the timestamps' unit) after a later one, or `watermark`
-    tells for each element up to which timestamp all have come. Bounded input needs neither: it is all there.
+    tells for each element up to which timestamp all have come, if it tells anything. Bounded input needs neither: it is
+    all there.
     """
 
     input: Node
@@ -47,5 +49,27 @@ class Reorder(Node):
     """The elements in the order of their timestamps; those with the same one in the order they came."""
 
     input: Node
+    late: Late | None = None
     observes_order: ClassVar[bool] = True
     keeps_order: ClassVar[bool] = False
+
+    @property
+    def awaits_time(self) -> bool:
+        return True
+
+    @property
+    def leaves_out(self) -> bool:
+        """What comes after the watermark has passed it; bounded input has no such elements."""
+        return not self.bounded
+
+
+def is_direct(node: Node) -> bool:
+    """Whether the elements that an operator reads have come with their timestamps, and did not wait for time since."""
+    stack = list(node.inputs)
+    while stack:
+        each = stack.pop()
+        if each.awaits_time:
+            return False
+        if not isinstance(each, AddTimestamps):
+            stack.extend(each.inputs)
+    return True

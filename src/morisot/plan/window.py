@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
 from morisot.plan.closure import Closure
+from morisot.plan.late import Late
 from morisot.plan.node import Node
 from morisot.types.element import DATETIME, INT, List, Record, Tuple, Type, arguments
 from morisot.types.windows import Accumulator, CustomWindow
@@ -185,6 +186,17 @@ class Window(Node):
     """What several measures form together; None if there is one, which stands for itself."""
     bounds: bool = field(default=False)
     """Whether results are `Windowed`, with the window's bounds."""
+    late: Late | None = None
+    """Who gets elements whose windows have all been given."""
+
+    @property
+    def awaits_time(self) -> bool:
+        return self.kind.timed and not self.kind.processing
+
+    @property
+    def leaves_out(self) -> bool:
+        """Elements whose windows have all been given; bounded input has none."""
+        return self.awaits_time and not self.bounded
 
     @property
     def observes_order(self) -> bool:  # type: ignore[override]

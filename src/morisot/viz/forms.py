@@ -95,6 +95,10 @@ def form_of(node: Node, name: str, closure: Closure, lowering: Lowering) -> Form
             how = "partition by partition" if isinstance(node, FoldAssoc | ReduceAssoc) else "element by element"
             return record("stage", f"this fold runs in Python, {how}: {fold}", fold.advice, fold)
         return record("stage", _OWN_OUTCOME) if folds.needs_python(node, lowering.demoted) else record("column", "")
+    if isinstance(node, Window) and not node.bounded:
+        return record(
+            "stage", "on unbounded input what is held of open windows is kept in Python, between micro-batches"
+        )
     if isinstance(node, Window) and node not in lowering.demoted:
         if runs_natively(node, lowering.demoted):
             return record("column", "")

@@ -28,19 +28,23 @@ from morisot.worker.machine import Emit, Machine, Origin, encode_results, keys_a
 class PackBuckets:
     """Given to mapInArrow: the rows of each batch as one binary row per bucket.
 
-    The last two columns say where a row's file stands in the stream, and the bucket. With the number of the task and of
-    the row in it, the place is the row's own.
+    The last two columns say where a row's file stands in the stream, and the bucket. With the number of the
+    micro-batch, of the task and of the row in it, the place is the row's own.
     """
 
-    partition: Callable[[], int]
+    task: Callable[[], tuple[int, int]]
+    """The micro-batch and the partition that this task works on."""
 
     def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
+        micro_batch, partition = self.task()
+        before = pa.scalar(struct.pack(">q", micro_batch), pa.binary())
         counted = 0
         for batch in batches:
             if not batch.num_rows:
                 continue
             *columns, files, buckets = batch.columns
-            places = own_places(files, self.partition(), counted)
+            own = own_places(files, partition, counted)
+            places = pc.binary_join_element_wise(before, own, pa.scalar(b"", pa.binary()))
             counted += batch.num_rows
             content = pa.RecordBatch.from_arrays([*columns, places], names=batch.schema.names[:-1])
             order = buckets.to_numpy().argsort(kind="stable")

@@ -59,10 +59,20 @@ class Notes:
 
     def add(self, policy: Policy, element: Any, error: BaseException | None, skip: int = 1) -> None:
         assert error is not None
-        noted = self.by_operator.setdefault(policy.number, LeftOut())
-        noted.count += 1
+        noted = self.count(policy, 1)
         if policy.keep_all or not noted.failures:
-            found = failed(policy.operator, policy.location, element, error, skip)
+            self.keep(policy, element, failed(policy.operator, policy.location, element, error, skip))
+
+    def count(self, policy: Policy, number: int) -> LeftOut:
+        """Count elements that an operator left out."""
+        noted = self.by_operator.setdefault(policy.number, LeftOut())
+        noted.count += number
+        return noted
+
+    def keep(self, policy: Policy, element: Any, found: ElementError) -> None:
+        """Keep why an element was left out, and the element if every one is wanted; else one is an example of all."""
+        noted = self.by_operator[policy.number]
+        if policy.keep_all or not noted.failures:
             kept = (element,) if policy.keep_all else ()
             noted.failures.append(failure.text_of(found, self.dumps, *kept))
 

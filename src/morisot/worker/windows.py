@@ -222,13 +222,20 @@ class Windows:
     def _emit(self, held: Held | None, place: int, emit: Emit) -> None:
         if held is None:
             return
-        results = []
-        for measure, part in zip(self.measures, held.parts, strict=True):
-            try:
-                results.append(measure.finish(part))
-            except Exception as error:
-                raise self.origin.failed(part, error) from error
-        value = self.row(*results) if self.row else results[0]
+        value = results_of(self.measures, held.parts, self.row, self.origin)
         if self.bounds:
             value = Windowed(held.start, held.end, value)
         emit(place, value, held.newest if self.stamps else None)
+
+
+def results_of(
+    measures: Sequence[Accumulates], parts: Sequence[Any], row: Callable[..., Any] | None, origin: Origin
+) -> Any:
+    """What a complete window gives: its measure, or what `row` makes of several."""
+    results = []
+    for measure, part in zip(measures, parts, strict=True):
+        try:
+            results.append(measure.finish(part))
+        except Exception as error:
+            raise origin.failed(part, error) from error
+    return row(*results) if row else results[0]

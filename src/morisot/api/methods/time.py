@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from morisot.api.base import StreamBase, T
 from morisot.api.location import caller
 from morisot.errors import PlanError
+from morisot.plan.closure import Closure
 from morisot.plan.node import Node
 from morisot.plan.time import AddTimestamps, DropTimestamps, Reorder
-from morisot.types.element import DATETIME, INT, Type
+from morisot.types.element import ANY, DATETIME, INT, NONE, Optional, Type
 from morisot.types.moments import Duration, ticks
 
 if TYPE_CHECKING:
@@ -42,19 +43,30 @@ class _Time(StreamBase[T]):
             )
         if delay is not None and watermark is not None:
             raise PlanError("add_timestamps takes a delay or a watermark function, not both", location=closure.location)
-        late = None if watermark is None else self._closure(watermark, "add_timestamps", len(self._arguments), returns)
+        asserts = None if watermark is None else self._watermark(watermark, verdict.type)
         allowed = None if delay is None else checked_ticks("the delay", delay, verdict.type, closure.location)
         return AddTimestamps(
-            self._node, closure, late, allowed, verdict.type, type=self.type, location=closure.location
+            self._node, closure, asserts, allowed, verdict.type, type=self.type, location=closure.location
         )
+
+    def _watermark(self, function: Callable[..., Any], time: Type) -> Closure:
+        """The function that tells up to which timestamp all elements have come; what is no timestamp is refused."""
+        closure, verdict = self._compiled(function, "add_timestamps", self._arguments)
+        if verdict.type not in (time, Optional(time), NONE, ANY):
+            raise PlanError(
+                f"the watermark given to add_timestamps is a {verdict.type}, and the timestamps are {time}",
+                location=closure.location,
+                advice="let it give a timestamp of the same kind, or None where it knows nothing",
+            )
+        return closure
 
     def _drop_timestamps(self) -> Node:
         self._check_timed("drop_timestamps")
         return DropTimestamps(self._node, type=self.type, location=caller())
 
-    def _reorder(self) -> Node:
+    def _reorder(self, late: Callable[..., Any] | None) -> Node:
         self._check_timed("reorder")
-        return Reorder(self._node, type=self.type, location=caller())
+        return Reorder(self._node, self._late(late, "reorder"), type=self.type, location=caller())
 
     def _check_timed(self, operator: str) -> Type:
         """The type of the timestamps; a stream that has none is refused."""
@@ -102,9 +114,12 @@ class TimeMethods(_Time[T]):
         """The elements without their timestamps."""
         return self._context.plain(self._drop_timestamps())
 
-    def reorder(self) -> Stream[T]:
-        """The elements in the order of their timestamps; those with the same one in the order they came."""
-        return self._context.plain(self._reorder())
+    def reorder(self, *, late: Callable[[T], Any] | None = None) -> Stream[T]:
+        """The elements in the order of their timestamps; those with the same one in the order they came.
+
+        On unbounded input they wait for the watermark; an element that comes after it is left out and goes to `late`.
+        """
+        return self._context.plain(self._reorder(late))
 
 
 class KeyedTimeMethods(_Time[Any], Generic[K, V]):
@@ -125,6 +140,9 @@ class KeyedTimeMethods(_Time[Any], Generic[K, V]):
         """The elements without their timestamps."""
         return self._context.keyed(self._drop_timestamps())
 
-    def reorder(self) -> KeyedStream[K, V]:
-        """The elements in the order of their timestamps; those with the same one in the order they came."""
-        return self._context.keyed(self._reorder())
+    def reorder(self, *, late: Callable[[K, V], Any] | None = None) -> KeyedStream[K, V]:
+        """The elements in the order of their timestamps; those with the same one in the order they came.
+
+        On unbounded input they wait for the watermark; an element that comes after it is left out and goes to `late`.
+        """
+        return self._context.keyed(self._reorder(late))

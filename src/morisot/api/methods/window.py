@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeVar
 
 from morisot.api.base import StreamBase, T
 from morisot.api.location import caller
 from morisot.errors import PlanError
+from morisot.plan.late import Late
 from morisot.plan.node import Node
-from morisot.plan.window import Window, WindowJoin
+from morisot.plan.window import Window, WindowJoin, WindowKind
 from morisot.types.windows import Windowed
 
 if TYPE_CHECKING:
@@ -36,12 +38,26 @@ class _Windowing(StreamBase[T]):
             check_bounds(self._node)
         return self._node if self._node.bounds else bounded_node(self._node)
 
+    def _late_for(self, kind: WindowKind, handler: Callable[..., Any] | None, operator: str) -> Late | None:
+        """Who gets late elements; windows that wait for no timestamps have none."""
+        if handler is not None and (not kind.timed or kind.processing):
+            raise PlanError(
+                f"{operator}: {kind!r} has no late elements",
+                location=caller(),
+                advice="leave out late=; windows of event time have it",
+            )
+        return self._late(handler, operator)
+
 
 class WindowMethods(_Windowing[T]):
     """Windows of a whole stream."""
 
-    def window_all(self, desc: WindowDescription | CustomWindow[T, Any]) -> WindowedStream[T]:
+    def window_all(
+        self, desc: WindowDescription | CustomWindow[T, Any], *, late: Callable[[T], Any] | None = None
+    ) -> WindowedStream[T]:
         """Cut the stream into windows; what is computed of each makes a stream again.
+
+        On unbounded input an element whose windows of event time were all given before it came goes to `late`.
 
         >>> import morisot as mo
         >>> numbers = mo.StreamContext(engine="reference").stream_iter([1, 2, 3, 4])
@@ -51,9 +67,10 @@ class WindowMethods(_Windowing[T]):
         from morisot.api.windowed_stream import WindowedStream
         from morisot.api.windows import described
 
-        return WindowedStream(self, described(desc, "window_all", self._node.time), "window_all")
+        kind = described(desc, "window_all", self._node.time)
+        return WindowedStream(self, kind, "window_all", late=self._late_for(kind, late, "window_all"))
 
-    def window(self, desc: WindowDescription | CustomWindow[Any, Any]) -> NoReturn:
+    def window(self, desc: WindowDescription | CustomWindow[Any, Any], *, late: Any = None) -> NoReturn:
         """Windows of each key need keys: this stream has none, so it is refused."""
         raise PlanError(
             "window cuts the elements of each key into windows, and this stream has no keys",
@@ -75,14 +92,20 @@ class WindowMethods(_Windowing[T]):
 class KeyedWindowMethods(_Windowing[Any], Generic[K, V]):
     """Windows of each key."""
 
-    def window(self, desc: WindowDescription | CustomWindow[V, Any]) -> KeyedWindowedStream[K, V]:
-        """Cut the elements of each key into windows; what is computed of each makes a keyed stream again."""
+    def window(
+        self, desc: WindowDescription | CustomWindow[V, Any], *, late: Callable[[K, V], Any] | None = None
+    ) -> KeyedWindowedStream[K, V]:
+        """Cut the elements of each key into windows; what is computed of each makes a keyed stream again.
+
+        On unbounded input an element whose windows of event time were all given before it came goes to `late`.
+        """
         from morisot.api.windowed_stream import KeyedWindowedStream
         from morisot.api.windows import described
 
-        return KeyedWindowedStream(self, described(desc, "window", self._node.time), "window")
+        kind = described(desc, "window", self._node.time)
+        return KeyedWindowedStream(self, kind, "window", late=self._late_for(kind, late, "window"))
 
-    def window_all(self, desc: WindowDescription | CustomWindow[Any, Any]) -> NoReturn:
+    def window_all(self, desc: WindowDescription | CustomWindow[Any, Any], *, late: Any = None) -> NoReturn:
         """Windows of a whole stream: this one has keys, so it is refused."""
         raise PlanError(
             "window_all cuts a whole stream into windows, and this one has keys",

@@ -1,7 +1,7 @@
 """Windows on Spark: a file for each kind, and what they share.
 
 `measures` has what is computed of a window, `grouping` the way from rows to one row for each window, `panes` the
-windows that overlap, `machines` everything that runs in Python.
+windows that overlap, `machines` everything that runs in Python, `unbounded` all windows on unbounded input.
 """
 
 from __future__ import annotations
@@ -9,7 +9,16 @@ from __future__ import annotations
 from morisot.lower.frame import Frame
 from morisot.lower.planner import Lowering
 from morisot.lower.registry import lowers
-from morisot.lower.window import all_window, count_window, join, last_window, machines, session_window, time_window
+from morisot.lower.window import (
+    all_window,
+    count_window,
+    join,
+    last_window,
+    machines,
+    session_window,
+    time_window,
+    unbounded,
+)
 from morisot.lower.window.measures import is_native
 from morisot.plan import window as plan
 from morisot.plan.node import Node
@@ -25,8 +34,8 @@ _NATIVE = {
 }
 """The kinds of windows that have a native form."""
 
-JOINS = join
-"""Importing it registers the rule of joins."""
+RULES = (join, unbounded)
+"""Importing them registers the rules of joins, and of unbounded input."""
 
 
 @lowers(Window, "bounded")
@@ -38,6 +47,8 @@ def lower_window(node: Window, lowering: Lowering, frame: Frame) -> Frame:
 
 def runs_natively(node: Window, demoted: frozenset[Node]) -> bool:
     """Whether no Python runs for a window."""
+    if not node.bounded:
+        return False
     if (
         isinstance(node.kind, plan.LastKind)
         and isinstance(node.input.type, Keyed)

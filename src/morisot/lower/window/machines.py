@@ -39,8 +39,13 @@ def lower_in_python(node: Window, lowering: Lowering, frame: Frame) -> Frame:
     """Windows of time are groups of their own; the others depend on the order of a key's elements, which meet in it."""
     if node.kind.timed:
         return window_by_window(node, lowering, frame)
+    return in_order(node, lowering, frame, machine_in_order(node))
+
+
+def machine_in_order(node: Window) -> Windows:
+    """What sees the elements of a key one after the other."""
     windower = _WINDOWERS[type(node.kind)](node.kind, node)
-    return in_order(node, lowering, frame, machine(node, windower, node.bounds, node.time is not None))
+    return machine(node, windower, node.bounds, node.time is not None)
 
 
 def machine(node: Window, windower: Windower, bounds: bool, stamps: bool) -> Windows:

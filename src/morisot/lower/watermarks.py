@@ -1,0 +1,70 @@
+"""Watermarks of unbounded streams: Spark's own, of a column that says up to which timestamp all elements have come.
+
+Spark keeps the largest value of the column for each source, saves it with the checkpoint, and hands the smallest of
+all sources to every operator of the next micro-batch. The column goes no further than the watermark: which elements are
+late, and which windows are complete, is decided where windows are made, in ticks and not in milliseconds.
+"""
+
+from __future__ import annotations
+
+from morisot.lower import stages
+from morisot.lower.columns import quoted
+from morisot.lower.frame import TIME, Frame
+from morisot.lower.planner import Lowering
+from morisot.lower.registry import lowers
+from morisot.lower.ship import check_travels
+from morisot.lower.time import lower_add_timestamps, lower_add_timestamps_in_python, ticks_of
+from morisot.plan.time import AddTimestamps
+from morisot.types.element import DATETIME, Keyed, Optional, Tuple, Type, arguments
+from morisot.worker.stage import Step
+
+_MARK = quoted("mark")
+_LATEST = {True: 2**63 - 1, False: (2**63 - 1) // 1000}
+"""The largest number of microseconds, and of milliseconds, that a timestamp of Spark's has."""
+
+
+@lowers(AddTimestamps, "unbounded")
+def lower_add_timestamps_and_watermark(node: AddTimestamps, lowering: Lowering, frame: Frame) -> Frame:
+    assert node.kind is not None
+    native = lowering.column_form(node, node.timestamp, *arguments(frame.type)) is not None
+    timed = (
+        lower_add_timestamps(node, lowering, frame)
+        if native
+        else lower_add_timestamps_in_python(node, lowering, frame, ())
+    )
+    timed, mark = with_assertion(node, lowering, timed, node.kind)
+    names = [*timed.columns, *timed.hidden]
+    marked = timed.df.selectExpr(*names, f"{moment_of(mark, node.kind)} AS {_MARK}")
+    watched = marked.withWatermark("mark", "0 seconds")
+    # Spark would move a filter of the user's before the watermark, and elements that are filtered out would not count.
+    # It moves nothing past an expression that it cannot repeat; this one adds zero.
+    kept = [f"{TIME} + CAST(rand() AS BIGINT) AS {TIME}" if name == TIME else name for name in names]
+    return timed.over(watched.selectExpr(*kept))
+
+
+def with_assertion(node: AddTimestamps, lowering: Lowering, frame: Frame, kind: Type) -> tuple[Frame, str]:
+    """The frame, and an expression in ticks: once an element is there, all up to this timestamp are."""
+    if node.watermark is None:
+        assert node.delay is not None, "the check of the plan asks for a delay or a watermark"
+        wait = node.delay + 1  # one that is late by just the delay is still waited for
+        return frame, f"(greatest({TIME}, {wait}L) - {wait}L)"
+    form = lowering.column_form(node, node.watermark, *arguments(frame.type))
+    if form is not None:
+        widened, (moment,) = frame.evaluate(form, frame.names())
+        return widened, ticks_of(moment, kind)
+    both = Tuple((Optional(kind), node.type))
+    keyed = isinstance(frame.type, Keyed)
+    check_travels(node.watermark)
+    step = Step("with_result", node.operator, node.location, keyed=keyed, function=node.watermark.function)
+    pairs = stages.run(frame, [step], both, lowering)
+    moment, *columns = pairs.columns
+    named = [f"{column} AS {name}" for column, name in zip(columns, frame.columns, strict=True)]
+    rows = pairs.df.selectExpr(*named, *frame.hidden, f"{ticks_of(moment, kind)} AS {_MARK}")
+    return frame.over(rows), _MARK
+
+
+def moment_of(ticks: str, kind: Type) -> str:
+    """The timestamp of Spark's that a watermark is; Spark knows none before 1970, and takes NULL for nothing said."""
+    exact = kind == DATETIME
+    function = "timestamp_micros" if exact else "timestamp_millis"
+    return f"{function}(CASE WHEN {ticks} > 0L THEN least({ticks}, {_LATEST[exact]}L) END)"

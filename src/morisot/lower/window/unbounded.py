@@ -1,0 +1,47 @@
+"""Windows on unbounded input: machines whose state is kept between micro-batches, some of which wait for time."""
+
+from __future__ import annotations
+
+from morisot.lower.buckets import by_bucket_of_key, in_buckets
+from morisot.lower.frame import Frame
+from morisot.lower.ordered import origin
+from morisot.lower.planner import Lowering
+from morisot.lower.registry import lowers
+from morisot.lower.ship import check_travels
+from morisot.lower.stages import dumps
+from morisot.lower.waiting import clock_of, in_waiting_buckets
+from morisot.lower.window.machines import machine_in_order
+from morisot.lower.window.measures import in_python
+from morisot.plan import window as plan
+from morisot.plan.time import is_direct
+from morisot.plan.window import Window
+from morisot.types.element import Keyed
+from morisot.worker.time_windows import Measuring, Sessions, Sliding
+from morisot.worker.waiting import TimeMachine, WindowBucket
+
+
+@lowers(Window, "unbounded")
+def lower_window_unbounded(node: Window, lowering: Lowering, frame: Frame) -> Frame:
+    if not node.kind.timed:
+        return in_buckets(node, lowering, frame, machine_in_order(node))
+    for _, closure in node.closures:
+        check_travels(closure)
+    stamps, keep_late = node.time is not None, node.late is not None
+    bucket = WindowBucket(
+        time_machine(node), origin(node), frame.type, node.type, dumps, stamps, is_direct(node), keep_late
+    )
+    rows, where = by_bucket_of_key(node, lowering, frame) if isinstance(frame.type, Keyed) else (frame.df, "0")
+    clock = clock_of(node.clock, processing=node.kind.processing)
+    return in_waiting_buckets(node, lowering, frame, rows, where, bucket, clock)
+
+
+def time_machine(node: Window) -> TimeMachine:
+    row = node.row.cls if node.row else None
+    measures = tuple(map(in_python, node.measures))
+    measuring = Measuring(measures, row, node.clock, node.bounds, node.time is not None, origin(node))
+    match node.kind:
+        case plan.TimeKind(size, slide, offset):
+            return Sliding(size, slide, offset, measuring)
+        case plan.SessionKind(gap):
+            return Sessions(gap, measuring)
+    raise AssertionError(f"{node.kind} has no windows of time")
