@@ -36,6 +36,14 @@ class Runner:
         self.metrics = context.metrics()
         return results
 
+    def run_to_end(self, program: Program, elements: Sequence[Any], end: Any) -> list[Any]:
+        """The answer for the elements; on unbounded input, where time does not end, `end` comes last to move it on."""
+        if self.engine != "unbounded":
+            return self.run(program, elements)
+        outcome = unbounded(program, [[*halves(list(elements)), [end]]], self.make_context("spark"))
+        self.metrics = outcome.metrics
+        return list(outcome.results)
+
 
 def halves(elements: list[Any]) -> list[list[Any]]:
     """Two micro-batches."""

@@ -267,7 +267,8 @@ class StreamPart:
             if batch not in self._sized and progress["stateOperators"]:
                 self._sized.add(batch)
                 self._checkpoint.note_sizes(batch[1], state_sizes(progress, self._lowering.nodes))
-            if batch in self._seen_batches or not progress["numInputRows"]:
+            ran = "addBatch" in progress["durationMs"]  # one without data may give what waited for time
+            if batch in self._seen_batches or not ran:
                 continue
             self._seen_batches.add(batch)
             self._elements_in += progress["numInputRows"]

@@ -1,0 +1,113 @@
+"""State for many keys on unbounded input: `python -m benchmarks.streams.keyed_state [--keys 100000 1000000]`.
+
+A followed directory of Parquet files, read one file a micro-batch. The yardstick is Spark's own aggregation of the same
+files, a running sum for each key; CPU time is that of the driver, the JVM and the Python workers together.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+import morisot as mo
+from benchmarks.cpu import Cost, measured
+
+BATCHES = 10
+
+
+def write_files(directory: Path, keys: int, elements: int) -> None:
+    """Elements with random keys, in as many files as there are to be micro-batches."""
+    generator = np.random.default_rng(7)
+    for number in range(BATCHES):
+        size = elements // BATCHES
+        columns = {
+            "key": pa.array(generator.integers(0, keys, size)),
+            "value": pa.array(generator.integers(0, 1000, size)),
+        }
+        pq.write_table(pa.table(columns), directory / f"{number:03}.parquet")
+
+
+def followed(ctx: mo.StreamContext, directory: Path) -> Any:
+    reader = ctx.spark.readStream.schema("key BIGINT NOT NULL, value BIGINT NOT NULL")
+    return reader.option("maxFilesPerTrigger", 1).parquet(str(directory))
+
+
+def keyed(ctx: mo.StreamContext, directory: Path) -> Any:
+    rows = ctx.stream_dataframe(followed(ctx, directory))
+    return rows.group_by(lambda row: row.key).map(lambda _, row: row.value)
+
+
+def native_sum(ctx: mo.StreamContext, directory: Path) -> tuple[Any, str]:
+    return followed(ctx, directory).groupBy("key").sum("value"), "update"
+
+
+def rich_map(ctx: mo.StreamContext, directory: Path) -> tuple[Any, str]:
+    sums = keyed(ctx, directory).rich_map(0, lambda total, _, value: (total + value, total + value), returns=int)
+    return sums.to_dataframe(), "append"
+
+
+def count_windows(ctx: mo.StreamContext, directory: Path) -> tuple[Any, str]:
+    return keyed(ctx, directory).window(mo.CountWindow.tumbling(10)).sum().to_dataframe(), "append"
+
+
+WORKLOADS: dict[str, Callable[[mo.StreamContext, Path], tuple[Any, str]]] = {
+    "Spark's own sum": native_sum,
+    "rich_map": rich_map,
+    "count windows": count_windows,
+}
+
+
+def run(ctx: mo.StreamContext, workload: Callable[[mo.StreamContext, Path], tuple[Any, str]], directory: Path) -> Cost:
+    """Read all files once."""
+    df, mode = workload(ctx, directory)
+    checkpoint = tempfile.mkdtemp(prefix="keyed-state-")
+
+    def read_all() -> None:
+        writer = df.writeStream.outputMode(mode).format("noop").option("checkpointLocation", checkpoint)
+        query = writer.start()
+        query.processAllAvailable()
+        query.stop()
+
+    _, cost = measured(read_all)
+    shutil.rmtree(checkpoint, ignore_errors=True)
+    return cost
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--keys", type=int, nargs="*", default=[100_000, 1_000_000])
+    parser.add_argument("--elements", type=int, default=2_000_000)
+    parser.add_argument("--only", nargs="*", default=list(WORKLOADS))
+    options = parser.parse_args()
+    ctx = mo.StreamContext(config=mo.Config(progress=False))
+    print("| keys | workload | µs CPU an element | of Spark's own | elements a second |")
+    print("|---|---|---|---|---|")
+    with ctx, tempfile.TemporaryDirectory() as name:
+        warm = Path(name) / "warm"
+        warm.mkdir()
+        write_files(warm, 100, 1000)
+        for workload in options.only:
+            run(ctx, WORKLOADS[workload], warm)
+        for keys in options.keys:
+            directory = Path(name) / str(keys)
+            directory.mkdir()
+            write_files(directory, keys, options.elements)
+            yardstick = None
+            for workload in options.only:
+                cost = run(ctx, WORKLOADS[workload], directory)
+                each = cost.cpu_seconds / options.elements * 1e6
+                yardstick = yardstick or each
+                rate = options.elements / cost.wall_seconds
+                print(f"| {keys} | {workload} | {each:.2f} | {each / yardstick:.2f} | {rate:,.0f} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()
