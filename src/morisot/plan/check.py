@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from morisot.plan.aggregate import Aggregate
 from morisot.plan.graph import walk
 from morisot.plan.keyed import Unkey
 from morisot.plan.node import Node
 from morisot.plan.rowwise import Inspect, Map, MapAsync, MapMemo
 from morisot.plan.sink import Sink
-from morisot.plan.time import AddTimestamps
-from morisot.plan.window import AllKind, Window
 
 _ONE_TO_ONE = (Map, MapMemo, MapAsync, Inspect)
 
@@ -34,35 +30,3 @@ def breaks_running_values(node: Node) -> bool:
         return False
     one_to_one = isinstance(node, _ONE_TO_ONE) and node.on_error == "raise"
     return not (one_to_one and not any(isinstance(each, Unkey) for each in walk(*node.inputs)))
-
-
-class Problem(NamedTuple):
-    """Why a node cannot run, and what to do instead."""
-
-    reason: str
-    advice: str
-
-
-def problem_without_end(node: Node) -> Problem | None:
-    """What keeps an operator that runs on unbounded input from doing so as it is used here."""
-    match node:
-        case Window(kind=AllKind()):
-            return Problem(
-                f"{node.operator} has one window with everything, which is complete when the stream ends, and this one "
-                "never does",
-                "use a window by count, by time or LastK(…), or an aggregate without a window, which gives its running "
-                "value",
-            )
-        case AddTimestamps() if any(isinstance(each, AddTimestamps) for each in walk(*node.inputs)):
-            return Problem(
-                "add_timestamps was called on this stream before, and an unbounded stream has one watermark",
-                "call add_timestamps once, with the timestamps that windows and joins need",
-            )
-        case AddTimestamps(delay=None, watermark=None):
-            return Problem(
-                "add_timestamps on unbounded input must know how long to wait for elements that come late",
-                'pass delay="10s", or watermark=lambda element: …; delay=0 if elements come in the order of their '
-                "timestamps",
-            )
-        case _:
-            return None

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from morisot.plan.closure import Closure
+from morisot.plan.graph import walk
 from morisot.plan.late import Late
 from morisot.plan.node import Node
 from morisot.types.element import Type, arguments
@@ -31,6 +32,20 @@ class AddTimestamps(Node):
     @functools.cached_property
     def time(self) -> Type | None:
         return self.kind
+
+    @property
+    def endless_problem(self) -> tuple[str, str] | None:
+        if any(isinstance(each, AddTimestamps) for each in walk(*self.inputs)):
+            return (
+                "the stream was given timestamps before, and it has one watermark",
+                "call add_timestamps once, with the timestamps that windows and joins need",
+            )
+        if self.delay is None and self.watermark is None:
+            return (
+                "it must know how long to wait for elements that come late",
+                'pass delay="10s" or watermark=lambda element: …; delay=0 if elements come in the order of time',
+            )
+        return None
 
     def signature(self, closure: str) -> tuple[Type, ...]:
         return arguments(self.input.type)

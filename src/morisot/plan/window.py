@@ -190,6 +190,15 @@ class Window(Node):
     """Who gets elements whose windows have all been given."""
 
     @property
+    def endless_problem(self) -> tuple[str, str] | None:
+        if not isinstance(self.kind, AllKind):
+            return None
+        return (
+            "a window with everything is complete when the stream ends",
+            "use windows by count, by time or LastK(…), or an aggregate without a window: it gives its running value",
+        )
+
+    @property
     def awaits_time(self) -> bool:
         return self.kind.timed and not self.kind.processing
 

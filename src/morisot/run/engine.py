@@ -22,7 +22,7 @@ from morisot.lower.ledgers import Ledger
 from morisot.lower.planner import Lowering
 from morisot.lower.sink import as_table
 from morisot.plan.aggregate import Aggregate
-from morisot.plan.check import breaks_running_values, problem_without_end
+from morisot.plan.check import breaks_running_values
 from morisot.plan.graph import walk
 from morisot.plan.node import Node
 from morisot.plan.sink import Sink, WriteSink
@@ -314,8 +314,5 @@ def refuse_unbounded(node: Node) -> None:
             location=node.location,
             advice="do what may fail in a map(…, on_error=…) before it",
         )
-    problem = problem_without_end(node)
-    if problem is not None:
-        raise PlanError(problem.reason, location=node.location, advice=problem.advice)
     if not registry.runs(node):
         raise PlanError(f"{node.operator} cannot run on unbounded input", location=node.location, advice=_BOUND_IT)
