@@ -53,6 +53,19 @@ def test_observe_tells_every_change(spark: Any) -> None:
     assert outcome.metrics["elements_in"] == 3
 
 
+def test_a_crash_changes_nothing(morisot_run: Run) -> None:
+    def program(numbers: Any) -> Any:
+        return numbers.rich_map(0, lambda total, n: (total + n, total + n))
+
+    crash = mo.testing.CRASH
+    assert morisot_run(program, [[1, 2], crash, [3], [4], crash, [5], crash]) == [1, 3, 6, 10, 15]
+
+
+def test_a_crash_before_the_first_batch(morisot_run: Run) -> None:
+    results = morisot_run(lambda a, b: a.zip(b), [mo.testing.CRASH, [1], [2]], [["a", "b"]])
+    assert results == [(1, "a"), (2, "b")]
+
+
 def test_what_is_no_program_or_no_batch_is_refused() -> None:
     with pytest.raises(mo.PlanError, match=r"a program under test gives a stream, not \[1\].*\n.*return the stream"):
         mo.testing.run(lambda stream: stream.collect(), [[1]])
@@ -62,6 +75,8 @@ def test_what_is_no_program_or_no_batch_is_refused() -> None:
         mo.testing.run(lambda stream: stream, [1, 2])  # type: ignore[list-item]
     with pytest.raises(mo.PlanError, match="there is no engine 'flink' to test on"):
         mo.testing.run(lambda stream: stream, [[1]], engine="flink")  # type: ignore[arg-type]
+    with pytest.raises(mo.PlanError, match=r"time cannot advance to '10s' .*\n.*milliseconds or a datetime"):
+        mo.testing.advance_time("10s")  # type: ignore[arg-type]
 
 
 PROGRAM = """

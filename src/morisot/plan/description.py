@@ -126,7 +126,7 @@ def _marks(function: Any, seen: set[int]) -> Any:
     captured = {name: function.__globals__.get(name) for name in sorted(global_names(function.__code__))}
     for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
         captured[name] = _content(cell)
-    home = function.__module__.partition(".")[0]
+    home = (function.__module__ or "").partition(".")[0]  # a function that exec made may have no module
     return (
         _code(function.__code__),
         _value(function.__defaults__),

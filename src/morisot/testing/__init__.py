@@ -2,5 +2,6 @@
 
 from morisot.testing.outcome import Outcome, last_by_key
 from morisot.testing.run import Engine, observe, run
+from morisot.testing.script import CRASH, advance_time
 
-__all__ = ["Engine", "Outcome", "last_by_key", "observe", "run"]
+__all__ = ["CRASH", "Engine", "Outcome", "advance_time", "last_by_key", "observe", "run"]

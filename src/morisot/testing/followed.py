@@ -19,11 +19,12 @@ class Followed:
     def __init__(self, directory: Path, batches: Sequence[Sequence[Any]]) -> None:
         directory.mkdir()
         self._directory = directory
+        self._files = 0
         self._type = stored_type([element for batch in batches for element in batch])
         self.node = StreamBatches(directory=str(directory), type=self._type, location=caller(), operator="testing.run")
 
-    def put(self, number: int, batch: Sequence[Any]) -> None:
-        """Put the elements of a micro-batch there; a followed directory is read in the order of the files' times."""
+    def put(self, batch: Sequence[Any]) -> None:
+        """Put the elements of the next micro-batch there: a followed directory is read in the order of files' times."""
         import pyarrow as pa
         import pyarrow.parquet as pq
 
@@ -31,10 +32,11 @@ class Followed:
         from morisot.worker.batches import encode, schema_of
 
         table = pa.Table.from_arrays(encode(list(batch), self._type, dumps), schema=schema_of(self._type))
-        unseen = self._directory / f"_{number}"  # Spark does not look at names that begin so
+        self._files += 1
+        unseen = self._directory / f"_{self._files}"  # Spark does not look at names that begin so
         pq.write_table(table, unseen)
-        os.utime(unseen, (number + 1, number + 1))
-        unseen.rename(self._directory / f"batch-{number}.parquet")
+        os.utime(unseen, (self._files, self._files))
+        unseen.rename(self._directory / f"batch-{self._files}.parquet")
 
 
 def stored_type(elements: list[Any]) -> Type:

@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-import itertools
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from morisot.api.base import StreamBase
 from morisot.api.context import StreamContext
 from morisot.api.location import caller
 from morisot.config import Config
 from morisot.errors import PlanError
-from morisot.testing.outcome import Outcome, answer
+from morisot.testing.outcome import Outcome
+from morisot.testing.script import Batches, batches_of, check_batches
+from morisot.testing.trial import Program, Trial, result_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 Engine = Literal["reference", "spark", "unbounded"]
 """Plain Python without a JVM; Spark over all elements at once; Spark over one micro-batch after the other."""
-Batches = Sequence[Sequence[Any]]
-Program = Callable[..., Any]
 
 
 def run(
@@ -35,7 +33,8 @@ def run(
 
     `program` takes a stream and gives one; with `more` inputs it takes as many streams. A micro-batch has the next
     batch of each input; bounded engines read them all at once. Of running values the last one of each key is the
-    answer, as it is on bounded input.
+    answer, as it is on bounded input. Between batches `CRASH` and `advance_time(…)` may stand, which concern the
+    unbounded engine alone.
 
     >>> run(lambda numbers: numbers.map(lambda n: n + 1), [[1, 2], [3]])
     [2, 3, 4]
@@ -75,52 +74,14 @@ def observe(
         return unbounded(program, inputs, context) if engine == "unbounded" else bounded(program, inputs, context)
 
 
-def check_batches(batches: Any) -> None:
-    """Refuse what is no list of lists: a list of numbers is a likely slip."""
-    for batch in batches:
-        if not isinstance(batch, list | tuple | range):
-            raise PlanError(
-                f"a micro-batch is a list of elements, not {batch!r}",
-                location=caller(),
-                advice="give a list of lists: [[1, 2], [3]] are two micro-batches, [[1, 2, 3]] is one",
-            )
-
-
 def bounded(program: Program, inputs: Sequence[Batches], context: StreamContext) -> Outcome:
     """All elements at once."""
-    streams = [context.stream_iter([element for batch in batches for element in batch]) for batches in inputs]
+    streams = [context.stream_iter([element for batch in batches_of(each) for element in batch]) for each in inputs]
     results = result_of(program, streams).collect()
     return Outcome(results, results, context.metrics())
 
 
 def unbounded(program: Program, inputs: Sequence[Batches], context: StreamContext) -> Outcome:
     """One micro-batch after the other, each with the next batch of every input."""
-    from morisot.testing.followed import Followed
-
     with tempfile.TemporaryDirectory(prefix="morisot-testing-") as directory:
-        followed = [Followed(Path(directory) / f"input-{place}", batches) for place, batches in enumerate(inputs)]
-        for number, parts in enumerate(itertools.zip_longest(*inputs)):
-            for each, batch in zip(followed, parts, strict=True):
-                if batch is not None:
-                    each.put(number, batch)
-        stream = result_of(program, [context.plain(each.node) for each in followed])
-        changes: list[Any] = []
-        stream.for_each(lambda *parts: changes.append(parts[0] if len(parts) == 1 else parts))
-        job = context.start()
-        try:
-            job.catch_up()
-        finally:
-            job.stop()
-        return Outcome(changes, answer(stream._node, changes), job.metrics())
-
-
-def result_of(program: Program, streams: Sequence[StreamBase[Any]]) -> Any:
-    """The stream that the program makes of its inputs."""
-    result = program(*streams)
-    if not isinstance(result, StreamBase):
-        raise PlanError(
-            f"a program under test gives a stream, not {result!r}",
-            location=caller(),
-            advice="return the stream, without collect() or another sink: the test runs it",
-        )
-    return result
+        return Trial(program, inputs, context, Path(directory)).run()

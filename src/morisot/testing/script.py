@@ -1,0 +1,93 @@
+"""What happens to a program under test, one thing after the other: micro-batches, crashes, and time that goes on."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, TypeGuard
+
+from morisot.api.location import caller
+from morisot.errors import PlanError
+from morisot.types.element import DATETIME
+from morisot.types.moments import to_ticks
+
+
+class Crash:
+    """The job dies while it delivers the next micro-batch, and is started again from its last snapshot."""
+
+    def __repr__(self) -> str:
+        return "CRASH"
+
+
+CRASH: Final = Crash()
+
+
+@dataclass(frozen=True)
+class AdvanceTime:
+    """The watermark goes on without an element."""
+
+    milliseconds: int
+
+
+def advance_time(to: int | datetime.datetime) -> AdvanceTime:
+    """Between batches: all elements up to this timestamp (milliseconds or a datetime) have come.
+
+    Bounded engines have all elements anyway.
+
+    >>> advance_time(5000)
+    AdvanceTime(milliseconds=5000)
+    """
+    if isinstance(to, datetime.datetime):
+        return AdvanceTime(to_ticks(to, DATETIME) // 1000)
+    if type(to) is not int:
+        raise PlanError(f"time cannot advance to {to!r}", location=caller(), advice="give milliseconds or a datetime")
+    return AdvanceTime(to)
+
+
+Event = Sequence[Any] | Crash | AdvanceTime
+Batches = Sequence[Event]
+
+
+def is_batch(event: Event) -> TypeGuard[Sequence[Any]]:
+    return not isinstance(event, Crash | AdvanceTime)
+
+
+def batches_of(events: Batches) -> list[Sequence[Any]]:
+    """The batches alone."""
+    return [event for event in events if is_batch(event)]
+
+
+@dataclass
+class Stretch:
+    """What is read by one start of the job, and how that ends."""
+
+    end: int
+    """The number of the first micro-batch after it."""
+    events: list[Crash | AdvanceTime] = field(default_factory=list)
+
+
+def stretches(inputs: Sequence[Batches]) -> list[Stretch]:
+    """The starts of the job. An event of any input stands before the micro-batch that its next batch is in."""
+    found: dict[int, list[Crash | AdvanceTime]] = {}
+    for events in inputs:
+        number = 0
+        for event in events:
+            if is_batch(event):
+                number += 1
+            else:
+                assert isinstance(event, Crash | AdvanceTime)
+                found.setdefault(number, []).append(event)
+    last = max((len(batches_of(events)) for events in inputs), default=0)
+    return [*(Stretch(number, found[number]) for number in sorted(found)), Stretch(last)]
+
+
+def check_batches(batches: Any) -> None:
+    """Refuse what is no list of lists: a list of numbers is a likely slip."""
+    for event in batches:
+        if is_batch(event) and not isinstance(event, list | tuple | range):
+            raise PlanError(
+                f"a micro-batch is a list of elements, not {event!r}",
+                location=caller(),
+                advice="give a list of lists: [[1, 2], [3]] are two micro-batches, [[1, 2, 3]] is one",
+            )
