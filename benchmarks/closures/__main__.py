@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import fnmatch
+import json
 import os
 import sys
 from pathlib import Path
@@ -33,6 +34,7 @@ def _arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--no-rdd", action="store_true", help="leave the RDD lambdas out")
     parser.add_argument("--only", nargs="+", default=["*"], help="closures or themes: money, 'text_cleaning.*'")
     parser.add_argument("--json", type=Path, default=RESULTS)
+    parser.add_argument("--keep", action="store_true", help="keep what the JSON says of closures that are not run")
     return parser.parse_args(arguments)
 
 
@@ -55,6 +57,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
             lowered = transpiler.lowered(spark, entries, given.json.parent) if transpiler.is_there() else None
         facts["load_average_after"] = os.getloadavg()
         document = as_json(results, lowered, facts, options)
+        if given.keep and given.json.exists():
+            earlier = json.loads(given.json.read_text())
+            document["closures"] = {**earlier["closures"], **document["closures"]}
         write_json(document, given.json)
         show(document, console, transpiler.LOOKED_FOR)
         return int(any(result.problem is not None for result in results))

@@ -20,10 +20,12 @@ FORMS = ("column", "kernel", "stage")
 
 TARGETS = {
     "flags.doubled": ("scalar arithmetic, `x * 2`", 15.0),
-    "validation.large_in_europe": ("a filter's condition on a record", 30.0),
+    "validation.large_in_europe": ("a filter on a record", 30.0),
     "numeric_loops.collatz": ("a numeric loop, collatz", 30.0),
 }
 """Closures for which a ratio to the Arrow UDF is promised."""
+FILTERS = frozenset({"validation.large_in_europe"})
+"""Conditions that are measured as what they are for: the rows for which they hold, instead of a column of answers."""
 
 
 def verdict(entry: Entry) -> Verdict:

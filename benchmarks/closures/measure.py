@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from benchmarks.closures import data, variants
-from benchmarks.closures.forms import TARGETS, verdict
+from benchmarks.closures.forms import FILTERS, TARGETS, verdict
 from benchmarks.closures.variants import ARROW_UDF, MORISOT, RDD
 from benchmarks.cpu import measured
 
@@ -96,6 +96,12 @@ class Bench:
             entry.function, returns=entry.returns
         )
 
+    def _applied(self, entry: Entry, size: int) -> Any:
+        """The closure as it is measured."""
+        if entry.key not in FILTERS:
+            return self._mapped(entry, size)
+        return data.stream(self.ctx, entry.rows, data.directory(entry.rows, size)).filter(entry.function)
+
     def _difference(self, entry: Entry, stream: Any) -> str | None:
         """The first row whose result is not CPython's."""
         try:
@@ -120,7 +126,7 @@ class Bench:
         result.moved = result.form != "stage" and _form_of(sample) == "stage"
         size = self.options.rows_of(MORISOT, entry, fast=result.form != "stage" and not result.moved)
         arrow_size = self.options.rows_of(ARROW_UDF, entry)
-        frame, small = self._mapped(entry, size).to_dataframe(), sample.to_dataframe()
+        frame, small = (self._applied(entry, rows).to_dataframe() for rows in (size, data.SAMPLE))
         arrow = variants.arrow_udf(self.spark, entry, arrow_size)
 
         def morisot() -> None:

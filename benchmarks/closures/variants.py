@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from pyspark.sql.functions import udf
 
 from benchmarks.closures import data
+from benchmarks.closures.forms import FILTERS
 from benchmarks.session import CORES
 from morisot.lower.columns import sql_type
 from morisot.types.element import Optional, Record
@@ -40,7 +41,8 @@ def arrow_udf(spark: SparkSession, entry: Entry, size: int) -> Callable[[], None
 
     def run() -> None:
         frame = spark.read.parquet(path)
-        written(frame.select(applied(*data.columns_of(entry.rows)).alias("result")))
+        result = applied(*data.columns_of(entry.rows))
+        written(frame.where(result) if entry.key in FILTERS else frame.select(result.alias("result")))
 
     return run
 
@@ -51,7 +53,7 @@ def rdd(spark: SparkSession, entry: Entry, size: int) -> Callable[[], None]:
     function = entry.function
 
     def run() -> None:
-        elements.map(function).count()
+        (elements.filter(function) if entry.key in FILTERS else elements.map(function)).count()
 
     return run
 
