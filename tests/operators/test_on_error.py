@@ -158,6 +158,11 @@ IN_ORDER: dict[str, tuple[Program, list[Any], int]] = {
     ),
     "sorted_limit_by": (lambda s: s.sorted_limit_by(lambda t: -whole(t), 2, on_error="skip"), ["22", "3"], 2),
     "unique_by": (lambda s: s.unique_by(lambda t: whole(t) % 2, on_error="skip"), ["1", "22"], 2),
+    "add_timestamps": (
+        lambda s: s.add_timestamps(lambda t: -whole(t), returns=int, on_error="skip").reorder(),
+        ["22", "3", "1"],
+        2,
+    ),
     "split_by": (lambda s: s.split_by(lambda t: whole(t) % 2, 2, on_error="skip")[1], ["1", "3"], 2),
     "route": (lambda s: s.route(lambda t: len(t) == 0, lambda t: whole(t) > 1, on_error="skip")[1], ["22", "3"], 1),
     "keyed route": (

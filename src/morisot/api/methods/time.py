@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from morisot.api.base import StreamBase, T
+from morisot.api.base import OnError, StreamBase, T
 from morisot.api.location import caller
 from morisot.errors import PlanError
 from morisot.plan.closure import Closure
@@ -31,6 +31,7 @@ class _Time(StreamBase[T]):
         delay: Duration | None,
         watermark: Callable[..., Any] | None,
         returns: Any,
+        on_error: OnError,
     ) -> Node:
         closure, verdict = self._compiled(timestamp, "add_timestamps", self._arguments, returns)
         if verdict.type not in (INT, DATETIME):
@@ -45,9 +46,8 @@ class _Time(StreamBase[T]):
             raise PlanError("add_timestamps takes a delay or a watermark function, not both", location=closure.location)
         asserts = None if watermark is None else self._watermark(watermark, verdict.type)
         allowed = None if delay is None else checked_ticks("the delay", delay, verdict.type, closure.location)
-        return AddTimestamps(
-            self._node, closure, asserts, allowed, verdict.type, type=self.type, location=closure.location
-        )
+        tried = self._tried(closure, on_error)
+        return AddTimestamps(tried, closure, asserts, allowed, verdict.type, type=self.type, location=closure.location)
 
     def _watermark(self, function: Callable[..., Any], time: Type) -> Closure:
         """The function that tells up to which timestamp all elements have come; what is no timestamp is refused."""
@@ -100,6 +100,7 @@ class TimeMethods(_Time[T]):
         delay: Duration | None = None,
         watermark: Callable[[T], Any] | None = None,
         returns: Any = None,
+        on_error: OnError = "raise",
     ) -> Stream[T]:
         """Give each element the timestamp `timestamp(element)`: an int of milliseconds, or a datetime.
 
@@ -108,7 +109,7 @@ class TimeMethods(_Time[T]):
         >>> clicks.add_timestamps(lambda click: click[0]).reorder().map(lambda click: click[1]).collect()
         ['a', 'b', 'c']
         """
-        return self._context.plain(self._add_timestamps(timestamp, delay, watermark, returns))
+        return self._context.plain(self._add_timestamps(timestamp, delay, watermark, returns, on_error))
 
     def drop_timestamps(self) -> Stream[T]:
         """The elements without their timestamps."""
@@ -132,9 +133,10 @@ class KeyedTimeMethods(_Time[Any], Generic[K, V]):
         delay: Duration | None = None,
         watermark: Callable[[K, V], Any] | None = None,
         returns: Any = None,
+        on_error: OnError = "raise",
     ) -> KeyedStream[K, V]:
         """Give each element the timestamp `timestamp(key, value)`: an int of milliseconds, or a datetime."""
-        return self._context.keyed(self._add_timestamps(timestamp, delay, watermark, returns))
+        return self._context.keyed(self._add_timestamps(timestamp, delay, watermark, returns, on_error))
 
     def drop_timestamps(self) -> KeyedStream[K, V]:
         """The elements without their timestamps."""
