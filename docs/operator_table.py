@@ -30,6 +30,8 @@ ROOTS = frozenset({source.PathSource, rowwise.Rowwise, aggregate.Aggregate, stat
 }
 
 METHODS: dict[type[Node], tuple[str, ...]] = {
+    source.StreamParIter: ("stream_par_iter", "stream"),
+    source.StreamOffsets: ("stream(OffsetSource)",),
     source.StreamRange: (),  # what stream_iter and stream_par_iter make of a range
     rowwise.MapMemo: ("map_memo", "map_memo_by"),
     keyed.KeyBy: ("group_by", "key_by"),

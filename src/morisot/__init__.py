@@ -3,6 +3,7 @@
 from morisot import testing
 from morisot.api import agg
 from morisot.api.context import StreamContext
+from morisot.api.inlet import Inlet
 from morisot.api.keyed_stream import KeyedStream
 from morisot.api.output import Channel, Output
 from morisot.api.stream import Stream
@@ -31,8 +32,9 @@ from morisot.errors import (
     SinkError,
     SourceError,
 )
+from morisot.plan.endpoints import OffsetSource, Sink, Source
 from morisot.plan.partition import BatchMode
-from morisot.plan.snapshots import Snapshots
+from morisot.plan.snapshots import Snapshot, Snapshots
 
 __version__ = "0.1.0"
 
@@ -49,16 +51,21 @@ __all__ = [
     "ElementError",
     "EnvironmentProblem",
     "EventTimeWindow",
+    "Inlet",
     "JobError",
     "KeyedStream",
     "KeyedWindowedStream",
     "LastK",
     "MorisotError",
+    "OffsetSource",
     "Output",
     "PlanError",
     "ProcessingTimeWindow",
+    "Sink",
     "SinkError",
+    "Snapshot",
     "Snapshots",
+    "Source",
     "SourceError",
     "Stream",
     "StreamContext",

@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+import pickle
 import warnings
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from morisot.api.engine import Engine
+from morisot.api.inlet import Memory, Store
 from morisot.api.location import caller
 from morisot.api.methods.source import SourceMethods
 from morisot.api.output import Channel
 from morisot.config import Config
 from morisot.errors import PlanError
+from morisot.plan.handover import HandOver
 from morisot.plan.node import Node
-from morisot.plan.sink import ForEach, Sink
+from morisot.plan.sink import ForEach, Sink, WriteTo
 from morisot.plan.snapshots import Snapshots
 from morisot.plan.source import StreamCsv, StreamJson
+from morisot.types.element import Type
 from morisot.worker.failure import element_error
+from morisot.worker.fits import Refused, checker
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -58,6 +63,8 @@ class StreamContext(SourceMethods):
         self._channels: dict[Sink, Channel[Any]] = {}
         self._jobs: list[Job] = []
         self._skipping: list[StreamCsv | StreamJson] = []
+        self._stores: list[Store] = []
+        """Where what was sent into channels waits."""
 
     @classmethod
     def from_args(cls, argv: Sequence[str] | None = None) -> StreamContext:
@@ -194,6 +201,46 @@ class StreamContext(SourceMethods):
 
         return receive
 
+    def handing_over(self, node: WriteTo) -> Callable[[list[Any]], None]:
+        """The receiver of write_to for bounded input, which is one batch; a job without end numbers its own."""
+
+        def receive(elements: list[Any]) -> None:
+            hand_over = HandOver(node)
+            try:
+                hand_over.open(goes_on=False)
+                hand_over(0, elements)
+            finally:
+                hand_over.close()
+
+        return receive
+
+    def _store(self, type_: Type, capacity: int) -> tuple[Store, Callable[[Any], None]]:
+        """Where the elements of a channel wait, and what refuses those that are of another type."""
+        store: Store = Memory() if self.config.engine == "reference" else self._spool(type_, capacity)
+        self._stores.append(store)
+        check = checker(type_, pickle.dumps)
+
+        def refuse_misfits(element: Any) -> None:
+            try:
+                check(element)
+            except Refused as refusal:
+                raise PlanError(f"stream_channel: {refusal.__cause__}", location=caller()) from None
+
+        return store, refuse_misfits
+
+    def _spool(self, type_: Type, capacity: int) -> Store:
+        import shutil
+        import tempfile
+
+        from morisot.run.spool import Spool
+
+        if self._snapshots is None:
+            return Spool(Path(tempfile.mkdtemp(prefix="morisot-channel-")), type_, capacity)
+        place = Path(self._snapshots.path).absolute() / "channels" / str(len(self._stores))
+        if self._snapshots.restart is None:
+            shutil.rmtree(place, ignore_errors=True)
+        return Spool(place, type_, capacity, keep=self._snapshots.keep)
+
     # -- the end ----------------------------------------------------------------------------------------------------
 
     def close(self) -> None:
@@ -201,6 +248,9 @@ class StreamContext(SourceMethods):
         for job in self._jobs:
             job.stop()
         self._jobs.clear()
+        for store in self._stores:
+            store.remove()
+        self._stores.clear()
         if self._sinks:
             names = ", ".join(f"{sink.operator} ({sink.location})" for sink in self._sinks)
             self._sinks = {}

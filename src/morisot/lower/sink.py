@@ -18,6 +18,7 @@ from morisot.plan.sink import (
     WriteJson,
     WriteParquet,
     WriteText,
+    WriteTo,
 )
 from morisot.types.element import Type, leaves, table_columns
 from morisot.worker.batches import field_name
@@ -40,6 +41,11 @@ def lower_collect_channel(node: CollectChannel, lowering: Lowering, frame: Frame
 
 @lowers(ForEach)
 def lower_for_each(node: ForEach, lowering: Lowering, frame: Frame) -> Frame:
+    return frame.untimed()
+
+
+@lowers(WriteTo)
+def lower_write_to(node: WriteTo, lowering: Lowering, frame: Frame) -> Frame:
     return frame.untimed()
 
 

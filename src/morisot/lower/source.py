@@ -11,7 +11,7 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame
 
 from morisot.errors import SourceError
-from morisot.lower import schema, tables
+from morisot.lower import offsets, schema, tables
 from morisot.lower.frame import Frame
 from morisot.lower.planner import Lowering
 from morisot.lower.registry import lowers
@@ -19,14 +19,17 @@ from morisot.lower.stages import dumps
 from morisot.plan.source import (
     PathSource,
     StreamArrow,
+    StreamChannel,
     StreamCsv,
     StreamDataframe,
     StreamFile,
     StreamIter,
     StreamJson,
+    StreamOffsets,
     StreamParquet,
     StreamRange,
     StreamRate,
+    StreamSocket,
 )
 from morisot.types.element import Record
 from morisot.worker.batches import encode, schema_of
@@ -93,6 +96,26 @@ def lower_stream_dataframe(node: StreamDataframe, lowering: Lowering) -> Frame:
 @lowers(StreamArrow, "bounded")
 def lower_stream_arrow(node: StreamArrow, lowering: Lowering) -> Frame:
     return tables.as_records(lowering.spark.createDataFrame(node.table), node)
+
+
+@lowers(StreamSocket, "unbounded")
+def lower_stream_socket(node: StreamSocket, lowering: Lowering) -> Frame:
+    lines = lowering.spark.readStream.format("socket").option("host", node.host).option("port", node.port)
+    return Frame(lines.load(), node.type)
+
+
+@lowers(StreamChannel, "unbounded")
+def lower_stream_channel(node: StreamChannel, lowering: Lowering) -> Frame:
+    """What was sent waits in files, so that it can be read again, by several queries, each at its own speed."""
+    reader = lowering.spark.readStream.schema(schema.ddl(node.type))
+    if node.inlet.rows_per_file is not None:
+        reader = reader.option("maxFilesPerTrigger", 1)
+    return Frame(reader.parquet(node.inlet.directory), node.type)
+
+
+@lowers(StreamOffsets, "unbounded")
+def lower_stream_offsets(node: StreamOffsets, lowering: Lowering) -> Frame:
+    return Frame(offsets.stream(lowering.spark, node), node.type)
 
 
 def read(node: PathSource, lowering: Lowering, load: Callable[[Any, str], DataFrame]) -> DataFrame:

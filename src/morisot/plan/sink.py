@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 from morisot.plan.closure import Closure
+from morisot.plan.endpoints import Sink as UsersSink
 from morisot.plan.node import Node
 from morisot.types.element import Type, arguments
 
@@ -50,6 +51,13 @@ class ForEach(Sink):
     """Call `function` on each element, in the user's program."""
 
     function: Closure
+
+
+@dataclass(frozen=True, eq=False)
+class WriteTo(Sink):
+    """A sink of the user's own."""
+
+    sink: UsersSink[Any]
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
 from morisot.plan.closure import Closure
+from morisot.plan.endpoints import OffsetSource
 from morisot.plan.node import Node
 from morisot.types.element import INT, Type
 
@@ -110,6 +111,42 @@ class StreamRate(Node):
 
     per_second: int
     only_unbounded: ClassVar[str] = "it never ends"
+
+    @functools.cached_property
+    def bounded(self) -> bool:
+        return False
+
+
+@dataclass(frozen=True, eq=False)
+class StreamSocket(Node):
+    """The lines that a server sends, until the job is stopped."""
+
+    host: str
+    port: int
+
+    @functools.cached_property
+    def bounded(self) -> bool:
+        return False
+
+
+@dataclass(frozen=True, eq=False)
+class StreamChannel(Node):
+    """What threads of the user's program send."""
+
+    inlet: Any = field(repr=False)
+    """Where it waits to be read: `elements` in memory, or files in a `directory`."""
+    unbounded: bool = field(default=True, repr=False, kw_only=True)
+
+    @functools.cached_property
+    def bounded(self) -> bool:
+        return not self.unbounded
+
+
+@dataclass(frozen=True, eq=False)
+class StreamOffsets(Node):
+    """A source of the user's that is read from offset to offset, without end."""
+
+    source: OffsetSource[Any]
 
     @functools.cached_property
     def bounded(self) -> bool:

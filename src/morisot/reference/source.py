@@ -10,10 +10,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
-from morisot.errors import SourceError
+from morisot.errors import PlanError, SourceError
 from morisot.plan.files import columns_of_fields, local_files, open_text
 from morisot.plan.source import (
     StreamArrow,
+    StreamChannel,
     StreamCsv,
     StreamFile,
     StreamIter,
@@ -40,6 +41,18 @@ def evaluate_stream_range(node: StreamRange) -> Iterable[Any]:
 def evaluate_stream_par_iter(node: StreamParIter) -> Iterable[Any]:
     """One instance makes the whole stream."""
     yield from call(node, node.generator, 0, 1)
+
+
+@evaluates(StreamChannel)
+def evaluate_stream_channel(node: StreamChannel) -> Iterable[Any]:
+    """What was sent before the inlet was closed."""
+    if not node.inlet.closed:
+        raise PlanError(
+            f"{node.operator} is open: nobody knows yet where the stream ends",
+            location=node.location,
+            advice="close the inlet before the job runs; on Spark, ctx.start() runs beside whoever sends",
+        )
+    return list(node.inlet.elements)
 
 
 @evaluates(StreamFile)

@@ -20,7 +20,7 @@ from morisot.lower.sink import as_table
 from morisot.lower.stages import in_worker
 from morisot.plan.files import is_local
 from morisot.plan.node import Node
-from morisot.plan.sink import CollectCount, CollectVec, Sink, WriteSink
+from morisot.plan.sink import CollectCount, CollectVec, Sink, WriteSink, WriteTo
 from morisot.plan.source import StreamCsv, StreamJson
 from morisot.plan.tally import Failures, Tally, divert
 from morisot.reference.source import misfits
@@ -139,7 +139,7 @@ class BatchRunner:
         assert receiver is not None
         if isinstance(sink, CollectCount):
             receiver([frame.df.count()])
-        elif isinstance(sink, CollectVec) or lowering.optimistic:
+        elif isinstance(sink, CollectVec | WriteTo) or lowering.optimistic:
             # delivered in one go: a native form may still fail on the last element
             receiver(elements(frame.df, sink.type))
         else:

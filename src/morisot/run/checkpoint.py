@@ -10,8 +10,9 @@ import datetime
 import json
 import re
 import shutil
-from collections.abc import Mapping
-from pathlib import Path
+import urllib.parse
+from collections.abc import Iterable, Mapping
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from morisot.errors import ConfigError, PlanError, SinkError
@@ -153,6 +154,23 @@ class Checkpoint:
     def _offsets(self, number: int) -> list[Any]:
         return logs.lines(self._spark / "offsets" / str(number))[1:]
 
+    def files_read(self, directory: str, sources: Iterable[Mapping[str, Any]] | None = None) -> set[str]:
+        """The names of the files of a directory that were read: in all, or in the micro-batch of a progress report."""
+        ranges = self._all_read() if sources is None else _ranges(sources)
+        found: set[str] = set()
+        for place, first, last in ranges:
+            log = self._spark / "sources" / str(place)
+            for entry in logs.reaching(log, last) or []:
+                for each in logs.lines(entry):
+                    path = PurePosixPath(urllib.parse.unquote(urllib.parse.urlsplit(each["path"]).path))
+                    if first <= each["batchId"] and str(path.parent) == directory:
+                        found.add(path.name)
+        return found
+
+    def _all_read(self) -> list[tuple[int, int, int]]:
+        committed = self._committed()
+        return [(place, 0, last) for place, last in _file_sources(self._offsets(committed[-1]))] if committed else []
+
     def note_sizes(self, number: int, state: Mapping[str, Mapping[str, int]]) -> None:
         """Remember how large the states were, as long as the snapshot is there."""
         if self.keep is None or not state:
@@ -184,6 +202,16 @@ def _file_sources(offsets: list[Any]) -> list[tuple[int, int]]:
         for place, offset in enumerate(offsets)
         if isinstance(offset, dict) and _FILE_OFFSET in offset
     ]
+
+
+def _ranges(sources: Iterable[Mapping[str, Any]]) -> list[tuple[int, int, int]]:
+    """The entries of the logs of file sources that a micro-batch has read, by the sources' places."""
+    found = []
+    for place, source in enumerate(sources):
+        start, end = (json.loads(source[name] or "null") for name in ("startOffset", "endOffset"))
+        if isinstance(end, dict) and _FILE_OFFSET in end:
+            found.append((place, int(start[_FILE_OFFSET]) + 1 if start else 0, int(end[_FILE_OFFSET])))
+    return found
 
 
 def _version(file: Path) -> int:

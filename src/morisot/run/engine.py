@@ -25,12 +25,13 @@ from morisot.plan.aggregate import Aggregate
 from morisot.plan.check import breaks_running_values
 from morisot.plan.graph import walk
 from morisot.plan.node import Node
+from morisot.plan.pace import pace_of
 from morisot.plan.sink import Sink, WriteSink
 from morisot.plan.snapshots import Snapshots
 from morisot.plan.source import StreamCsv, StreamJson
 from morisot.plan.state import Rich
 from morisot.plan.tally import Tally, is_diverting, say
-from morisot.run import batch
+from morisot.run import batch, live
 from morisot.run.batch import BatchRunner, Demotions, Receiver
 from morisot.run.checkpoint import Checkpoint
 from morisot.run.job import Job, Part, ThreadPart
@@ -160,7 +161,10 @@ class SparkEngine:
             counts = runner.apart()
             run = functools.partial(self._run_bounded, counts, bounded, closers)
             parts.append(ThreadPart("bounded", run, counts.tally.metrics))
-        return Job(parts, self._loops.snapshots)
+        job = Job(parts, self._loops.snapshots)
+        if len(bounded) < len(receivers):
+            live.watch(job.metrics, lambda: not job.running, self._config.progress)
+        return job
 
     def _start_stream(
         self,
@@ -170,27 +174,14 @@ class SparkEngine:
         close: Callable[[], None] | None,
         counts: set[Node],
     ) -> StreamPart:
-        self._refuse_items(sink)
+        pace = pace_of(sink, self._snapshots)
         checkpoint = self._checkpoint(sink)
         settings = self._snapshots
         part = StreamPart(
-            runner, sink, receiver, close, checkpoint, snapshots=settings, counts=counts, report=self._report
+            runner, sink, receiver, close, checkpoint, pace=pace, snapshots=settings, counts=counts, report=self._report
         )
         self._streams.append(part)
         return part
-
-    def _refuse_items(self, sink: Sink) -> None:
-        """Refuse a number of elements where the source does not count them."""
-        if self._snapshots is None or self._snapshots.items is None:
-            return
-        for node in walk(sink):
-            if not node.inputs and not node.bounded:
-                raise PlanError(
-                    f"{node.operator} cannot give {self._snapshots.items} elements at a time, as Snapshots(items=…) "
-                    "asks",
-                    location=node.location,
-                    advice="use every=…, or files_per_batch=… where a directory is followed",
-                )
 
     def _checkpoint(self, sink: Sink) -> Checkpoint:
         """Where a sink keeps how far it is: for this job, or under its name in the user's snapshots."""

@@ -24,7 +24,9 @@ _DATA_ERROR = re.compile(
 )
 
 
-_LOST_WORKER = re.compile(r"Python worker (exited unexpectedly|process terminated)|EOF reached before Python server")
+_LOST_WORKER = re.compile(
+    r"Python worker (exited unexpectedly|process terminated|failed to connect back)|EOF reached before Python server"
+)
 
 
 def users_error(error: BaseException) -> MorisotError | None:

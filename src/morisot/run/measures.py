@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from morisot.plan.combine import Merge
@@ -10,8 +11,10 @@ from morisot.plan.node import Node
 from morisot.plan.partition import Parallelism, RepartitionBy, Shuffle
 from morisot.plan.rowwise import Rowwise
 from morisot.plan.sink import Sink
+from morisot.plan.time import AddTimestamps, DropTimestamps
 
-_STATELESS = (Rowwise, Sink, Merge, Parallelism, RepartitionBy, Shuffle)
+_STATELESS = (AddTimestamps, DropTimestamps, Merge, Parallelism, RepartitionBy, Rowwise, Shuffle, Sink)
+_MILLISECONDS = 1000
 
 
 def state_sizes(progress: Mapping[str, Any], nodes: Sequence[Node]) -> dict[str, dict[str, int]]:
@@ -28,3 +31,55 @@ def state_sizes(progress: Mapping[str, Any], nodes: Sequence[Node]) -> dict[str,
         names = [f"{each['operatorName']} {place}" for place, each in enumerate(operators, start=1)]
     sizes = [{"entries": int(each["numRowsTotal"]), "bytes": int(each["memoryUsedBytes"])} for each in operators]
     return dict(zip(names, sizes, strict=True))
+
+
+@dataclass
+class Measures:
+    """How the micro-batches of a query went."""
+
+    elements_in: int = 0
+    elements_out: int = 0
+    batches: int = 0
+    arriving: float = 0.0
+    """Elements that came in a second, in the last micro-batch."""
+    done: float = 0.0
+    """Elements that were done in a second, in the last micro-batch."""
+    last: float = 0.0
+    """Seconds that the last micro-batch took."""
+    longest: float = 0.0
+    total: float = 0.0
+    watermark: str | None = None
+    state: dict[str, dict[str, int]] = field(default_factory=dict)
+    behind: dict[str, str] = field(default_factory=dict)
+    """What sources say of how far they are behind, such as Kafka's."""
+
+    def add(self, progress: Mapping[str, Any]) -> None:
+        """One more micro-batch with elements."""
+        self.batches += 1
+        self.elements_in += int(progress["numInputRows"])
+        self.arriving = float(progress["inputRowsPerSecond"] or 0.0)
+        self.done = float(progress["processedRowsPerSecond"] or 0.0)
+        self.last = int(progress["batchDuration"]) / _MILLISECONDS
+        self.longest = max(self.longest, self.last)
+        self.total += self.last
+        self.behind = {key: value for each in progress["sources"] for key, value in (each["metrics"] or {}).items()}
+
+    def watch(self, progress: Mapping[str, Any], nodes: Sequence[Node]) -> None:
+        """What a micro-batch, with or without elements, left."""
+        self.watermark = (progress["eventTime"] or {}).get("watermark", self.watermark)
+        self.state = state_sizes(progress, nodes)
+
+    def as_dict(self) -> dict[str, Any]:
+        """What `job.metrics()` shows of a sink."""
+        mean = self.total / self.batches if self.batches else 0.0
+        return {
+            "elements_in": self.elements_in,
+            "elements_out": self.elements_out,
+            "batches": self.batches,
+            "arriving_per_second": self.arriving,
+            "elements_per_second": self.done,
+            "batch_seconds": {"last": self.last, "mean": mean, "longest": self.longest},
+            "watermark": self.watermark,
+            "state": self.state,
+            "behind": self.behind,
+        }

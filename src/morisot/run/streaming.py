@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
+import uuid
 from collections.abc import Callable, Collection, Iterator
 from typing import Any
 
@@ -17,16 +18,20 @@ from morisot.errors import MorisotError
 from morisot.lower.buckets import BUCKETS_PER_PARTITION
 from morisot.lower.ledgers import MICRO_BATCH
 from morisot.plan.description import describe
+from morisot.plan.handover import HandOver
 from morisot.plan.node import Node
-from morisot.plan.sink import Sink, WriteSink
+from morisot.plan.pace import Pace
+from morisot.plan.sink import Sink, WriteSink, WriteTo
 from morisot.plan.snapshots import Snapshot, Snapshots
+from morisot.plan.source import StreamChannel
 from morisot.plan.tally import Tally, divert
 from morisot.run.batch import BatchRunner, Receiver, elements
 from morisot.run.checkpoint import Checkpoint
 from morisot.run.failures import SPARK_ERRORS, is_lost_worker, users_error
 from morisot.run.files import FORMATS, delete, is_connect, refuse_existing, replace, write_options
 from morisot.run.left_out import by_operator
-from morisot.run.measures import state_sizes
+from morisot.run.measures import Measures
+from morisot.run.spool import Spool
 
 _POLL_SECONDS = 0.2
 _OBSERVED = "morisot"
@@ -48,6 +53,7 @@ class StreamPart:
         close: Callable[[], None] | None,
         checkpoint: Checkpoint,
         *,
+        pace: Pace,
         snapshots: Snapshots | None = None,
         counts: Collection[Node] = (),
         report: Callable[[Tally], None] = lambda _: None,
@@ -61,21 +67,26 @@ class StreamPart:
         self._report = report
         self._tally = Tally()
         self._checkpoint = checkpoint
+        self._pace = pace
         self._settings = snapshots
         self._stopping = threading.Event()
         self._seen_batches: set[tuple[str, int]] = set()
         self._tries = 0
         self._done_at_last_try = -1
-        self._sized: set[tuple[str, int]] = set()
-        self._elements_in = 0
-        self._elements_out = 0
-        self._rate = 0.0
+        self._watched: set[tuple[str, int]] = set()
+        self._measures = Measures()
         self._delivery_failure: BaseException | None = None
         self._handler_failure: MorisotError | None = None
         self._counting = threading.RLock()
         self.error: BaseException | None = None
+        self._hand_over = HandOver(sink) if isinstance(sink, WriteTo) else None
         self._lowering = runner.lowering(sink)
+        self._channels: list[Spool] = [node.inlet for node in self._lowering.nodes if isinstance(node, StreamChannel)]
+        self._reader = uuid.uuid4().hex
         self._prepare()
+        for channel in self._channels:
+            channel.limit(pace.elements)
+            channel.attach(self._reader, checkpoint.files_read(channel.directory))
         self._query = self._start_or_demote()
         self._thread = threading.Thread(target=self._watch, name=f"morisot-{sink.operator}", daemon=True)
         self._thread.start()
@@ -118,10 +129,8 @@ class StreamPart:
         self._count_progress()
         return {
             "sink": self._sink.label or self._sink.operator,
-            "elements_in": self._elements_in,
-            "elements_out": self._elements_out,
-            "batches": len(self._seen_batches),
-            "elements_per_second": self._rate,
+            **self._measures.as_dict(),
+            "waiting": sum(channel.waiting for channel in self._channels),
             **self._tally.metrics(),
         }
 
@@ -152,15 +161,18 @@ class StreamPart:
 
     def _writer(self, df: DataFrame, mode: str) -> DataStreamWriter:
         writer = df.writeStream.outputMode(mode).option("checkpointLocation", self._checkpoint.location)
-        if self._settings is None or self._settings.seconds is None:
+        if self._pace.seconds is None:
             return writer
-        return writer.trigger(processingTime=f"{round(self._settings.seconds * 1000)} milliseconds")
+        return writer.trigger(processingTime=f"{round(self._pace.seconds * 1000)} milliseconds")
 
     def _prepare(self) -> None:
         """A directory for the results: new, emptied if the user says so, or as a snapshot left it."""
         plan = describe(self._sink, parallelism=self._lowering.parallelism, buckets=BUCKETS_PER_PARTITION)
         restart = None if self._settings is None else self._settings.restart
-        if self._checkpoint.goes_on(restart):
+        goes_on = self._checkpoint.goes_on(restart)
+        if self._hand_over is not None:
+            self._hand_over.open(goes_on=goes_on)
+        if goes_on:
             self._checkpoint.resume(plan, restart)
             return
         if isinstance(restart, int):
@@ -173,14 +185,16 @@ class StreamPart:
         self._checkpoint.begin(plan)
 
     def _deliver(self, df: DataFrame, batch: int) -> None:
-        assert self._receiver is not None
         self._name_micro_batch(batch)
         try:
             if "at" in df.columns:
                 df = df.orderBy("at")
             delivered = elements(df, self._sink.type)
-            self._receiver(delivered)
-            self._elements_out += len(delivered)
+            if self._hand_over is not None:
+                self._hand_over(batch, delivered)
+            elif self._receiver is not None:
+                self._receiver(delivered)
+            self._measures.elements_out += len(delivered)
         except BaseException as error:
             # The JVM would keep only the text, and Spark searches it with a regular expression that overflows the
             # stack on a long one: it gets a short one, and the error itself waits here.
@@ -194,7 +208,7 @@ class StreamPart:
             counted = df.observe(counting, F.expr("count(1) AS elements"))
             writer = counted.write.format(FORMATS[sink.operator]).options(**write_options(sink))
             replace(df, f"{sink.path}/batch={batch}", writer, aside=f"{sink.path}/_writing-{batch}")
-            self._elements_out += int(counting.get["elements"])
+            self._measures.elements_out += int(counting.get["elements"])
 
         return write
 
@@ -214,6 +228,9 @@ class StreamPart:
                     self._count_progress()
                     if self._handler_failure is not None:
                         raise self._handler_failure
+                    if self._is_over():
+                        self._query.stop()
+                        break
                 except (StreamingQueryException, *SPARK_ERRORS) as error:
                     if self._stopping.is_set():
                         break
@@ -223,9 +240,17 @@ class StreamPart:
         finally:
             self._end()
 
+    def _is_over(self) -> bool:
+        """Whether everything that is read comes from channels that are closed, and is done."""
+        endless = [node for node in self._lowering.nodes if not node.inputs and not node.bounded]
+        from_channels = all(isinstance(node, StreamChannel) for node in endless)
+        return from_channels and all(channel.is_drained(self._reader) for channel in self._channels)
+
     def _end(self) -> None:
         self._count_progress()
-        self.error = self.error or self._handler_failure
+        for channel in self._channels:
+            channel.detach(self._reader)
+        self.error = self.error or self._handler_failure or self._closing_failure()
         self._runner.ledger.take(self._lowering.run)
         self._lowering.release()
         if self._close is not None:
@@ -234,6 +259,14 @@ class StreamPart:
             self._query.stop()
         self._checkpoint.close()
         self._report(self._tally)
+
+    def _closing_failure(self) -> MorisotError | None:
+        try:
+            if self._hand_over is not None:
+                self._hand_over.close()
+        except MorisotError as error:
+            return error
+        return None
 
     def _restart_or_raise(self, error: BaseException) -> None:
         """Go on from the checkpoint with the failing closures in Python, or raise what the user should read."""
@@ -264,18 +297,20 @@ class StreamPart:
     def _count_batches(self) -> None:
         for progress in self._query.recentProgress:
             batch = (str(progress["runId"]), int(progress["batchId"]))
-            if batch not in self._sized and progress["stateOperators"]:
-                self._sized.add(batch)
-                self._checkpoint.note_sizes(batch[1], state_sizes(progress, self._lowering.nodes))
+            if batch not in self._watched:
+                self._watched.add(batch)
+                self._measures.watch(progress, self._lowering.nodes)
+                self._checkpoint.note_sizes(batch[1], self._measures.state)
             ran = "addBatch" in progress["durationMs"]  # one without data may give what waited for time
             if batch in self._seen_batches or not ran:
                 continue
             self._seen_batches.add(batch)
-            self._elements_in += progress["numInputRows"]
-            self._rate = float(progress["processedRowsPerSecond"] or 0.0)
+            for channel in self._channels:
+                channel.take_note(self._reader, self._checkpoint.files_read(channel.directory, progress["sources"]))
+            self._measures.add(progress)
             observed = (progress["observedMetrics"] or {}).get(_OBSERVED)
             if observed is not None:
-                self._elements_out += int(observed["elements"])
+                self._measures.elements_out += int(observed["elements"])
             self._count_left_out(batch[1])
 
     def _count_left_out(self, batch: int) -> None:

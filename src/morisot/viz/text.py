@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from morisot.plan.graph import consumer_counts, walk
+from morisot.plan.guarantees import offered
 from morisot.plan.keyed import KeyBy
 from morisot.plan.node import Node
 from morisot.viz.forms import FormRecord, form_of, lowering_of
@@ -43,6 +44,9 @@ def text_tree(root: Node, demoted: frozenset[Node] = frozenset()) -> str:
             draw(value, rest + (_LAST if last else _BRANCH), rest + (_SPACE if last else _PIPE))
 
     draw(root, "", "")
+    if not root.bounded:
+        each = ", ".join(f"{sink} {guarantee}" for sink, guarantee in offered(root).items())
+        lines.append(f"with snapshots: {each}")
     return "\n".join(lines)
 
 

@@ -10,6 +10,7 @@ from morisot.api.base import StreamBase, T
 from morisot.api.location import caller
 from morisot.api.output import Channel, Output
 from morisot.errors import PlanError
+from morisot.plan.endpoints import Sink as UsersSink
 from morisot.plan.files import is_local
 from morisot.plan.sink import (
     AT_THE_END,
@@ -23,6 +24,7 @@ from morisot.plan.sink import (
     WriteMode,
     WriteParquet,
     WriteText,
+    WriteTo,
 )
 from morisot.types.element import STR, Dict, List, Optional, Type, contains_any
 
@@ -91,6 +93,17 @@ class SinkMethods(StreamBase[T]):
         closure = self._closure(function, "for_each", len(self._arguments))
         node = ForEach(self._node, closure, type=self.type, location=closure.location)
         self._context.add_sink(node, self._context.calling(node))
+
+    def write_to(self, sink: UsersSink[T]) -> None:
+        """Hand the elements, a micro-batch at a time, to a sink of your own: a `mo.Sink`."""
+        if not isinstance(sink, UsersSink):
+            raise PlanError(
+                f"write_to needs a mo.Sink, not {sink!r}",
+                location=caller(),
+                advice="derive a class from mo.Sink with prepare(batch, elements), or use for_each(…)",
+            )
+        node = WriteTo(self._node, sink, type=self.type, location=caller())
+        self._context.add_sink(node, self._context.handing_over(node))
 
     def write_text(self, path: str, *, mode: WriteMode = "error") -> None:
         """Write each element, a str, as a line of text files in the directory `path`."""

@@ -5,27 +5,32 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, overload
+from typing import TYPE_CHECKING, Any, TypeVar, get_args, get_origin, overload
 
 from morisot.api.base import check_callable
+from morisot.api.inlet import Inlet, Memory, Store
 from morisot.api.location import caller
 from morisot.api.methods.rowwise import items_declared
 from morisot.errors import PlanError, SourceError
 from morisot.plan.closure import Closure
+from morisot.plan.endpoints import OffsetSource, Source
 from morisot.plan.files import is_local, local_files
 from morisot.plan.node import Node
 from morisot.plan.source import (
     OnError,
     StreamArrow,
+    StreamChannel,
     StreamCsv,
     StreamDataframe,
     StreamFile,
     StreamIter,
     StreamJson,
+    StreamOffsets,
     StreamParIter,
     StreamParquet,
     StreamRange,
     StreamRate,
+    StreamSocket,
 )
 from morisot.types import arrow, infer
 from morisot.types.element import ANY, INT, NONE, STR, List, Record, Type, contains_any
@@ -50,6 +55,8 @@ class SourceMethods:
         def engine(self) -> Engine: ...
 
         def plain(self, node: Node) -> Stream[Any]: ...
+
+        def _store(self, type_: Type, capacity: int) -> tuple[Store, Callable[[Any], None]]: ...
 
     def stream_iter(self, iterable: Iterable[T]) -> Stream[T]:
         """The items of an iterable, which is read once, now.
@@ -210,6 +217,57 @@ class SourceMethods:
             raise PlanError(f"stream_rate cannot give {n_per_second} elements a second", location=caller())
         return self.plain(StreamRate(n_per_second, type=INT, location=caller()))
 
+    def stream_socket(self, host: str, port: int) -> Stream[str]:
+        """The lines, in UTF-8, that a server at `host` and `port` sends."""
+        if not host or not isinstance(host, str):
+            raise PlanError(f"stream_socket needs the name of a host, not {host!r}", location=caller())
+        if type(port) is not int or not 0 < port < 2**16:
+            raise PlanError(f"stream_socket needs a port from 1 to 65535, not {port!r}", location=caller())
+        return self.plain(StreamSocket(host, port, type=STR, location=caller()))
+
+    def stream_channel(self, returns: Any = None, *, capacity: int = 10_000) -> tuple[Inlet[Any], Stream[Any]]:
+        """An inlet into which threads of the program send elements of a type, and the stream of what they send.
+
+        >>> import morisot as mo
+        >>> ctx = mo.StreamContext(engine="reference")
+        >>> inlet, numbers = ctx.stream_channel(int)
+        >>> with inlet:
+        ...     inlet.send_all([1, 2, 3])
+        >>> numbers.map(lambda n: n + 1).collect()
+        [2, 3, 4]
+        """
+        if type(capacity) is not int or capacity < 1:
+            raise PlanError(f"capacity is {capacity!r}: give a whole number of 1 or more", location=caller())
+        type_ = ANY if returns is None else infer.of_annotation(returns)
+        store, check = self._store(type_, capacity)
+        on_spark = not isinstance(store, Memory)
+        node = StreamChannel(store, unbounded=on_spark, type=type_, location=caller(), operator="stream_channel")
+        return Inlet(store, check), self.plain(node)
+
+    def stream(self, source: Source[T] | OffsetSource[T], *, returns: Any = None) -> Stream[T]:
+        """The elements of a source of your own, a `mo.Source` or, without end, a `mo.OffsetSource`.
+
+        >>> import morisot as mo
+        >>> class Countdown(mo.Source[int]):
+        ...     def read(self):
+        ...         return range(3, 0, -1)
+        >>> mo.StreamContext(engine="reference").stream(Countdown()).collect()
+        [3, 2, 1]
+        """
+        location = caller()
+        declared = returns if returns is not None else element_declared(source)
+        type_ = ANY if declared is None else infer.of_annotation(declared)
+        if isinstance(source, OffsetSource):
+            return self.plain(StreamOffsets(source, type=type_, location=location, operator="stream"))
+        if not isinstance(source, Source):
+            raise PlanError(
+                f"stream needs a mo.Source or a mo.OffsetSource, not {source!r}",
+                location=location,
+                advice="derive a class from one of them, or use stream_iter(…) for what is in memory",
+            )
+        closure = Closure(FirstReads(source), location, "stream", List(type_))
+        return self.plain(StreamParIter(closure, type=type_, location=location, operator="stream"))
+
     def _declared(self, record: Any, operator: str) -> Record:
         if not (isinstance(record, type) and infer.is_record_class(record)):
             raise PlanError(
@@ -226,6 +284,24 @@ class SourceMethods:
                 advice="use int, float, bool, str, bytes, date, datetime, `… | None`, lists, or records of those",
             )
         return type_
+
+
+class FirstReads:
+    """Of the instances of a parallel source, only the first one reads."""
+
+    def __init__(self, source: Source[Any]) -> None:
+        self._source = source
+
+    def __call__(self, instance: int, _instances: int) -> Iterable[Any]:
+        return self._source.read() if instance == 0 else ()
+
+
+def element_declared(source: Any) -> Any:
+    """The type that a class names when it derives from `Source[int]`; None if it names none."""
+    for base in getattr(type(source), "__orig_bases__", ()):
+        if get_origin(base) in (Source, OffsetSource) and not isinstance(get_args(base)[0], TypeVar):
+            return get_args(base)[0]
+    return None
 
 
 def followed(operator: str, unbounded: bool, files_per_batch: int | None) -> dict[str, Any]:

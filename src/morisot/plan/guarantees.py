@@ -1,0 +1,59 @@
+"""What a job without end gives that was killed and goes on from its snapshots, by its sources and its sink."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from morisot.plan.endpoints import Sink as UsersSink
+from morisot.plan.graph import walk
+from morisot.plan.node import Node
+from morisot.plan.sink import CollectChannel, Sink, WriteSink, WriteTo
+from morisot.plan.source import StreamSocket
+
+Guarantee = Literal["none", "at most once", "at least once", "exactly once"]
+Delivery = Literal["replaces", "repeats", "forgets"]
+"""What a sink does with a micro-batch that comes again: puts it in the place of the first try, takes it as another one;
+or it forgets what it was given when the program dies."""
+
+
+def replays(node: Node) -> bool:
+    """Whether all that the node reads without end can be read again after a failure."""
+    return not any(isinstance(source, StreamSocket) for source in walk(node))
+
+
+def delivery(sink: Sink) -> Delivery:
+    """What a sink does with a micro-batch that comes again."""
+    match sink:
+        case WriteSink():
+            return "replaces"
+        case WriteTo():
+            remembers = type(sink.sink).last_committed is not UsersSink.last_committed
+            return "replaces" if remembers else "repeats"
+        case CollectChannel():
+            return "forgets"
+        case _:
+            return "repeats"
+
+
+def combined(replaying: bool, taken: Delivery) -> Guarantee:
+    """The guarantee of a source and a sink."""
+    match replaying, taken:
+        case True, "replaces":
+            return "exactly once"
+        case True, "repeats":
+            return "at least once"
+        case False, "replaces":
+            return "at most once"
+        case _:
+            return "none"
+
+
+def guarantee(sink: Sink) -> Guarantee:
+    """What the elements of a sink without end can rely on."""
+    return combined(replays(sink), delivery(sink))
+
+
+def offered(stream: Node) -> dict[str, Guarantee]:
+    """The guarantee of each kind of sink that may end a stream without end."""
+    kinds: dict[str, Delivery] = {"write_…": "replaces", "for_each": "repeats", "collect_channel": "forgets"}
+    return {kind: combined(replays(stream), taken) for kind, taken in kinds.items()}

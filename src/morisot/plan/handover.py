@@ -1,0 +1,46 @@
+"""Calling a sink of the user's: in the right order, and with errors that name it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from morisot.errors import SinkError
+from morisot.plan.sink import WriteTo
+
+
+class HandOver:
+    """One run of a user's sink."""
+
+    def __init__(self, node: WriteTo) -> None:
+        self._node = node
+        self._last: int | None = None
+        self._open = False
+
+    def open(self, *, goes_on: bool) -> None:
+        """Before the first batch; a job that goes on leaves out what the sink has committed already."""
+        self._call("open")
+        self._open = True
+        self._last = self._call("last_committed") if goes_on else None
+
+    def __call__(self, batch: int, elements: list[Any]) -> None:
+        """Prepare and commit a batch, unless the sink has it."""
+        if self._last is None or batch > self._last:
+            self._call("prepare", batch, elements)
+            self._call("commit", batch)
+
+    def close(self) -> None:
+        """After the last batch, once."""
+        if self._open:
+            self._open = False
+            self._call("close")
+
+    def _call(self, method: str, *arguments: Any) -> Any:
+        sink = self._node.sink
+        try:
+            return getattr(sink, method)(*arguments)
+        except Exception as error:
+            batch = f" of batch {arguments[0]}" if arguments else ""
+            raise SinkError(
+                f"{self._node.operator} ({self._node.location}): {type(sink).__name__}.{method}{batch} failed: "
+                f"{type(error).__name__}: {error}"
+            ) from error

@@ -1,0 +1,47 @@
+"""How fast a job without end goes: the time between its micro-batches, and the most elements in one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from morisot.errors import PlanError
+from morisot.plan.graph import walk
+from morisot.plan.node import Node
+from morisot.plan.partition import Batched
+from morisot.plan.snapshots import Snapshots
+from morisot.plan.source import StreamChannel
+
+_MILLISECONDS = 1000
+
+
+@dataclass(frozen=True)
+class Pace:
+    """What the user asks of a sink's micro-batches."""
+
+    seconds: float | None = None
+    """From the start of one to the start of the next; None: one follows the other."""
+    elements: int | None = None
+    """The most elements of one, from sources that count them; None: all that are there."""
+
+
+def pace_of(sink: Node, snapshots: Snapshots | None) -> Pace:
+    """What `Snapshots` and the operators `batch_mode` say: the first of the two times, the least number."""
+    modes = [node.mode for node in walk(sink) if isinstance(node, Batched) and not node.bounded]
+    waits = [mode.milliseconds / _MILLISECONDS for mode in modes if mode.milliseconds]
+    seconds = snapshots.seconds if snapshots is not None else None
+    numbers = [mode.size for mode in modes]
+    if snapshots is not None and snapshots.items is not None:
+        _refuse_uncounted(sink, snapshots.items)
+        numbers.append(snapshots.items)
+    return Pace(min(waits, default=None) if seconds is None else seconds, min(numbers, default=None))
+
+
+def _refuse_uncounted(sink: Node, items: int) -> None:
+    """Refuse a number of elements where the source does not count them."""
+    for node in walk(sink):
+        if not node.inputs and not node.bounded and not isinstance(node, StreamChannel):
+            raise PlanError(
+                f"{node.operator} cannot give {items} elements at a time, as Snapshots(items=…) asks",
+                location=node.location,
+                advice="use every=…, or files_per_batch=… where a directory is followed",
+            )

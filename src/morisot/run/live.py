@@ -1,0 +1,82 @@
+"""A table of a running job on the terminal, drawn anew every second and erased at the end."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import threading
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+_PATIENCE = 2.0
+"""Seconds before the table appears."""
+_INTERVAL = 1.0
+
+COLUMNS = ("sink", "batches", "in", "out", "in/s", "done/s", "batch s", "state", "watermark")
+
+
+def rows(metrics: dict[str, Any]) -> list[tuple[str, ...]]:
+    """What the table says of each sink.
+
+    >>> rows({"sinks": [{"sink": "for_each", "batches": 2, "elements_in": 5}]})
+    [('for_each', '2', '5', '', '', '', '', '', '')]
+    """
+    return [
+        (
+            str(sink["sink"]),
+            _shown(sink.get("batches")),
+            _shown(sink.get("elements_in")),
+            _shown(sink.get("elements_out")),
+            _shown(sink.get("arriving_per_second")),
+            _shown(sink.get("elements_per_second")),
+            _shown(sink.get("batch_seconds", {}).get("last")),
+            _bytes(sum(each["bytes"] for each in sink.get("state", {}).values())),
+            str(sink.get("watermark") or ""),
+        )
+        for sink in metrics["sinks"]
+    ]
+
+
+def _shown(number: float | None) -> str:
+    if number is None:
+        return ""
+    return f"{number:,}" if isinstance(number, int) else f"{number:,.1f}"
+
+
+def _bytes(count: int) -> str:
+    return f"{count / 2**20:.1f} MiB" if count else ""
+
+
+def watch(metrics: Callable[[], dict[str, Any]], over: Callable[[], bool], enabled: bool | None) -> None:
+    """Draw what `metrics` gives until the job is `over`; `enabled` is `Config.progress`, None asks the terminal."""
+    wanted = sys.stderr is not None and sys.stderr.isatty() if enabled is None else enabled
+    if wanted:
+        threading.Thread(target=_draw, args=(metrics, over), name="morisot-live", daemon=True).start()
+
+
+def _draw(metrics: Callable[[], dict[str, Any]], over: Callable[[], bool]) -> None:
+    """Whatever goes wrong here must not reach the job."""
+    pause = threading.Event()
+    pause.wait(_PATIENCE)
+    from rich.console import Console
+    from rich.live import Live
+
+    with (
+        contextlib.suppress(Exception),
+        Live(console=Console(stderr=True, force_terminal=True), transient=True, redirect_stdout=False) as live,
+    ):
+        while not over():
+            live.update(_table(metrics()))
+            pause.wait(_INTERVAL)
+
+
+def _table(metrics: dict[str, Any]) -> Table:
+    from rich.table import Table
+
+    table = Table(*COLUMNS, box=None)
+    for row in rows(metrics):
+        table.add_row(*row)
+    return table

@@ -1,0 +1,82 @@
+"""What each pair of a source and a sink gives, computed without a run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import morisot as mo
+from morisot.plan.guarantees import guarantee
+from morisot.plan.pace import Pace, pace_of
+from morisot.plan.partition import BatchMode
+
+
+class Repeats(mo.Sink[Any]):
+    def prepare(self, batch: int, elements: Sequence[Any]) -> None: ...
+
+
+class Remembers(Repeats):
+    def last_committed(self) -> int | None:
+        return 3
+
+
+class Numbers(mo.OffsetSource[int]): ...
+
+
+SOURCES = {
+    "file": lambda ctx, path: ctx.stream_file(path, unbounded=True),
+    "rate": lambda ctx, path: ctx.stream_rate(1),
+    "offsets": lambda ctx, path: ctx.stream(Numbers()),
+    "socket": lambda ctx, path: ctx.stream_socket("127.0.0.1", 9),
+    "both": lambda ctx, path: ctx.stream_socket("127.0.0.1", 9).merge(ctx.stream_file(path, unbounded=True)),
+}
+SINKS = {
+    "write": lambda stream, path: stream.write_json(f"{path}/out"),
+    "for_each": lambda stream, path: stream.for_each(print),
+    "channel": lambda stream, path: stream.collect_channel(),
+    "repeats": lambda stream, path: stream.write_to(Repeats()),
+    "remembers": lambda stream, path: stream.write_to(Remembers()),
+}
+AGAIN = ("file", "rate", "offsets")
+EXPECTED = {
+    **{(source, sink): "exactly once" for source in AGAIN for sink in ("write", "remembers")},
+    **{(source, sink): "at least once" for source in AGAIN for sink in ("for_each", "repeats")},
+    **{(source, "channel"): "none" for source in SOURCES},
+    **{(source, sink): "at most once" for source in ("socket", "both") for sink in ("write", "remembers")},
+    **{(source, sink): "none" for source in ("socket", "both") for sink in ("for_each", "repeats")},
+}
+
+
+@pytest.mark.parametrize(("source", "sink"), [(source, sink) for source in SOURCES for sink in SINKS])
+def test_guarantee(source: str, sink: str, tmp_path: Path) -> None:
+    ctx = mo.StreamContext(engine="reference")
+    SINKS[sink](SOURCES[source](ctx, tmp_path), tmp_path)
+    (node,) = ctx._sinks
+    assert guarantee(node) == EXPECTED[source, sink]
+
+
+def test_explain_says_what_sinks_can_rely_on(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    ctx = mo.StreamContext(engine="reference")
+    SOURCES["file"](ctx, tmp_path).explain()
+    said = "with snapshots: write_… exactly once, for_each at least once, collect_channel none"
+    assert capsys.readouterr().out.splitlines()[-1] == said
+    SOURCES["socket"](ctx, tmp_path).explain()
+    said = "with snapshots: write_… at most once, for_each none, collect_channel none"
+    assert capsys.readouterr().out.splitlines()[-1] == said
+    ctx.stream_iter([1]).explain()
+    assert "with snapshots" not in capsys.readouterr().out
+
+
+def test_the_pace_of_a_job(tmp_path: Path) -> None:
+    ctx = mo.StreamContext(engine="reference")
+    rate = ctx.stream_rate(5)
+    assert pace_of(rate._node, None) == Pace()
+    assert pace_of(rate._node, mo.Snapshots(tmp_path, every="2s")) == Pace(2.0)
+    quick = rate.batch_mode(BatchMode.adaptive(100, 250)).map(lambda n: n)
+    assert pace_of(quick._node, None) == Pace(0.25, 100)
+    assert pace_of(quick._node, mo.Snapshots(tmp_path, every="2s")) == Pace(2.0, 100), "what snapshots say counts"
+    with pytest.raises(mo.PlanError, match=r"stream_rate cannot give 5 elements at a time.*\n.*every="):
+        pace_of(rate._node, mo.Snapshots(tmp_path, items=5))

@@ -1,0 +1,108 @@
+"""What is sent into a channel waits in files, without Spark."""
+
+from __future__ import annotations
+
+import threading
+import time
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+import morisot as mo
+from morisot.run.spool import Spool
+from morisot.types.element import INT
+
+
+def elements_in(directory: Path) -> list[int]:
+    """What the files hold, in the order in which a query reads them."""
+    files = sorted(directory.glob("*.parquet"), key=lambda file: file.stat().st_mtime_ns)
+    assert [file.name for file in files] == sorted(file.name for file in files)
+    return [n for file in files for n in pq.read_table(file)["value"].to_pylist()]
+
+
+def names(directory: Path) -> list[str]:
+    return sorted(file.name for file in directory.glob("*.parquet"))
+
+
+def test_everything_sent_is_there_in_order(tmp_path: Path) -> None:
+    spool = Spool(tmp_path, INT, 1000)
+    for start in range(0, 300, 100):
+        spool.put(range(start, start + 100))
+    spool.close()
+    assert elements_in(tmp_path) == list(range(300))
+    with pytest.raises(mo.PlanError, match="the channel is closed"):
+        spool.put([1])
+
+
+def test_files_hold_no_more_than_a_query_takes(tmp_path: Path) -> None:
+    spool = Spool(tmp_path, INT, 1000)
+    spool.limit(7)
+    spool.limit(None)
+    spool.put(range(20))
+    spool.close()
+    assert max(pq.read_metadata(file).num_rows for file in tmp_path.glob("*.parquet")) <= 7
+    assert elements_in(tmp_path) == list(range(20))
+
+
+def test_whoever_sends_too_fast_waits(tmp_path: Path) -> None:
+    spool = Spool(tmp_path, INT, 10)
+    spool.attach("query")
+    sender = threading.Thread(target=spool.put, args=(range(15),))
+    sender.start()
+    while spool.waiting < 10:
+        time.sleep(0.01)
+    spool.flush()
+    sender.join(0.3)
+    assert sender.is_alive(), "five elements have no room yet"
+    spool.take_note("query", names(tmp_path))
+    sender.join(30)
+    assert not sender.is_alive()
+    spool.close()
+    assert not spool.is_drained("query")
+    spool.take_note("query", names(tmp_path))
+    assert spool.is_drained("query")
+
+
+def test_a_full_channel_that_nobody_reads_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(mo.PlanError, match=r"10 elements were sent into a channel that no job reads.*\n.*ctx.start"):
+        Spool(tmp_path, INT, 10).put(range(11))
+
+
+def test_a_file_goes_when_every_query_has_done_it(tmp_path: Path) -> None:
+    spool = Spool(tmp_path, INT, 100)
+    for reader in ("one", "two"):
+        spool.attach(reader)
+    spool.put([1])
+    spool.flush()
+    first = names(tmp_path)
+    spool.take_note("one", first)
+    assert names(tmp_path) == first
+    spool.take_note("two", first)
+    assert names(tmp_path) == []
+    assert spool.waiting == 0
+
+
+def test_snapshots_may_ask_for_files_again(tmp_path: Path) -> None:
+    spool = Spool(tmp_path, INT, 100, keep=2)
+    spool.attach("query")
+    for n in range(6):
+        spool.put([n])
+        spool.flush()
+        spool.take_note("query", {names(tmp_path)[-1]})
+    assert elements_in(tmp_path) == [3, 4, 5], "two snapshots, and the micro-batch after them"
+    spool.remove()
+    again = Spool(tmp_path, INT, 100, keep=2)
+    again.attach("query", names(tmp_path)[:-1])
+    again.put([6])
+    again.close()
+    assert elements_in(tmp_path) == [3, 4, 5, 6]
+    assert not again.is_drained("query")
+
+
+def test_without_snapshots_nothing_stays(tmp_path: Path) -> None:
+    spool = Spool(tmp_path / "channel", INT, 100)
+    spool.put([1])
+    spool.flush()
+    spool.remove()
+    assert not (tmp_path / "channel").exists()
