@@ -12,7 +12,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from benchmarks import data
+from benchmarks import data, latency
 from benchmarks.__main__ import WORKLOADS
 from benchmarks.collision import Collision, week
 from benchmarks.cpu import measured
@@ -120,3 +120,11 @@ def test_loops_agree_with_plain_machine_code_on_a_little_data():
     done = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True)
     assert done.stdout.count("same") == 2 * len(names)
     assert "differs" not in done.stdout
+
+
+@pytest.mark.jvm
+def test_latency_is_measured_from_the_stamp_of_an_element():
+    took = latency.measure("Morisot", "stateless", rate=100, seconds=1.0, every=0.1)
+    assert took == sorted(took)
+    assert len(took) >= 50
+    assert took[0] > 0

@@ -252,23 +252,36 @@ def test_what_was_sent_before_a_stop_is_read_after_it(spark: Any, tmp_path: Path
 
 
 def test_lines_from_a_socket(spark_ctx: mo.StreamContext) -> None:
-    seen: list[str] = []
+    seen: list[tuple[int, str]] = []
+    words = ["eins", "zwei", "drei", "vier", "fünf", "zwölf"]
     with socket.create_server(("127.0.0.1", 0)) as server:
 
         def serve() -> None:
             connection, _ = server.accept()
             with connection:
-                connection.sendall("eins\nzwölf\n".encode())
-                until(lambda: len(seen) == 2)
+                connection.sendall("".join(f"{word}\n" for word in words).encode())
+                until(lambda: len(seen) == len(words))
 
         threading.Thread(target=serve, daemon=True).start()
-        spark_ctx.stream_socket("127.0.0.1", server.getsockname()[1]).map(lambda t: t.upper()).for_each(seen.append)
+        lines = spark_ctx.stream_socket("127.0.0.1", server.getsockname()[1]).map(lambda t: t.upper())
+        lines.rich_map(0, lambda n, line: (n + 1, (n, line))).for_each(seen.append)
         job = spark_ctx.start()
         try:
-            until(lambda: len(seen) == 2 or job.wait(0.05))
+            until(lambda: len(seen) == len(words) or job.wait(0.05))
         finally:
             job.stop()
-    assert sorted(seen) == ["EINS", "ZWÖLF"]
+    assert seen == list(enumerate(word.upper() for word in words)), "in the order in which they were sent"
+
+
+def test_a_rate_is_in_order_where_that_matters(spark_ctx: mo.StreamContext) -> None:
+    steps: list[int] = []
+    spark_ctx.stream_rate(100).rich_map(-1, lambda last, n: (n, n - last)).for_each(steps.append)
+    job = spark_ctx.start()
+    try:
+        until(lambda: len(steps) >= 150 or job.wait(0.05))
+    finally:
+        job.stop()
+    assert set(steps) == {1}
 
 
 @pytest.mark.parametrize(("host", "port"), [("", 80), ("localhost", 0), ("localhost", 70000), ("localhost", "80")])

@@ -71,6 +71,19 @@ def test_a_changed_program_is_refused_unless_its_operators_have_names(spark: Any
     assert run(spark, tmp_path, 2, step=10, name="sums")[0] == [51]
 
 
+def test_a_job_of_which_one_sink_is_refused_does_not_run_at_all(spark: Any, tmp_path: Path) -> None:
+    put(tmp_path / "in", 0, 1)
+    (tmp_path / "out").mkdir()
+    ctx = mo.StreamContext(spark, config=mo.Config(progress=False))
+    lines = ctx.stream_file(tmp_path / "in", unbounded=True)
+    channel = lines.collect_channel()
+    lines.write_text(str(tmp_path / "out"))
+    with pytest.raises(mo.SinkError, match="exists already"):
+        ctx.start()
+    assert not spark.streams.active
+    assert list(channel) in ([], ["1"]), "it has ended"
+
+
 def test_snapshots_may_be_removed_at_the_end(spark: Any, tmp_path: Path) -> None:
     put(tmp_path / "in", 0, 1)
     run(spark, tmp_path, 1, clean_on_exit=True)

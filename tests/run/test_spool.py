@@ -83,6 +83,21 @@ def test_a_file_goes_when_every_query_has_done_it(tmp_path: Path) -> None:
     assert spool.waiting == 0
 
 
+def test_no_file_goes_before_every_query_is_there(tmp_path: Path) -> None:
+    spool = Spool(tmp_path, INT, 100)
+    spool.expect(2)
+    spool.put([1])
+    spool.close()
+    spool.attach("one")
+    spool.take_note("one", names(tmp_path))
+    assert elements_in(tmp_path) == [1]
+    spool.attach("two")
+    assert spool.is_drained("one")
+    assert not spool.is_drained("two")
+    spool.detach("two")
+    assert names(tmp_path) == []
+
+
 def test_snapshots_may_ask_for_files_again(tmp_path: Path) -> None:
     spool = Spool(tmp_path, INT, 100, keep=2)
     spool.attach("query")

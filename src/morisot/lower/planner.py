@@ -116,7 +116,7 @@ class Lowering:
         rule = rule_for(node)
         assert rule is not None, f"{node.operator} passed the check of the plan without a rule"
         frame = rule(node, self, *(self.frame(value) for value in node.inputs))
-        if not node.inputs and not node.bounded and self.needs_order(node):
+        if not node.inputs and not node.bounded and self.needs_order(node) and not frame.placed:
             frame = with_places(frame)
         return self._share(node, frame)
 

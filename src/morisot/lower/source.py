@@ -12,10 +12,11 @@ from pyspark.sql import DataFrame
 
 from morisot.errors import SourceError
 from morisot.lower import offsets, schema, tables
-from morisot.lower.frame import Frame
+from morisot.lower.frame import PLACE, Frame
 from morisot.lower.planner import Lowering
 from morisot.lower.registry import lowers
 from morisot.lower.stages import dumps
+from morisot.plan.node import Node
 from morisot.plan.source import (
     PathSource,
     StreamArrow,
@@ -35,6 +36,8 @@ from morisot.types.element import Record
 from morisot.worker.batches import encode, schema_of
 
 _MOST_FILES_READ_ONE_BY_ONE = 64
+_ROW_OF_TASK = 2**33 - 1
+"""The bits of Spark's increasing ids that count the rows of a task."""
 
 
 @lowers(StreamIter, "bounded")
@@ -54,7 +57,8 @@ def lower_stream_range(node: StreamRange, lowering: Lowering) -> Frame:
 @lowers(StreamRate, "unbounded")
 def lower_stream_rate(node: StreamRate, lowering: Lowering) -> Frame:
     ticks = lowering.spark.readStream.format("rate").option("rowsPerSecond", node.per_second)
-    return Frame(ticks.option("numPartitions", lowering.parallelism).load().selectExpr("value"), node.type)
+    numbers = ticks.option("numPartitions", lowering.parallelism).load().select("value")
+    return placed_by(numbers, node, lowering, "value")
 
 
 @lowers(StreamFile)
@@ -101,7 +105,10 @@ def lower_stream_arrow(node: StreamArrow, lowering: Lowering) -> Frame:
 @lowers(StreamSocket, "unbounded")
 def lower_stream_socket(node: StreamSocket, lowering: Lowering) -> Frame:
     lines = lowering.spark.readStream.format("socket").option("host", node.host).option("port", node.port)
-    return Frame(lines.load(), node.type)
+    # Spark deals the lines out to its tasks one by one: the first of each task, then the second of each
+    return placed_by(
+        lines.load(), node, lowering, f"monotonically_increasing_id() & {_ROW_OF_TASK}", "spark_partition_id()"
+    )
 
 
 @lowers(StreamChannel, "unbounded")
@@ -116,6 +123,14 @@ def lower_stream_channel(node: StreamChannel, lowering: Lowering) -> Frame:
 @lowers(StreamOffsets, "unbounded")
 def lower_stream_offsets(node: StreamOffsets, lowering: Lowering) -> Frame:
     return Frame(offsets.stream(lowering.spark, node), node.type)
+
+
+def placed_by(df: DataFrame, node: Node, lowering: Lowering, *numbers: str) -> Frame:
+    """A frame of a source without files that knows the order of its rows; with it, if somebody needs it."""
+    if not lowering.needs_order(node):
+        return Frame(df, node.type)
+    sortable = [f"unhex(lpad(hex({number}), 16, '0'))" for number in numbers]
+    return Frame(df.selectExpr("*", f"concat({', '.join(sortable)}) AS {PLACE}"), node.type, placed=True)
 
 
 def read(node: PathSource, lowering: Lowering, load: Callable[[Any, str], DataFrame]) -> DataFrame:

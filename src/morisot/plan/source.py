@@ -123,6 +123,7 @@ class StreamSocket(Node):
 
     host: str
     port: int
+    only_unbounded: ClassVar[str] = "it never ends"
 
     @functools.cached_property
     def bounded(self) -> bool:
@@ -136,6 +137,7 @@ class StreamChannel(Node):
     inlet: Any = field(repr=False)
     """Where it waits to be read: `elements` in memory, or files in a `directory`."""
     unbounded: bool = field(default=True, repr=False, kw_only=True)
+    only_unbounded: ClassVar[str] = "whoever sends says when it ends"
 
     @functools.cached_property
     def bounded(self) -> bool:
@@ -147,6 +149,7 @@ class StreamOffsets(Node):
     """A source of the user's that is read from offset to offset, without end."""
 
     source: OffsetSource[Any]
+    only_unbounded: ClassVar[str] = "it never ends"
 
     @functools.cached_property
     def bounded(self) -> bool:

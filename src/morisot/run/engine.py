@@ -28,7 +28,7 @@ from morisot.plan.node import Node
 from morisot.plan.pace import pace_of
 from morisot.plan.sink import Sink, WriteSink
 from morisot.plan.snapshots import Snapshots
-from morisot.plan.source import StreamCsv, StreamJson
+from morisot.plan.source import StreamChannel, StreamCsv, StreamJson
 from morisot.plan.state import Rich
 from morisot.plan.tally import Tally, is_diverting, say
 from morisot.run import batch, live
@@ -152,11 +152,17 @@ class SparkEngine:
         bounded = {sink: receiver for sink, receiver in receivers.items() if sink.bounded}
         parts: list[Part] = []
         counted: set[Node] = set()
+        announce_readers(sink for sink in receivers if not sink.bounded)
         for sink, receiver in receivers.items():
             if not sink.bounded:
                 own = {node for node in walk(sink) if node.leaves_out and not node.bounded} - counted
                 counted |= own
-                parts.append(self._start_stream(runner, sink, receiver, closers.get(sink), own))
+                try:
+                    parts.append(self._start_stream(runner, sink, receiver, closers.get(sink), own))
+                except BaseException:
+                    for part in parts:  # a job runs whole, or not at all
+                        part.stop()
+                    raise
         if bounded:
             counts = runner.apart()
             run = functools.partial(self._run_bounded, counts, bounded, closers)
@@ -266,6 +272,14 @@ class SparkEngine:
                 if part.error is None:
                     part.clean()
         self._streams.clear()
+
+
+def announce_readers(sinks: Iterable[Sink]) -> None:
+    """Tell channels how many queries will read them."""
+    for sink in sinks:
+        for node in walk(sink):
+            if isinstance(node, StreamChannel) and not node.bounded:
+                node.inlet.expect(1)
 
 
 def moved(node: Node) -> str:

@@ -47,6 +47,8 @@ class Spool:
         """How many elements each file holds that is not done."""
         self._done: dict[str, deque[set[str]]] = {}
         """The files that each reader has done, by micro-batch."""
+        self._expected = 0
+        """How many queries read, or are about to."""
         self._failure: Exception | None = None
         self._clock = 0
         directory.mkdir(parents=True, exist_ok=True)
@@ -161,6 +163,11 @@ class Spool:
 
     # -- who reads ----------------------------------------------------------------------------------------------------
 
+    def expect(self, readers: int) -> None:
+        """So many queries are about to read: nothing goes before all of them are there."""
+        with self._changed:
+            self._expected += readers
+
     def attach(self, reader: str, done: Iterable[str] = ()) -> None:
         """A query reads from now on; it has done some files in an earlier run."""
         with self._changed:
@@ -176,7 +183,9 @@ class Spool:
     def detach(self, reader: str) -> None:
         """A query has ended: nobody waits for it any more."""
         with self._changed:
-            self._done.pop(reader, None)
+            if self._done.pop(reader, None) is not None:
+                self._expected -= 1
+            self._forget()
             self._changed.notify_all()
 
     def is_drained(self, reader: str) -> bool:
@@ -187,6 +196,8 @@ class Spool:
 
     def _forget(self) -> None:
         """Drop the files that every reader has done, and may not ask for again."""
+        if not self._done or len(self._done) < self._expected:
+            return
         for name in set.intersection(*(set().union(*batches) for batches in self._done.values())):
             self._counts.pop(name, None)
         kept = 0 if self._keep is None else self._keep + 1  # the one under way is not a snapshot yet

@@ -17,7 +17,7 @@ from pyspark.sql.streaming.readwriter import DataStreamWriter
 from morisot.errors import MorisotError
 from morisot.lower.buckets import BUCKETS_PER_PARTITION
 from morisot.lower.ledgers import MICRO_BATCH
-from morisot.plan.description import describe
+from morisot.plan.description import Description, describe
 from morisot.plan.handover import HandOver
 from morisot.plan.node import Node
 from morisot.plan.pace import Pace
@@ -170,11 +170,14 @@ class StreamPart:
         plan = describe(self._sink, parallelism=self._lowering.parallelism, buckets=BUCKETS_PER_PARTITION)
         restart = None if self._settings is None else self._settings.restart
         goes_on = self._checkpoint.goes_on(restart)
-        if self._hand_over is not None:
-            self._hand_over.open(goes_on=goes_on)
         if goes_on:
             self._checkpoint.resume(plan, restart)
-            return
+        else:
+            self._begin(plan, restart)
+        if self._hand_over is not None:
+            self._hand_over.open(goes_on=goes_on)
+
+    def _begin(self, plan: Description, restart: str | int | None) -> None:
         if isinstance(restart, int):
             self._checkpoint.refuse_missing(restart)
         if isinstance(self._sink, WriteSink):
