@@ -96,7 +96,7 @@ def test_a_source_without_end_and_a_sink(spark_ctx: mo.StreamContext) -> None:
     spark_ctx.stream(Squares()).rich_map(0, lambda s, x: (s + x[0], (s + x[0], x[1]))).write_to(sink)
     job = spark_ctx.start()
     try:
-        until(lambda: len(sink.elements) == 30 or job.wait(0.05))
+        until(lambda: len(sink.elements) == 30 or job.wait(0.05), 150)
     finally:
         job.stop()
     total, expected = 0, []
@@ -153,7 +153,7 @@ def test_a_sink_is_not_given_again_what_it_has_committed(spark: Any, tmp_path: P
         with mo.StreamContext(spark, config=mo.Config(progress=False), snapshots=snapshots) as ctx:
             ctx.stream_file(tmp_path / "in", unbounded=True).write_to(sink)
             job = ctx.start()
-            until(lambda: len(job.snapshots()) == batches or job.wait(0.05))
+            until(lambda: len(job.snapshots()) == batches or job.wait(0.05), 150)
             job.stop()
         return sink
 
@@ -234,7 +234,7 @@ def test_what_was_sent_before_a_stop_is_read_after_it(spark: Any, tmp_path: Path
         numbers.write_to(sink)
         job = ctx.start()
         inlet.send_all([1, 2])
-        until(lambda: sink.elements == [1, 2] or job.wait(0.05))
+        until(lambda: sink.elements == [1, 2] or job.wait(0.05), 150)
         job.stop()
         inlet.send(3)
         inlet.flush()
@@ -267,7 +267,7 @@ def test_lines_from_a_socket(spark_ctx: mo.StreamContext) -> None:
         lines.rich_map(0, lambda n, line: (n + 1, (n, line))).for_each(seen.append)
         job = spark_ctx.start()
         try:
-            until(lambda: len(seen) == len(words) or job.wait(0.05))
+            until(lambda: len(seen) == len(words) or job.wait(0.05), 150)
         finally:
             job.stop()
     assert seen == list(enumerate(word.upper() for word in words)), "in the order in which they were sent"
@@ -278,7 +278,7 @@ def test_a_rate_is_in_order_where_that_matters(spark_ctx: mo.StreamContext) -> N
     spark_ctx.stream_rate(100).rich_map(-1, lambda last, n: (n, n - last)).for_each(steps.append)
     job = spark_ctx.start()
     try:
-        until(lambda: len(steps) >= 150 or job.wait(0.05))
+        until(lambda: len(steps) >= 150 or job.wait(0.05), 150)
     finally:
         job.stop()
     assert set(steps) == {1}

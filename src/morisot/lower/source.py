@@ -15,8 +15,7 @@ from morisot.lower import offsets, schema, tables
 from morisot.lower.frame import PLACE, Frame
 from morisot.lower.planner import Lowering
 from morisot.lower.registry import lowers
-from morisot.lower.stages import dumps
-from morisot.plan.node import Node
+from morisot.lower.stages import dumps, in_worker, partition_id
 from morisot.plan.source import (
     PathSource,
     StreamArrow,
@@ -34,10 +33,9 @@ from morisot.plan.source import (
 )
 from morisot.types.element import Record
 from morisot.worker.batches import encode, schema_of
+from morisot.worker.dealt import DealtRows
 
 _MOST_FILES_READ_ONE_BY_ONE = 64
-_ROW_OF_TASK = 2**33 - 1
-"""The bits of Spark's increasing ids that count the rows of a task."""
 
 
 @lowers(StreamIter, "bounded")
@@ -58,7 +56,10 @@ def lower_stream_range(node: StreamRange, lowering: Lowering) -> Frame:
 def lower_stream_rate(node: StreamRate, lowering: Lowering) -> Frame:
     ticks = lowering.spark.readStream.format("rate").option("rowsPerSecond", node.per_second)
     numbers = ticks.option("numPartitions", lowering.parallelism).load().select("value")
-    return placed_by(numbers, node, lowering, "value")
+    if not lowering.needs_order(node):
+        return Frame(numbers, node.type)
+    placed = numbers.selectExpr("value", f"unhex(lpad(hex(value), 16, '0')) AS {PLACE}")
+    return Frame(placed, node.type, placed=True)
 
 
 @lowers(StreamFile)
@@ -104,11 +105,11 @@ def lower_stream_arrow(node: StreamArrow, lowering: Lowering) -> Frame:
 
 @lowers(StreamSocket, "unbounded")
 def lower_stream_socket(node: StreamSocket, lowering: Lowering) -> Frame:
-    lines = lowering.spark.readStream.format("socket").option("host", node.host).option("port", node.port)
-    # Spark deals the lines out to its tasks one by one: the first of each task, then the second of each
-    return placed_by(
-        lines.load(), node, lowering, f"monotonically_increasing_id() & {_ROW_OF_TASK}", "spark_partition_id()"
-    )
+    lines = lowering.spark.readStream.format("socket").option("host", node.host).option("port", node.port).load()
+    if not lowering.needs_order(node):
+        return Frame(lines, node.type)
+    output = Frame(lines, node.type, placed=True)
+    return output.over(lines.mapInArrow(in_worker(DealtRows(partition_id())), output.ddl(node.type)))
 
 
 @lowers(StreamChannel, "unbounded")
@@ -123,14 +124,6 @@ def lower_stream_channel(node: StreamChannel, lowering: Lowering) -> Frame:
 @lowers(StreamOffsets, "unbounded")
 def lower_stream_offsets(node: StreamOffsets, lowering: Lowering) -> Frame:
     return Frame(offsets.stream(lowering.spark, node), node.type)
-
-
-def placed_by(df: DataFrame, node: Node, lowering: Lowering, *numbers: str) -> Frame:
-    """A frame of a source without files that knows the order of its rows; with it, if somebody needs it."""
-    if not lowering.needs_order(node):
-        return Frame(df, node.type)
-    sortable = [f"unhex(lpad(hex({number}), 16, '0'))" for number in numbers]
-    return Frame(df.selectExpr("*", f"concat({', '.join(sortable)}) AS {PLACE}"), node.type, placed=True)
 
 
 def read(node: PathSource, lowering: Lowering, load: Callable[[Any, str], DataFrame]) -> DataFrame:

@@ -13,7 +13,8 @@ from morisot.lower.tables import BAD_ROW
 from morisot.worker.failure import unpack
 
 # PySpark prints every failure with the JVM's stack before it raises it; here it is caught and said in the user's words.
-logging.getLogger("SQLQueryContextLogger").disabled = True
+for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
+    logging.getLogger(name).disabled = True
 
 SPARK_ERRORS = (PySparkException, Py4JError)
 _BAD_ROW = re.compile(re.escape(BAD_ROW) + r"(.*)")
