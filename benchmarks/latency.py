@@ -101,7 +101,11 @@ def job(name: str, work: str, directory: Path) -> None:
         if len(took) == len(stamps):
             (directory / "ready").touch()
 
-    JOBS[name](work, str(directory / "in"), arrived, (directory / "over").exists)
+    def over() -> bool:
+        last = directory / "last"
+        return last.exists() and bool(took) and max(stamp for stamp, _ in took[-10 * KEYS :]) >= int(last.read_text())
+
+    JOBS[name](work, str(directory / "in"), arrived, over)
     begin = int((directory / "begin").read_text())
     (directory / "took.json").write_text(json.dumps([each for stamp, each in took if stamp >= begin]))
 
@@ -109,14 +113,15 @@ def job(name: str, work: str, directory: Path) -> None:
 # -- the source -----------------------------------------------------------------------------------------------------
 
 
-def write(inbox: Path, number: int, count: int, every: float) -> None:
-    """A file of elements that were made one after the other since the last file."""
+def write(inbox: Path, number: int, count: int, every: float) -> int:
+    """A file of elements that were made one after the other since the last file; the stamp of the last one."""
     now = time.time_ns()
     stamps = now - (np.arange(count)[::-1] * (every * 1e9 / count)).astype(np.int64)
     table = pa.table({"key": pa.array(np.arange(count) % KEYS), "stamp": pa.array(stamps)})
     beside = inbox / f".{number}.writing"
     pq.write_table(table, beside)
     beside.rename(inbox / f"{number:08}.parquet")
+    return now
 
 
 def feed(directory: Path, rate: int, seconds: float, every: float) -> None:
@@ -131,17 +136,19 @@ def feed(directory: Path, rate: int, seconds: float, every: float) -> None:
         time.sleep(every)
     warm = time.monotonic() + seconds / 2
     begin: float | None = None
+    last = 0
     due = time.monotonic()
     while begin is None or time.monotonic() < begin + seconds:
         if begin is None and time.monotonic() > warm:
             begin = time.monotonic()
             (directory / "begin").write_text(str(time.time_ns()))
-        write(inbox, number, max(1, round(rate * every)), every)
+        last = write(inbox, number, max(1, round(rate * every)), every)
         number += 1
         due += every
         time.sleep(max(0.0, due - time.monotonic()))
-    time.sleep(3)  # what is under way arrives
-    (directory / "over").touch()
+    beside = directory / "last.writing"
+    beside.write_text(str(last))
+    beside.rename(directory / "last")  # the job ends when this one has arrived
 
 
 def measure(name: str, work: str, rate: int, seconds: float, every: float) -> list[float]:
@@ -156,7 +163,7 @@ def measure(name: str, work: str, rate: int, seconds: float, every: float) -> li
         )
         try:
             feed(directory, rate, seconds, every)
-            _, errors = process.communicate(timeout=120)
+            _, errors = process.communicate(timeout=300)
         except BaseException:
             process.kill()
             raise
