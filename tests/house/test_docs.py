@@ -215,9 +215,7 @@ def test_operator_table_has_every_operator() -> None:
 
 def test_what_cannot_run_on_unbounded_input_says_why() -> None:
     rows = [line.split("|")[2:5] for line in operator_table().table().splitlines()[2:]]
-    waiting = ("add_timestamps", "window", "interval_join")  # they are on their way
-    silent = [methods for methods, _, unbounded in rows if unbounded.strip() == "no"]
-    assert [methods for methods in silent if not any(name in methods for name in waiting)] == []
+    assert [methods for methods, _, unbounded in rows if unbounded.strip() == "no"] == []
 
 
 RUNNING = frozenset(

@@ -44,6 +44,15 @@ class Runner:
         self.metrics = outcome.metrics
         return list(outcome.results)
 
+    def run_until(self, time: int, program: Program, *inputs: Sequence[Any]) -> list[Any]:
+        """The answer for the elements; on unbounded input, when all up to a timestamp have come."""
+        if self.engine != "unbounded":
+            return self.run(program, *inputs)
+        batches = [[*halves(list(each)), mo.testing.advance_time(time)] for each in inputs]
+        outcome = unbounded(program, batches, self.make_context("spark"))
+        self.metrics = outcome.metrics
+        return list(outcome.results)
+
 
 def halves(elements: list[Any]) -> list[list[Any]]:
     """Two micro-batches."""

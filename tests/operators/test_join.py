@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import pytest
 
 import morisot as mo
+from morisot.testing.run import unbounded
 from tests.operators.engines import Runner
 
 NAN = math.nan
@@ -322,11 +323,53 @@ def timed_values(stream: Any) -> Any:
 
 
 @pytest.mark.parametrize("variant", NEAR)
-def test_join_within_a_distance_in_time(variant: str, bounded_runner: Runner) -> None:
+def test_join_within_a_distance_in_time(variant: str, runner: Runner) -> None:
     def program(sent: Any, seen: Any) -> Any:
         return getattr(timed_values(sent), variant)(timed_values(seen), within=3)
 
-    assert shown(bounded_runner.run(program, SENT, SEEN)) == shown(near(variant))
+    assert shown(runner.run_until(1000, program, SENT, SEEN)) == shown(near(variant))
+
+
+def test_interval_join_of_plain_streams_that_come_in_pieces(runner: Runner) -> None:
+    def program(left: Any, right: Any) -> Any:
+        return left.add_timestamps(lambda n: n, delay=9).interval_join(
+            right.add_timestamps(lambda text: len(text), delay=9), lower=1, upper=2
+        )
+
+    left, right = [3, 9, 1, 5], ["aa", "bbbbb", "c", "dddddddd", "eeeeeee"]
+    pairs = [(n, text) for n in left for text in right if n - 1 <= len(text) <= n + 2]
+    assert shown(runner.run(program, left, right)) == shown(pairs)
+
+
+def test_keys_of_two_types_meet_and_the_left_one_is_shown(runner: Runner) -> None:
+    def program(left: Any, right: Any) -> Any:
+        one, other = (stream.add_timestamps(lambda pair: pair[1], delay=9) for stream in (left, right))
+        return one.outer_join(other, lambda pair: pair[0], lambda pair: pair[0], within=5).map(lambda k, pair: k)
+
+    result = runner.run_until(1000, program, [(1, 3), (2, 4), (7, 5)], [(1.0, 3), (2.5, 4), (7.0, 99)])
+    assert shown([key for key, _ in result]) == shown([1, 2, 7, 2.5, 7.0])
+
+
+@pytest.mark.jvm
+def test_what_comes_after_the_watermark_is_counted_and_left_out(spark_ctx: mo.StreamContext) -> None:
+    def program(left: Any, right: Any) -> Any:
+        one, other = (stream.add_timestamps(lambda n: n, delay=0) for stream in (left, right))
+        return one.interval_join(other, 5, 5)
+
+    outcome = unbounded(program, [[[10], [90], [11, 91]], [[12], [80], [79]]], spark_ctx)
+    assert shown(outcome.results) == shown([(10, 12)])
+    assert list(outcome.metrics["late"].values()) == [2]
+
+
+@pytest.mark.jvm
+def test_what_waits_for_time_cannot_follow_elements_without_a_partner(spark_ctx: mo.StreamContext) -> None:
+    ticks = spark_ctx.stream_rate(10).add_timestamps(lambda n: n, delay=0)
+    joined = ticks.left_join(ticks, same, same, within=3)
+    with pytest.raises(mo.PlanError, match=r"reorder cannot follow left_join on unbounded input.*\n.*drop_timestamps"):
+        joined.map(lambda k, pair: pair[0]).reorder()
+    assert ticks.join(ticks, same, same, within=3).reorder() is not None
+    with pytest.raises(mo.PlanError, match="interval_join cannot run on unbounded input: one side has ended"):
+        ticks.interval_join(spark_ctx.stream_iter([1]).add_timestamps(lambda n: n), 1, 1)
 
 
 @pytest.mark.parametrize("variant", NEAR)

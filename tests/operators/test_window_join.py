@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 import morisot as mo
+from tests.operators.engines import Runner
 from tests.operators.test_window import in_order
 
 Window = mo.EventTimeWindow
@@ -75,6 +76,47 @@ def test_join_of_everything_compares_keys_as_python_does(ctx: mo.StreamContext) 
     left = ctx.stream_iter([1, 2, 3]).group_by(lambda n: n)
     right = ctx.stream_iter([1.0, 2.5, 3.0]).group_by(lambda x: x)
     assert sorted(left.window(mo.AllWindow()).join(right).collect()) == [(1, (1, 1.0)), (3, (3, 3.0))]
+
+
+def by_key(stream):
+    return stream.add_timestamps(lambda row: row[0], delay=50).group_by(lambda row: row[1]).map(lambda _, row: row[2])
+
+
+def test_join_of_windows_of_streams_that_come_in_pieces(runner: Runner) -> None:
+    def program(left, right):
+        pairs = by_key(left).window(Window.sliding(20, 10)).join(by_key(right)).with_bounds()
+        return in_order(pairs.map(lambda _, window: (window.end, window.value)).drop_key())
+
+    in_windows = [
+        (10, [(2, "y"), (4, "y")]),
+        (20, [(1, "x"), (1, "z"), (2, "y"), (3, "x"), (3, "z")]),
+        (30, [(1, "x"), (1, "z"), (1, "u"), (3, "x"), (3, "z"), (3, "u")]),
+        (40, [(5, "u")]),
+    ]
+    expected = " ".join(str((end, pair)) for end, pairs in in_windows for pair in pairs) + " "
+    assert runner.run_until(1000, program, LEFT, RIGHT) == [expected]
+
+
+def test_sessions_of_both_sides_of_streams_that_come_in_pieces(runner: Runner) -> None:
+    def program(left, right):
+        return by_key(left).window(Window.session(4)).join(by_key(right)).with_bounds().unkey()
+
+    result = runner.run_until(1000, program, LEFT, RIGHT)
+    expected = [("b", (1, 7, (2, "y")))]
+    expected += [("a", (12, 26, (n, text))) for n in (1, 3) for text in ("x", "z", "u")]
+    assert sorted(result) == sorted(expected)
+
+
+@pytest.mark.jvm
+def test_windows_that_are_never_complete_on_both_sides(spark_ctx: mo.StreamContext) -> None:
+    ticks = spark_ctx.stream_rate(10).add_timestamps(lambda n: n, delay=0)
+    with pytest.raises(mo.PlanError, match="window_all.join cannot run on unbounded input: one window with everything"):
+        ticks.window_all(mo.AllWindow()).join(ticks)
+    with pytest.raises(mo.PlanError, match="one side may run ahead of the other"):
+        ticks.window_all(mo.CountWindow.tumbling(2)).join(ticks)
+    table = spark_ctx.stream_iter([1]).add_timestamps(lambda n: n)
+    with pytest.raises(mo.PlanError, match="complete at different times"):
+        ticks.window_all(Window.tumbling(2)).join(table)
 
 
 def test_refusals() -> None:

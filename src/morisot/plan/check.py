@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from morisot.plan.aggregate import Aggregate
 from morisot.plan.graph import walk
+from morisot.plan.join import IntervalJoin
 from morisot.plan.keyed import Unkey
 from morisot.plan.node import Node
 from morisot.plan.rowwise import Inspect, Map, MapAsync, MapMemo
@@ -30,3 +31,14 @@ def breaks_running_values(node: Node) -> bool:
         return False
     one_to_one = isinstance(node, _ONE_TO_ONE) and node.on_error == "raise"
     return not (one_to_one and not any(isinstance(each, Unkey) for each in walk(*node.inputs)))
+
+
+def unmatched_above(node: Node) -> IntervalJoin | None:
+    """A join above an operator that waits for time, some results of which have timestamps the watermark has passed."""
+    stack = [each for each in node.inputs if each.time is not None] if node.awaits_time and not node.bounded else []
+    while stack:
+        each = stack.pop()
+        if isinstance(each, IntervalJoin) and each.variant != "inner":
+            return each
+        stack.extend(above for above in each.inputs if above.time is not None)
+    return None

@@ -27,7 +27,7 @@ class Join(Node):
     ship: Ship | None = None
     local: Local | None = None
     keeps_time: ClassVar[bool] = False
-    unbounded_if: ClassVar[str] = "one side is bounded"
+    unbounded_if: ClassVar[str] = "one side is bounded, or `within` says how long to wait"
 
     @property
     def endless_problem(self) -> tuple[str, str] | None:
@@ -36,7 +36,7 @@ class Join(Node):
             case False, False, _:
                 return (
                     "each element would have to be kept for a partner that may still come",
-                    "give both streams timestamps and use interval_join(…), or bound one of them",
+                    "give both streams timestamps and say how far apart partners may be: within=…; or bound one",
                 )
             case False, True, "outer":
                 return (
@@ -66,3 +66,23 @@ class IntervalJoin(Node):
     upper: int
     variant: Variant = "inner"
     """Elements of plain streams are not kept without a partner: only keyed streams have other variants."""
+
+    unbounded_if: ClassVar[str] = "both sides are unbounded"
+
+    @property
+    def endless_problem(self) -> tuple[str, str] | None:
+        if self.left.bounded != self.right.bounded:
+            return (
+                "one side has ended, and the other has not: nothing says when its elements may be forgotten",
+                "let both follow their input (unbounded=True), or neither; or use join without timestamps",
+            )
+        return None
+
+    @property
+    def awaits_time(self) -> bool:
+        return True
+
+    @property
+    def leaves_out(self) -> bool:
+        """What comes when the watermark has passed it; bounded input has no such elements."""
+        return not self.bounded

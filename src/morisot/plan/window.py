@@ -246,6 +246,9 @@ class Window(Node):
         return (self.element,)
 
 
+_BOTH = "let both follow their input (unbounded=True), or neither; or use join, which takes a bounded stream"
+
+
 @dataclass(frozen=True, eq=False)
 class WindowJoin(Node):
     """The pairs (left, right) of elements in the same window, of the same key if there are keys."""
@@ -254,6 +257,27 @@ class WindowJoin(Node):
     right: Node
     kind: WindowKind
     bounds: bool = field(default=False)
+    unbounded_if: ClassVar[str] = "windows are of time"
+
+    @property
+    def awaits_time(self) -> bool:
+        return self.kind.timed and not self.kind.processing
+
+    @property
+    def leaves_out(self) -> bool:
+        """Elements whose windows have all been given; bounded input has none."""
+        return self.awaits_time and not self.bounded
+
+    @property
+    def endless_problem(self) -> tuple[str, str] | None:
+        if self.left.bounded != self.right.bounded:
+            return "windows of a bounded stream and of one without end are complete at different times", _BOTH
+        if isinstance(self.kind, AllKind):
+            return "one window with everything is complete when the stream ends", "use windows of time"
+        if not self.kind.timed:
+            reason = "one side may run ahead of the other, and nothing says up to which window to wait for it"
+            return reason, "use windows of time"
+        return None
 
     @property
     def observes_order(self) -> bool:  # type: ignore[override]

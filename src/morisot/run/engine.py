@@ -22,7 +22,7 @@ from morisot.lower.ledgers import Ledger
 from morisot.lower.planner import Lowering
 from morisot.lower.sink import as_table
 from morisot.plan.aggregate import Aggregate
-from morisot.plan.check import breaks_running_values
+from morisot.plan.check import breaks_running_values, unmatched_above
 from morisot.plan.graph import walk
 from morisot.plan.node import Node
 from morisot.plan.pace import pace_of
@@ -312,6 +312,14 @@ def refuse_unbounded(node: Node) -> None:
             "one changed, and only the last of each key counts",
             location=node.location,
             advice="do it before the aggregate, or in for_each(…), which sees every change",
+        )
+    join = unmatched_above(node)
+    if join is not None:
+        raise PlanError(
+            f"{node.operator} cannot follow {join.operator} on unbounded input: an element without a partner is given "
+            "when the watermark has passed it, too late for what waits for time",
+            location=node.location,
+            advice="use join, which gives pairs as soon as both are there, or drop_timestamps() after it",
         )
     if isinstance(node, Aggregate | Rich) and node.leaves_out:
         raise PlanError(

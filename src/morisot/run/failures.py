@@ -52,7 +52,7 @@ def is_data_error(error: BaseException) -> bool:
 
 
 def is_lost_worker(error: BaseException) -> bool:
-    """Whether a Python process of Spark's died: its work can be done again."""
+    """Whether a Python process of Spark's died, or took too long to start: its work can be done again."""
     return bool(_LOST_WORKER.search(str(error)))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from morisot.types.element import Type
 from morisot.types.moments import from_ticks
@@ -13,6 +13,22 @@ from morisot.worker.accumulators import Accumulates
 from morisot.worker.machine import AT_END, Emit, Origin
 from morisot.worker.waiting import Rows, moment_bytes
 from morisot.worker.windows import results_of
+
+
+class Holding(Protocol):
+    """What is held of a window's elements, and how it becomes results."""
+
+    @property
+    def origin(self) -> Origin: ...
+
+    def start(self) -> Any:
+        """What is held of a window without elements."""
+
+    def add(self, held: Any, value: Any) -> Any:
+        """What is held after one more element."""
+
+    def give(self, start: int, end: int, place: bytes, held: Any, emit: Emit) -> None:
+        """Give the results of a window; `place` is that of its first element."""
 
 
 @dataclass(frozen=True)
@@ -56,12 +72,12 @@ class Sliding:
     size: int
     slide: int
     offset: int
-    measuring: Measuring
+    measuring: Holding
 
     def start(self) -> Any:
         return {}
 
-    def take(self, state: Any, rows: Rows, closed: int | None) -> list[int]:
+    def take(self, state: Any, rows: Rows, closed: int | None, emit: Emit) -> list[int]:
         size, slide, offset, add = self.size, self.slide, self.offset, self.measuring.add
         first_open = None if closed is None else closed + 2 - size
         late: list[int] = []
@@ -129,12 +145,12 @@ class Sessions:
     """
 
     gap: int
-    measuring: Measuring
+    measuring: Holding
 
     def start(self) -> Any:
         return [0, {}]
 
-    def take(self, state: Any, rows: Rows, closed: int | None) -> list[int]:
+    def take(self, state: Any, rows: Rows, closed: int | None, emit: Emit) -> list[int]:
         count, sessions = state
         late: list[int] = []
         for number, time in enumerate(rows.times):

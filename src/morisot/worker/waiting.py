@@ -77,7 +77,7 @@ class TimeMachine(Protocol):
     def start(self) -> Any:
         """The state before the first element."""
 
-    def take(self, state: Any, rows: Rows, closed: int | None) -> list[int]:
+    def take(self, state: Any, rows: Rows, closed: int | None, emit: Emit) -> list[int]:
         """Take some more elements; which of them are late, because all windows they are in end by `closed`."""
 
     def close(self, state: Any, mark: int, emit: Emit) -> None:
@@ -110,7 +110,7 @@ class WindowBucket:
         try:
             if packed:
                 closed = moment.mark if self.direct else seen
-                late = self._take(packed, state, closed, moment.now)
+                late = self._take(packed, state, closed, moment.now, emit)
             if moment.mark is not None and (seen is None or moment.mark > seen):
                 seen = moment.mark
             if seen is not None:
@@ -120,19 +120,34 @@ class WindowBucket:
         results = self._packed(emit) if emit.values else None
         return Outcome(results, late, self.dumps((seen, state)), self.machine.deadline(state))
 
-    def _take(self, packed: Sequence[bytes], state: Any, closed: int | None, now: int | None) -> Late | None:
+    def _take(
+        self, packed: Sequence[bytes], state: Any, closed: int | None, now: int | None, emit: Emit
+    ) -> Late | None:
         batch = in_order(packed)
         keyed = isinstance(self.input, Keyed)
         keys, values = keys_and_values(batch.columns, self.input, keyed)
         times: list[Any] = batch.column("time").to_pylist() if now is None else [now] * len(values)
         all_keys = [None] * len(values) if keys is None else keys
-        rows = Rows(all_keys, self._identities(all_keys), values, times, batch.column("at").to_pylist())
-        found = self.machine.take(state, rows, closed)
+        places = batch.column("at").to_pylist()
+        given = self.given(all_keys, values, places)
+        rows = Rows(all_keys, self._identities(all_keys), given, times, places)
+        found = self.machine.take(state, rows, closed, emit)
         if not found or closed is None:
             return None
         kept = found if self.keep_late else found[:1]
-        elements = [((all_keys[place], values[place]) if keyed else values[place], times[place]) for place in kept]
+        own = [self.shown(values[place]) for place in kept]
+        elements = [
+            ((all_keys[place], value) if keyed else value, times[place]) for place, value in zip(kept, own, strict=True)
+        ]
         return Late(len(found), elements, closed)
+
+    def given(self, keys: Sequence[Any], values: Sequence[Any], places: Sequence[Any]) -> Sequence[Any]:
+        """The values as the machine wants them."""
+        return values
+
+    def shown(self, value: Any) -> Any:
+        """The value as the user knows it."""
+        return value
 
     def _identities(self, keys: list[Any]) -> list[Any]:
         if not isinstance(self.input, Keyed) or is_its_own_identity(self.input.key):

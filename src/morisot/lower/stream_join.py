@@ -1,0 +1,65 @@
+"""Joins of two streams without end: both sides meet in buckets of keys, and wait there for partners."""
+
+from __future__ import annotations
+
+from morisot.lower.buckets import by_bucket_of_key
+from morisot.lower.frame import Frame
+from morisot.lower.ordered import origin
+from morisot.lower.planner import Lowering
+from morisot.lower.registry import lowers
+from morisot.lower.sides import both_sides
+from morisot.lower.stages import dumps
+from morisot.lower.waiting import Clock, clock_of, in_waiting_buckets
+from morisot.plan import window as plan
+from morisot.plan.join import IntervalJoin
+from morisot.plan.node import Node
+from morisot.plan.time import is_direct
+from morisot.plan.window import WindowJoin
+from morisot.types.element import Keyed
+from morisot.worker.meetings import Meeting, MeetingBucket, Pairing, PairingBucket
+from morisot.worker.time_windows import Sessions, Sliding
+from morisot.worker.waiting import TimeMachine
+
+
+@lowers(IntervalJoin, "unbounded")
+def lower_interval_join_unbounded(node: IntervalJoin, lowering: Lowering, left: Frame, right: Frame) -> Frame:
+    assert node.time is not None
+    frame = both_sides(node, left, right)
+    machine = Meeting(node.lower, node.upper, node.variant)
+    bucket = MeetingBucket(
+        machine, origin(node), frame.type, node.type, dumps, stamps=True, direct=is_direct(node), keep_late=False
+    )
+    return met(node, lowering, frame, bucket, clock_of(node.time))
+
+
+@lowers(WindowJoin, "unbounded")
+def lower_window_join_unbounded(node: WindowJoin, lowering: Lowering, left: Frame, right: Frame) -> Frame:
+    frame = both_sides(node, left, right)
+    stamps = node.time is not None
+    pairing = Pairing(node.clock, node.bounds, stamps, origin(node))
+    bucket = PairingBucket(
+        windows_of(node.kind, pairing),
+        origin(node),
+        frame.type,
+        node.type,
+        dumps,
+        stamps=stamps,
+        direct=is_direct(node),
+        keep_late=False,
+    )
+    return met(node, lowering, frame, bucket, clock_of(node.clock, processing=node.kind.processing))
+
+
+def windows_of(kind: plan.WindowKind, pairing: Pairing) -> TimeMachine:
+    match kind:
+        case plan.TimeKind(size, slide, offset):
+            return Sliding(size, slide, offset, pairing)
+        case plan.SessionKind(gap):
+            return Sessions(gap, pairing)
+    raise AssertionError(f"{kind} has no windows of time")
+
+
+def met(node: Node, lowering: Lowering, frame: Frame, bucket: MeetingBucket, clock: Clock) -> Frame:
+    """The frame after both sides met by key, or all in one place."""
+    rows, where = by_bucket_of_key(node, lowering, frame) if isinstance(frame.type, Keyed) else (frame.df, "0")
+    return in_waiting_buckets(node, lowering, frame, rows, where, bucket, clock)

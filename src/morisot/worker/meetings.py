@@ -1,0 +1,158 @@
+"""Joins of two streams without end: elements wait for partners that are near in time, until none can come any more.
+
+An element is `(side, left, right)`, as in `pairs`. A partner of a left element at t is from t - lower to t + upper: so
+a left element is forgotten when the mark has reached t + upper, a right one at q when it has reached q + lower.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right, insort
+from collections.abc import Sequence
+from dataclasses import dataclass
+from operator import attrgetter
+from typing import Any, NamedTuple
+
+from morisot.types.element import Type
+from morisot.types.moments import from_ticks
+from morisot.types.windows import Windowed
+from morisot.worker.machine import AT_END, Emit, Origin
+from morisot.worker.waiting import Rows, WindowBucket, moment_bytes
+
+_LEFT, _RIGHT = 0, 1
+_time = attrgetter("time")
+
+
+class Guest:
+    """An element that waits for partners."""
+
+    __slots__ = ("key", "met", "time", "value")
+
+    def __init__(self, key: Any, value: Any, time: int) -> None:
+        self.key = key
+        self.value = value
+        self.time = time
+        self.met = False
+        """Whether it has found one."""
+
+
+@dataclass(frozen=True)
+class Meeting:
+    """The elements of two sides that are near in time, of each key; the state has those that wait, in order of time.
+
+    A pair is given as soon as both are there, one without a partner when none can come any more.
+    """
+
+    lower: int
+    upper: int
+    variant: str
+
+    def start(self) -> Any:
+        return {}
+
+    def take(self, state: Any, rows: Rows, closed: int | None, emit: Emit) -> list[int]:
+        late: list[int] = []
+        for number, time in enumerate(rows.times):
+            if closed is not None and time <= closed:
+                late.append(number)
+                continue
+            side, left, right = rows.values[number]
+            guest = Guest(rows.keys[number], right if side == _RIGHT else left, time)
+            sides = state.setdefault(rows.identities[number], ([], []))
+            before, after = (self.lower, self.upper) if side == _LEFT else (self.upper, self.lower)
+            others = sides[1 - side]
+            begin, end = bisect_left(others, time - before, key=_time), bisect_right(others, time + after, key=_time)
+            for other in others[begin:end]:
+                guest.met = other.met = True
+                one, partner = (guest, other) if side == _LEFT else (other, guest)
+                emit.key, emit.at_end = one.key, rows.places[number] + len(emit.values).to_bytes(8, "big")
+                emit(AT_END, (one.value, partner.value), max(one.time, partner.time))
+            insort(sides[side], guest, key=_time)
+        return late
+
+    def close(self, state: Any, mark: int, emit: Emit) -> None:
+        for same, sides in list(state.items()):
+            for side, wait in ((_LEFT, self.upper), (_RIGHT, self.lower)):
+                gone = bisect_right(sides[side], mark - wait, key=_time)
+                if self._keeps(side):
+                    self._give_alone(side, sides[side][:gone], emit)
+                del sides[side][:gone]
+            if not sides[_LEFT] and not sides[_RIGHT]:
+                del state[same]
+
+    def _keeps(self, side: int) -> bool:
+        """Whether elements of a side without a partner are given too."""
+        return self.variant == "outer" or (self.variant == "left" and side == _LEFT)
+
+    def _give_alone(self, side: int, guests: list[Guest], emit: Emit) -> None:
+        for guest in guests:
+            if not guest.met:
+                emit.key, emit.at_end = guest.key, moment_bytes(guest.time) + len(emit.values).to_bytes(8, "big")
+                emit(AT_END, (guest.value, None) if side == _LEFT else (None, guest.value), guest.time)
+
+    def deadline(self, state: Any) -> int | None:
+        """Pairs wait for nothing; what only they need is forgotten when something else comes."""
+        waits = ((_LEFT, self.upper), (_RIGHT, self.lower))
+        ends = [
+            sides[side][0].time + wait
+            for sides in state.values()
+            for side, wait in waits
+            if self._keeps(side) and sides[side]
+        ]
+        return min(ends, default=None)
+
+
+class Item(NamedTuple):
+    """An element of one side of a window."""
+
+    side: int
+    place: bytes
+    key: Any
+    value: Any
+
+
+@dataclass(frozen=True)
+class Pairing:
+    """The elements of a window's two sides, which become pairs when it is complete."""
+
+    clock: Type
+    bounds: bool
+    stamps: bool
+    origin: Origin
+
+    def start(self) -> tuple[list[Item], list[Item]]:
+        return [], []
+
+    def add(self, held: tuple[list[Item], list[Item]], value: Item) -> tuple[list[Item], list[Item]]:
+        held[value.side].append(value)
+        return held
+
+    def give(self, start: int, end: int, place: bytes, held: tuple[list[Item], list[Item]], emit: Emit) -> None:
+        """Pairs of windows with the same end are in the order of their left elements, then of their right ones."""
+        lefts, rights = held
+        for one in lefts:
+            for other in rights:
+                value: Any = (one.value, other.value)
+                if self.bounds:
+                    value = Windowed(from_ticks(start, self.clock), from_ticks(end, self.clock), value)
+                emit.key, emit.at_end = one.key, moment_bytes(end) + one.place + other.place
+                emit(AT_END, value, end if self.stamps else None)
+
+
+@dataclass(frozen=True)
+class MeetingBucket(WindowBucket):
+    """Runs a machine that sees the elements of two sides."""
+
+    def shown(self, value: Any) -> Any:
+        side, left, right = value
+        return right if side == _RIGHT else left
+
+
+@dataclass(frozen=True)
+class PairingBucket(MeetingBucket):
+    """Runs windows whose elements come from two sides."""
+
+    def given(self, keys: Sequence[Any], values: Sequence[Any], places: Sequence[Any]) -> Sequence[Any]:
+        return [
+            Item(value[0], place, key, self.shown(value))
+            for key, value, place in zip(keys, values, places, strict=True)
+        ]
