@@ -6,9 +6,12 @@ rows of a bucket go to it packed, as one value for each batch, and the states of
 
 from __future__ import annotations
 
+import contextlib
+import gc
 import pickle
 import struct
-from collections.abc import Callable, Iterator
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,6 +25,7 @@ from morisot.worker.batches import Dumps
 from morisot.worker.ipc import pack_batch, unpack_batch
 from morisot.worker.keys import canonical
 from morisot.worker.machine import Emit, Machine, Origin, encode_results, keys_and_values
+from morisot.worker.state_table import StateTable
 
 
 @dataclass(frozen=True)
@@ -123,39 +127,45 @@ class Bucket:
         """The results of some rows, if there are any, and the states afterwards."""
         table = pa.Table.from_batches([unpack_batch(each) for each in packed])
         rows = table.take(pc.sort_indices(table, [("at", "ascending")])).combine_chunks().to_batches()[0]
-        states: dict[Any, Any] = pickle.loads(saved) if saved is not None else {}
         emit = Emit(self.by_key, ordered=True)
         try:
-            self._take(rows, states, emit)
+            with no_garbage_collection():
+                states = self._take(rows, saved, emit)
+                return (self._packed(emit) if emit.values else None), states
         except ElementError as error:
             raise failure.pack(error, self.dumps) from None
-        return (self._packed(emit) if emit.values else None), self.dumps(states)
 
-    def _take(self, rows: pa.RecordBatch, states: dict[Any, Any], emit: Emit) -> None:
+    def _take(self, rows: pa.RecordBatch, saved: bytes | None, emit: Emit) -> bytes:
+        """Run the rows of each key through the machine; the states afterwards."""
         keys, values = keys_and_values(rows.columns, self.input, self.by_key)
         times = rows.column("time").to_pylist() if self.timed else None
         places = rows.column("at").to_pylist()
-        for same, members in self._groups(keys, len(values)).items():
-            key = keys[members[0]] if keys is not None else None
+        groups = self._groups(keys, len(values))
+        firsts = [None if keys is None else keys[members[0]] for members in groups]
+        by = self.input.key if self.by_key and isinstance(self.input, Keyed) else None
+        table = StateTable(saved, firsts, by, self.dumps)
+        states, start, take, loads = [], self.machine.start, self.machine.take, pickle.loads
+        for key, members, packed in zip(firsts, groups, table.read(), strict=True):
             emit.key, emit.orders = key, [places[member] for member in members]
             emit.at_end = emit.orders[-1]
-            state = states[same] if same in states else self.machine.start()
             given = [values[member] for member in members]
             when: list[Any] | None = None if times is None else [times[member] for member in members]
-            states[same] = state = self.machine.take(state, key, given, when, emit)
+            state = take(start() if packed is None else loads(packed), key, given, when, emit)
+            states.append(state)
             if self.running:
                 self.machine.end(state, key, emit)
+        return table.written(states)
 
-    def _groups(self, keys: list[Any] | None, count: int) -> dict[Any, list[int]]:
-        """The places of the elements of each key, by what is equal exactly where keys are."""
+    def _groups(self, keys: list[Any] | None, count: int) -> Collection[list[int]]:
+        """The places of the elements of each key."""
         if keys is None:
-            return {None: list(range(count))}
+            return [list(range(count))]
         assert isinstance(self.input, Keyed)
         identities = keys if is_its_own_identity(self.input.key) else map(canonical, keys)
-        groups: dict[Any, list[int]] = {}
+        groups: defaultdict[Any, list[int]] = defaultdict(list)
         for place, same in enumerate(identities):
-            groups.setdefault(same, []).append(place)
-        return groups
+            groups[same].append(place)
+        return groups.values()
 
     def _packed(self, emit: Emit) -> bytes:
         """The results in one value; each is placed after the element that caused it, several in their order."""
@@ -163,6 +173,18 @@ class Bucket:
         causes = pa.array(emit.places, pa.binary())
         places = pc.binary_join_element_wise(causes, as_bytes(range(len(causes))), pa.scalar(b"", pa.binary()))
         return pack_batch(pa.RecordBatch.from_arrays([*batch.columns, places], names=[*batch.schema.names, "at"]))
+
+
+@contextlib.contextmanager
+def no_garbage_collection() -> Iterator[None]:
+    """Many small objects are made here and none of them is garbage: looking for it would take most of the time."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
 
 
 def is_its_own_identity(type_: Type) -> bool:

@@ -17,7 +17,7 @@ from morisot.errors import ElementError
 from morisot.types.element import Keyed, Type
 from morisot.worker import failure
 from morisot.worker.batches import Dumps
-from morisot.worker.buckets import as_bytes, is_its_own_identity
+from morisot.worker.buckets import as_bytes, is_its_own_identity, no_garbage_collection
 from morisot.worker.ipc import pack_batch, unpack_batch
 from morisot.worker.keys import canonical
 from morisot.worker.machine import Emit, Origin, encode_results, keys_and_values
@@ -108,13 +108,14 @@ class WindowBucket:
         late: Late | None = None
         emit = Emit(isinstance(self.input, Keyed), ordered=True)
         try:
-            if packed:
-                closed = moment.mark if self.direct else seen
-                late = self._take(packed, state, closed, moment.now, emit)
-            if moment.mark is not None and (seen is None or moment.mark > seen):
-                seen = moment.mark
-            if seen is not None:
-                self.machine.close(state, seen, emit)
+            with no_garbage_collection():
+                if packed:
+                    closed = moment.mark if self.direct else seen
+                    late = self._take(packed, state, closed, moment.now, emit)
+                if moment.mark is not None and (seen is None or moment.mark > seen):
+                    seen = moment.mark
+                if seen is not None:
+                    self.machine.close(state, seen, emit)
         except ElementError as error:
             raise failure.pack(error, self.dumps) from None
         results = self._packed(emit) if emit.values else None

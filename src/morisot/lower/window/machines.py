@@ -23,7 +23,8 @@ from morisot.plan import window as plan
 from morisot.plan.window import Window
 from morisot.types.element import INT, Keyed, Tuple, leaves
 from morisot.worker import windows
-from morisot.worker.machine import ORDER_COLUMNS, InOrder
+from morisot.worker.count_windows import TumblingCount
+from morisot.worker.machine import ORDER_COLUMNS, InOrder, Machine
 from morisot.worker.windows import Windower, Windows
 
 _WINDOWERS: dict[type[plan.WindowKind], Callable[[Any, Window], Windower]] = {
@@ -42,8 +43,12 @@ def lower_in_python(node: Window, lowering: Lowering, frame: Frame) -> Frame:
     return in_order(node, lowering, frame, machine_in_order(node))
 
 
-def machine_in_order(node: Window) -> Windows:
+def machine_in_order(node: Window) -> Machine:
     """What sees the elements of a key one after the other."""
+    match node.kind:
+        case plan.CountKind(size, slide, exact=True) if size == slide:
+            row, measures = node.row.cls if node.row else None, tuple(map(in_python, node.measures))
+            return TumblingCount(size, measures, row, node.bounds, node.time is not None, origin(node))
     windower = _WINDOWERS[type(node.kind)](node.kind, node)
     return machine(node, windower, node.bounds, node.time is not None)
 

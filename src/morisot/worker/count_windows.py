@@ -1,0 +1,55 @@
+"""Windows of a number of elements, one after the other: the lean form of the most common windows by count."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from morisot.types.windows import Windowed
+from morisot.worker.accumulators import Accumulates
+from morisot.worker.machine import Emit, Origin
+from morisot.worker.windows import results_of
+
+
+@dataclass(frozen=True)
+class TumblingCount:
+    """The machine: of each key there is one open window at most, and a few plain values are its state."""
+
+    size: int
+    measures: tuple[Accumulates, ...]
+    row: Callable[..., Any] | None
+    bounds: bool
+    stamps: bool
+    origin: Origin
+
+    def start(self) -> Any:
+        return 0, None, None
+
+    def take(self, state: Any, key: Any, values: Sequence[Any], times: Sequence[int] | None, emit: Emit) -> Any:
+        count, parts, newest = state
+        size, adds = self.size, [measure.add for measure in self.measures]
+        inside = count % size
+        for place, value in enumerate(values):
+            try:
+                if inside == 0:
+                    parts, newest = [measure.start() for measure in self.measures], None
+                parts = [add(part, value) for add, part in zip(adds, parts, strict=True)]
+            except Exception as error:
+                raise self.origin.failed(value, error) from error
+            if times is not None and (newest is None or times[place] > newest):
+                newest = times[place]
+            inside += 1
+            if inside == size:
+                self._give(count + place + 1, parts, newest, place, emit)
+                inside, parts = 0, None
+        return count + len(values), parts, newest
+
+    def _give(self, end: int, parts: list[Any], newest: int | None, place: int, emit: Emit) -> None:
+        value = results_of(self.measures, parts, self.row, self.origin)
+        if self.bounds:
+            value = Windowed(end - self.size, end, value)
+        emit(place, value, newest if self.stamps else None)
+
+    def end(self, state: Any, key: Any, emit: Emit) -> None:
+        """What is incomplete is not given."""

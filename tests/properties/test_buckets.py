@@ -1,0 +1,90 @@
+"""The states of a bucket, without a JVM: whatever the micro-batches, each key's elements meet one state, in order."""
+
+from __future__ import annotations
+
+import datetime
+import itertools
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pyspark import cloudpickle
+
+from morisot.types.element import ANY, DATE, FLOAT, INT, STR, Keyed, Tuple
+from morisot.worker.accumulators import Listing
+from morisot.worker.batches import encode, schema_of
+from morisot.worker.buckets import Bucket, PackBuckets
+from morisot.worker.count_windows import TumblingCount
+from morisot.worker.ipc import unpack_batch
+from morisot.worker.machine import Machine, Origin
+from morisot.worker.state import Rich
+from morisot.worker.windows import Counted, Windows
+
+ORIGIN = Origin("window", None)
+KEYS: dict[str, tuple[Any, list[Any]]] = {
+    "int": (INT, [1, -2, 3]),
+    "str": (STR, ["", "a", "ä"]),
+    "date": (DATE, [datetime.date(2024, 1, 1), datetime.date(1960, 1, 1)]),
+    "pair": (Tuple((STR, INT)), [("a", 1), ("a", 2)]),
+    "float": (FLOAT, [0.0, -0.0, float("nan"), 2.5]),
+    "object": (ANY, [1, 1.0, "a", None, (1, 2)]),
+}
+
+
+def packed(elements: list[tuple[Any, int]], type_: Any, micro_batch: int) -> bytes:
+    """The elements as a task packs them for their bucket."""
+    columns = encode(elements, type_, cloudpickle.dumps)
+    files, buckets = pa.array([b""] * len(elements), pa.binary()), pa.array([0] * len(elements), pa.int32())
+    batch = pa.RecordBatch.from_arrays([*columns, files, buckets], names=[*schema_of(type_).names, "at", "bucket"])
+    (result,) = PackBuckets(lambda: (micro_batch, 0))(iter([batch]))
+    (rows,) = result.column("rows").to_pylist()
+    return rows
+
+
+def results(machine: Machine, type_: Any, batches: list[list[tuple[Any, int]]]) -> list[str]:
+    """What the machine gives, in order, when the elements come in these micro-batches."""
+    output = Keyed(type_.key, STR)
+    bucket = Bucket(machine, ORIGIN, type_, output, cloudpickle.dumps, False, False, by_key=True, running=False)
+    saved: bytes | None = None
+    found: list[str] = []
+    for number, batch in enumerate(batches):
+        given_batch, saved = bucket([packed(batch, type_, number)], saved)
+        rows = [] if given_batch is None else unpack_batch(given_batch).sort_by("at").column("value").to_pylist()
+        found += rows
+    return found
+
+
+def note(state: list[int] | None, key: Any, value: int) -> tuple[list[int] | None, str]:
+    """A state that is None again after three elements."""
+    seen = [*(state or []), value]
+    return (None if len(seen) == 3 else seen), str(seen)
+
+
+@pytest.mark.parametrize("name", KEYS)
+@pytest.mark.parametrize("machine", ["rich", "tumbling"])
+@settings(max_examples=15, deadline=None)
+@given(data=st.data())
+def test_micro_batches_make_no_difference(name: str, machine: str, data: Any) -> None:
+    key_type, keys = KEYS[name]
+    type_ = Keyed(key_type, INT)
+    picks = data.draw(st.lists(st.integers(0, len(keys) - 1), min_size=1, max_size=25))
+    elements = [(keys[pick], number) for number, pick in enumerate(picks)]
+    cuts = sorted({0, len(elements), *data.draw(st.lists(st.integers(0, len(elements)), max_size=4))})
+    batches = [elements[begin:end] for begin, end in itertools.pairwise(cuts)]
+    made: Machine = (
+        Rich([], note, True, "map", ORIGIN)
+        if machine == "rich"
+        else TumblingCount(2, (Listing(str),), None, False, False, ORIGIN)
+    )
+    assert results(made, type_, batches) == results(made, type_, [elements])
+
+
+@given(st.integers(1, 5), st.lists(st.tuples(st.sampled_from([1, 2]), st.integers(0, 9)), min_size=1, max_size=30))
+@settings(max_examples=30, deadline=None)
+def test_tumbling_windows_are_windows_that_slide_by_their_size(size: int, elements: list[tuple[int, int]]) -> None:
+    lean = TumblingCount(size, (Listing(str),), None, False, False, ORIGIN)
+    general = Windows(Counted(size, size, exact=True), (Listing(str),), None, False, False, ORIGIN)
+    batches = [elements[:7], elements[7:]] if len(elements) > 7 else [elements]
+    assert results(lean, Keyed(INT, INT), batches) == results(general, Keyed(INT, INT), batches)
