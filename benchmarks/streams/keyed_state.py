@@ -7,6 +7,7 @@ files, a running sum for each key; CPU time is that of the driver, the JVM and t
 from __future__ import annotations
 
 import argparse
+import os
 import shutil
 import tempfile
 from collections.abc import Callable
@@ -20,11 +21,17 @@ from pyspark.sql import functions as F  # noqa: N812 - the name every Spark prog
 
 import morisot as mo
 from benchmarks.cpu import Cost, measured
+from benchmarks.session import ROOT
 from morisot.errors import Location
 from morisot.lower.planner import Lowering
 from morisot.plan.testing import StreamBatches
 from morisot.types.element import INT, Tuple, leaves
 
+SETTINGS = {
+    "spark.python.daemon.module": "benchmarks.daemon",  # it waits for its workers, so that their time is counted
+    "spark.sql.execution.arrow.maxRecordsPerBatch": "200000",
+    "spark.driver.memory": "4g",
+}
 BATCHES = 10
 PAIR = Tuple((INT, INT))
 
@@ -95,7 +102,9 @@ def main() -> None:
     parser.add_argument("--elements", type=int, default=2_000_000)
     parser.add_argument("--only", nargs="*", default=list(WORKLOADS))
     options = parser.parse_args()
-    ctx = mo.StreamContext(config=mo.Config(progress=False))
+    paths = [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
+    os.environ["PYTHONPATH"] = os.pathsep.join(paths)  # where workers find `benchmarks`
+    ctx = mo.StreamContext(config=mo.Config(progress=False, spark=SETTINGS))
     print("| keys | workload | µs CPU an element | of Spark's own | elements a second |")
     print("|---|---|---|---|---|")
     with ctx, tempfile.TemporaryDirectory() as name:

@@ -147,7 +147,8 @@ class StreamContext(SourceMethods):
     def metrics(self) -> dict[str, Any]:
         """What was left out because of `on_error`, what was moved to Python at run time, and how the loops went.
 
-        `skipped` and `diverted` count by operator: elements in the operator's last run, rows that do not fit a source.
+        `skipped` and `diverted` count by operator: elements in the operator's last run, rows that do not fit a source;
+        `late` counts elements of unbounded streams that came too late.
         `moved_to_python` names the operators whose native form met a value it cannot do.
         """
         counts = self.engine.tally.metrics()

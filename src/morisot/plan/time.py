@@ -35,7 +35,7 @@ class AddTimestamps(Node):
 
     @property
     def endless_problem(self) -> tuple[str, str] | None:
-        if any(isinstance(each, AddTimestamps) for each in walk(*self.inputs)):
+        if any(isinstance(each, AddTimestamps) and not each.bounded for each in walk(*self.inputs)):
             return (
                 "the stream was given timestamps before, and it has one watermark",
                 "call add_timestamps once, with the timestamps that windows and joins need",

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from morisot.errors import ElementError
 from morisot.types.windows import Windowed
 from morisot.worker.accumulators import Accumulates
 from morisot.worker.machine import Emit, Origin
@@ -27,14 +28,34 @@ class TumblingCount:
         return 0, None, None
 
     def take(self, state: Any, key: Any, values: Sequence[Any], times: Sequence[int] | None, emit: Emit) -> Any:
+        if times is not None or len(self.measures) > 1:
+            return self._take_each(state, values, times, emit)
+        (measure,) = self.measures
+        count, parts, _ = state
+        held = parts[0] if parts else None
+        size, add, inside, value = self.size, measure.add, count % self.size, None
+        try:
+            for place, value in enumerate(values):
+                held = add(measure.start() if inside == 0 else held, value)
+                inside += 1
+                if inside == size:
+                    self._give(count + place + 1, [held], None, place, emit)
+                    inside = 0
+        except ElementError:
+            raise
+        except Exception as error:
+            raise self.origin.failed(value, error) from error
+        return count + len(values), [held] if inside else None, None
+
+    def _take_each(self, state: Any, values: Sequence[Any], times: Sequence[int] | None, emit: Emit) -> Any:
+        """The same for several measures, or with timestamps."""
         count, parts, newest = state
-        size, adds = self.size, [measure.add for measure in self.measures]
-        inside = count % size
+        size, inside = self.size, count % self.size
         for place, value in enumerate(values):
             try:
                 if inside == 0:
                     parts, newest = [measure.start() for measure in self.measures], None
-                parts = [add(part, value) for add, part in zip(adds, parts, strict=True)]
+                parts = [measure.add(part, value) for measure, part in zip(self.measures, parts, strict=True)]
             except Exception as error:
                 raise self.origin.failed(value, error) from error
             if times is not None and (newest is None or times[place] > newest):
