@@ -206,7 +206,14 @@ def test_threads_send_and_the_job_ends_when_the_channel_is_closed(spark_ctx: mo.
     sender.join()
     assert list(even) == list(range(0, 300, 2)), "in the order in which they were sent, to every sink"
     assert sums == [sum(range(n + 1)) for n in range(300)]
-    assert job.metrics()["sinks"][0]["waiting"] == 0
+    measured, other = job.metrics()["sinks"]
+    assert (measured["elements_in"], measured["elements_out"], other["elements_out"]) == (300, 300, 150)
+    assert measured["waiting"] == 0
+    assert measured["batch_seconds"]["longest"] >= measured["batch_seconds"]["mean"] > 0
+    ((title, size),) = measured["state"].items()
+    assert title.startswith("rich_map (")
+    assert size["bytes"] > 0
+    assert other["state"] == {}
 
 
 def test_a_channel_gives_so_many_elements_at_a_time(spark: Any, tmp_path: Path) -> None:

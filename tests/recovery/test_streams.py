@@ -26,7 +26,7 @@ def test_a_killed_job_goes_on(name: str, tmp_path: Path) -> None:
     run.kill()
     again = Run(name, tmp_path).result()
     assert len(again["before"]) >= 2, "it should have gone on in the middle"
-    assert again["snapshots"] == list(range(FILES))
+    assert again["snapshots"][:FILES] == list(range(FILES))
     assert written(name, tmp_path) == expected(name, lines_of(tmp_path))
 
 
