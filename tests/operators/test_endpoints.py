@@ -202,7 +202,7 @@ def test_threads_send_and_the_job_ends_when_the_channel_is_closed(spark_ctx: mo.
 
     sender = threading.Thread(target=send)
     sender.start()
-    assert job.wait(120), "it ends by itself"
+    assert job.wait(300), "it ends by itself"
     sender.join()
     assert list(even) == list(range(0, 300, 2)), "in the order in which they were sent, to every sink"
     assert sums == [sum(range(n + 1)) for n in range(300)]
@@ -225,7 +225,7 @@ def test_a_channel_gives_so_many_elements_at_a_time(spark: Any, tmp_path: Path) 
         job = ctx.start()
         with inlet:
             inlet.send_all(range(10))
-        assert job.wait(120)
+        assert job.wait(300)
         assert sink.elements == list(range(10))
         assert sum(1 for call in sink.calls if call[0] == "commit") >= 3
 
@@ -251,7 +251,7 @@ def test_what_was_sent_before_a_stop_is_read_after_it(spark: Any, tmp_path: Path
         job = ctx.start()
         with inlet:
             inlet.send(4)
-        assert job.wait(120)
+        assert job.wait(300)
     assert sink.elements == [1, 2, 3, 4]
 
 

@@ -36,7 +36,7 @@ from morisot.run.spool import Spool
 _POLL_SECONDS = 0.2
 _OBSERVED = "morisot"
 """The name under which a query counts what it writes."""
-_MOST_TRIES = 3
+_MOST_TRIES = 5
 """So often a micro-batch is tried again after a Python worker died."""
 _KEPT = "spark.sql.streaming.minBatchesToRetain"
 _starting = threading.Lock()
