@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.closures import readme as closures
+from benchmarks.loops import readme as loops
 from benchmarks.workload import DATAFRAME, MORISOT, RDD
 
 README = Path("README.md")
@@ -43,6 +44,7 @@ def ratio(variant: dict[str, Any]) -> str:
 TABLES: dict[str, tuple[Path, Callable[[dict[str, Any]], str]]] = {
     "bench": (Path("build/bench.json"), table),
     "closures": (Path("build/closures.json"), closures.table),
+    "loops": (Path("build/loops.json"), loops.table),
 }
 """What stands between the README's markers: the results, and how they are shown."""
 

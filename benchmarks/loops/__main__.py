@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.table import Table
 
 from benchmarks.loops import closure, collatz, components, k_means, overhead, page_rank, page_rank_frames
+from benchmarks.loops.readme import as_json
 from benchmarks.loops.workload import NUMBA, VARIANTS, LoopWorkload, Timing, timed
-from benchmarks.session import collect_garbage, open_session
+from benchmarks.report import write_json
+from benchmarks.session import collect_garbage, machine, open_session
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from pyspark.sql import SparkSession
 
+RESULTS = Path("build/loops.json")
 FAMILIES = (overhead, k_means, page_rank, page_rank_frames, components, closure, collatz)
 WORKLOADS = {workload.name: workload for family in FAMILIES for workload in family.WORKLOADS}
 
@@ -29,6 +34,8 @@ def _arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--runs", type=int, default=2, help="runs of each variant; the fastest is shown")
     parser.add_argument("--only", action="append", choices=WORKLOADS, help="this workload (may be repeated)")
     parser.add_argument("--variants", nargs="+", choices=VARIANTS, default=VARIANTS)
+    parser.add_argument("--json", type=Path, default=RESULTS)
+    parser.add_argument("--keep", action="store_true", help="keep what the JSON says of workloads that are not run")
     return parser.parse_args(arguments)
 
 
@@ -50,9 +57,12 @@ def measure(workload: LoopWorkload, spark: SparkSession, given: argparse.Namespa
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Measure and print; 1 if an answer is wrong."""
+    """Measure, print, keep; 1 if an answer is wrong."""
     given = _arguments(arguments)
     spark = open_session()
+    document: dict[str, Any] = {"machine": machine(spark), "workloads": {}}
+    if given.keep and given.json.exists():
+        document["workloads"] = json.loads(given.json.read_text())["workloads"]
     table = Table("workload", "variant", "whole job", "rounds", "loop", "a round", "answer")
     wrong = False
     try:
@@ -60,23 +70,24 @@ def main(arguments: Sequence[str] | None = None) -> int:
             workload = WORKLOADS[name]
             timings, differing = measure(workload, spark, given)
             wrong |= bool(differing)
+            title = f"{workload.title}, {round(workload.size * given.scale):,} {workload.unit}"
             for one in timings:
-                loop = one.outcome.loop_seconds
-                rounds = max(1, one.outcome.rounds)
-                table.add_row(
-                    f"{name}, {round(workload.size * given.scale):,} {workload.unit}",
-                    one.variant,
-                    f"{one.seconds:.2f} s",
-                    str(rounds),
-                    "" if loop is None else f"{loop:.2f} s",
-                    "" if loop is None else f"{loop / rounds * 1000:.2f} ms",
-                    "differs" if one.variant in differing else "same",
-                )
+                table.add_row(name, one.variant, *shown(one), "differs" if one.variant in differing else "same")
+            document["workloads"][name] = as_json(title, timings)
+            write_json(document, given.json)
         Console(width=None if sys.stdout.isatty() else 150).print(table)
         print(f"{os.cpu_count()} cores, load {os.getloadavg()}")
         return int(wrong)
     finally:
         spark.stop()
+
+
+def shown(one: Timing) -> tuple[str, str, str, str]:
+    """What the table says of a run."""
+    loop, rounds = one.outcome.loop_seconds, max(1, one.outcome.rounds)
+    if loop is None:
+        return f"{one.seconds:.2f} s", str(rounds), "", ""
+    return f"{one.seconds:.2f} s", str(rounds), f"{loop:.2f} s", f"{loop / rounds * 1000:.2f} ms"
 
 
 if __name__ == "__main__":

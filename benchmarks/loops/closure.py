@@ -120,4 +120,8 @@ def limit(_spark: SparkSession, graph: Graph) -> Outcome:
 
 
 VARIANTS = {MORISOT: morisot, BY_HAND: by_hand, NUMBA: limit}
-WORKLOADS = [LoopWorkload("closure", 3_000, "edges, 2 k nodes", prepare, VARIANTS, lambda a, b: bool((a == b).all()))]
+WORKLOADS = [
+    LoopWorkload(
+        "closure", "transitive closure", 3_000, "edges, 2 k nodes", prepare, VARIANTS, lambda a, b: bool((a == b).all())
+    )
+]

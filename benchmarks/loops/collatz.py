@@ -73,4 +73,6 @@ def same(found: Any, expected: Any) -> bool:
 
 
 VARIANTS = {MORISOT: morisot, BY_HAND: by_hand, NUMBA: limit}
-WORKLOADS = [LoopWorkload("collatz", 10_000_000, "numbers", lambda size: size, VARIANTS, same)]
+WORKLOADS = [
+    LoopWorkload("collatz", "collatz, the longest chain", 10_000_000, "numbers", lambda size: size, VARIANTS, same)
+]

@@ -126,5 +126,13 @@ def limit(_spark: SparkSession, graph: Graph) -> Outcome:
 
 VARIANTS = {MORISOT: morisot, BY_HAND: by_hand, NUMBA: limit}
 WORKLOADS = [
-    LoopWorkload("components", 5_000_000, "edges, 20 k nodes", prepare, VARIANTS, lambda a, b: bool((a == b).all()))
+    LoopWorkload(
+        "components",
+        "connected components",
+        5_000_000,
+        "edges, 20 k nodes",
+        prepare,
+        VARIANTS,
+        lambda a, b: bool((a == b).all()),
+    )
 ]

@@ -184,6 +184,10 @@ def same(found: Any, expected: Any) -> bool:
 
 VARIANTS = {MORISOT: morisot, BY_HAND: by_hand, MLLIB: mllib, NUMBA: limit}
 WORKLOADS = [
-    LoopWorkload("k_means_30", 10_000_000, "points, 30 centres", lambda size: prepare(size, 30), VARIANTS, same),
-    LoopWorkload("k_means_300", 10_000_000, "points, 300 centres", lambda size: prepare(size, 300), VARIANTS, same),
+    LoopWorkload(
+        "k_means_30", "k-means", 10_000_000, "points, 30 centres", lambda size: prepare(size, 30), VARIANTS, same
+    ),
+    LoopWorkload(
+        "k_means_300", "k-means", 10_000_000, "points, 300 centres", lambda size: prepare(size, 300), VARIANTS, same
+    ),
 ]

@@ -38,6 +38,10 @@ def limit(_spark: SparkSession, rounds: int) -> Outcome:
 
 VARIANTS = {MORISOT: morisot, NUMBA: limit}
 WORKLOADS = [
-    LoopWorkload("overhead", 1_000, "rounds", lambda size: size, VARIANTS, lambda a, b: bool(a == b)),
-    LoopWorkload("overhead_long", 10_000, "rounds", lambda size: size, VARIANTS, lambda a, b: bool(a == b)),
+    LoopWorkload(
+        "overhead", "next to nothing", 1_000, "rounds", lambda size: size, VARIANTS, lambda a, b: bool(a == b)
+    ),
+    LoopWorkload(
+        "overhead_long", "next to nothing", 10_000, "rounds", lambda size: size, VARIANTS, lambda a, b: bool(a == b)
+    ),
 ]

@@ -126,4 +126,6 @@ def same(found: Any, expected: Any) -> bool:
 
 
 VARIANTS = {MORISOT: morisot, BY_HAND: by_hand, NUMBA: limit}
-WORKLOADS = [LoopWorkload("page_rank", 2_400_000, "edges, 81 k nodes", prepare, VARIANTS, same)]
+WORKLOADS = [
+    LoopWorkload("page_rank", "PageRank, ranks in the state", 2_400_000, "edges, 81 k nodes", prepare, VARIANTS, same)
+]

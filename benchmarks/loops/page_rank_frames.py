@@ -132,6 +132,7 @@ def by_hand(spark: SparkSession, graph: Graph) -> Outcome:
 WORKLOADS = [
     LoopWorkload(
         "page_rank_join",
+        "PageRank, a join in each round",
         2_400_000,
         "edges, 81 k nodes",
         prepare,
@@ -140,6 +141,7 @@ WORKLOADS = [
     ),
     LoopWorkload(
         "page_rank_integers",
+        "PageRank, whole numbers, only changes",
         2_400_000,
         "edges, 81 k nodes",
         prepare,

@@ -35,6 +35,7 @@ class LoopWorkload:
     """One program in several variants over the same data."""
 
     name: str
+    title: str
     size: int
     unit: str
     prepare: Callable[[int], Any]
