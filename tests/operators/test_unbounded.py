@@ -277,3 +277,23 @@ def test_explain_says_where_a_running_fold_keeps_its_state(spark_ctx: mo.StreamC
     (form,) = [each for each in stream.forms() if each.operator == "fold"]
     assert form.form == "stage"
     assert "its state is kept in Python" in form.reason
+
+
+@pytest.mark.jvm
+def test_what_depends_on_the_order_of_merged_streams_is_refused(spark_ctx: mo.StreamContext) -> None:
+    numbers = spark_ctx.stream_rate(5)
+    merged = numbers.merge(numbers.map(lambda n: -n))
+    for program in (
+        lambda: merged.rich_map(0, lambda a, n: (n, a)),
+        lambda: merged.map(lambda n: n + 1).fold(0, lambda a, n: a * 31 + n),
+        lambda: merged.group_by(lambda n: n % 3).window(mo.CountWindow.tumbling(2)).sum(),
+        lambda: merged.limit(3),
+    ):
+        with pytest.raises(mo.PlanError, match=r"cannot follow merge \(.*\) on unbounded input(.|\n)*reorder\(\)"):
+            program()
+    timed = [stream.add_timestamps(lambda n: n, delay="1s") for stream in (numbers, numbers.map(lambda n: -n))]
+    timed[0].merge(timed[1]).reorder().rich_map(0, lambda a, n: (n, a))
+    merged.fold(0, lambda a, n: a + n)
+    merged.unique()
+    merged.group_by_sum(lambda n: n % 3, lambda n: n)
+    merged.fold_assoc(0, lambda a, n: max(a, n), lambda a, b: max(a, b))

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from morisot.plan.aggregate import Aggregate
+from morisot.plan.aggregate import Aggregate, FoldAssoc, ReduceAssoc, Unique
+from morisot.plan.combine import Merge
 from morisot.plan.graph import walk
-from morisot.plan.join import IntervalJoin
+from morisot.plan.join import IntervalJoin, Join
 from morisot.plan.keyed import Unkey
 from morisot.plan.node import Node
 from morisot.plan.rowwise import Inspect, Map, MapAsync, MapMemo
 from morisot.plan.sink import Sink
+from morisot.plan.time import Reorder
+from morisot.plan.window import WindowJoin
 
 _ONE_TO_ONE = (Map, MapMemo, MapAsync, Inspect)
 
@@ -42,3 +45,32 @@ def unmatched_above(node: Node) -> IntervalJoin | None:
             return each
         stack.extend(above for above in each.inputs if above.time is not None)
     return None
+
+
+def mixed_above(node: Node) -> Node | None:
+    """What brings streams together above an operator that sees the order, as they come: bounded input has an order.
+
+    Functions that the user calls associative and commutative do not see it; which of equals is first does not matter.
+    """
+    takes_any = isinstance(node, Sink | FoldAssoc | ReduceAssoc | Reorder) or (
+        isinstance(node, Unique) and node.time is None
+    )
+    if node.bounded or not node.observes_order or takes_any:
+        return None
+    stack = list(node.inputs)
+    while stack:
+        each = stack.pop()
+        if each.bounded:
+            continue
+        if _mixes(each):
+            return each
+        if each.keeps_order:
+            stack.extend(each.inputs)
+    return None
+
+
+def _mixes(node: Node) -> bool:
+    """Whether the elements of an unbounded stream come in another order than those of a bounded one."""
+    if isinstance(node, Join):
+        return node.left.bounded
+    return isinstance(node, IntervalJoin | WindowJoin) or (isinstance(node, Merge) and len(node.streams) > 1)

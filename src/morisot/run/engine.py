@@ -14,15 +14,17 @@ from typing import Any
 from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 
+from morisot.compile.folds import NativeFold
 from morisot.config import Config
 from morisot.errors import PlanError, SourceError
 from morisot.lower import registry, rules, schema, source, tables
 from morisot.lower.caches import Caches
+from morisot.lower.folds import native_fold
 from morisot.lower.ledgers import Ledger
 from morisot.lower.planner import Lowering
 from morisot.lower.sink import as_table
-from morisot.plan.aggregate import Aggregate
-from morisot.plan.check import breaks_running_values, unmatched_above
+from morisot.plan.aggregate import Aggregate, Fold, Reduce
+from morisot.plan.check import breaks_running_values, mixed_above, unmatched_above
 from morisot.plan.graph import walk
 from morisot.plan.node import Node
 from morisot.plan.pace import pace_of
@@ -293,6 +295,11 @@ _BOUND_IT = (
 )
 
 
+def is_commutative(node: Node) -> bool:
+    """Whether a fold was recognised as sums, extremes and the like, which give the same in any order."""
+    return isinstance(node, Fold | Reduce) and isinstance(native_fold(node), NativeFold)
+
+
 def refuse_unbounded(node: Node) -> None:
     """Refuse an operator that has no rule for unbounded input, or whose answer would differ from the bounded one."""
     endless = node.endless_problem
@@ -320,6 +327,15 @@ def refuse_unbounded(node: Node) -> None:
             "when the watermark has passed it, too late for what waits for time",
             location=node.location,
             advice="use join, which gives pairs as soon as both are there, or drop_timestamps() after it",
+        )
+    mixed = mixed_above(node)
+    if mixed is not None and not is_commutative(node):
+        raise PlanError(
+            f"{node.operator} cannot follow {mixed.operator} ({mixed.location}) on unbounded input: it depends on the "
+            "order of elements, and those of several streams come in no order of their own",
+            location=node.location,
+            advice="order them by time first: add_timestamps(…, delay=…) on each stream, reorder() behind "
+            f"{mixed.operator}; or use an operator that needs no order, such as fold_assoc",
         )
     if isinstance(node, Aggregate | Rich) and node.leaves_out:
         raise PlanError(
