@@ -31,7 +31,7 @@ def _arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--rows", type=int, default=defaults.rows, help="rows of what runs in Python; columns get more")
     parser.add_argument("--runs", type=int, default=defaults.runs, help="measured runs; 0: only forms and answers")
     parser.add_argument("--more-runs", type=int, default=defaults.more_runs, help="runs where the ways are close")
-    parser.add_argument("--no-rdd", action="store_true", help="leave the RDD lambdas out")
+    parser.add_argument("--rdd-every", type=int, default=1, help="every n-th closure as an RDD lambda too; 0: none")
     parser.add_argument("--only", nargs="+", default=["*"], help="closures or themes: money, 'text_cleaning.*'")
     parser.add_argument("--json", type=Path, default=RESULTS)
     parser.add_argument("--keep", action="store_true", help="keep what the JSON says of closures that are not run")
@@ -41,7 +41,7 @@ def _arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Compare, measure, print, keep; 1 if an answer was not CPython's."""
     given = _arguments(arguments)
-    options = Options(given.rows, given.runs, max(given.more_runs, given.runs), not given.no_rdd)
+    options = Options(given.rows, given.runs, max(given.more_runs, given.runs), given.rdd_every)
     patterns = [pattern if "." in pattern or "*" in pattern else f"{pattern}.*" for pattern in given.only]
     entries = [entry for entry in CORPUS if any(fnmatch.fnmatch(entry.key, pattern) for pattern in patterns)]
     console, messages = Console(width=None if sys.stdout.isatty() else 130), Console(stderr=True)
@@ -53,7 +53,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         with messages.status("") as status:
             for number, entry in enumerate(entries):
                 status.update(f"{number + 1} of {len(entries)}: {entry.key}")
-                results.append(bench.run(entry))
+                results.append(bench.run(entry, number))
             lowered = transpiler.lowered(spark, entries, given.json.parent) if transpiler.is_there() else None
         facts["load_average_after"] = os.getloadavg()
         document = as_json(results, lowered, facts, options)

@@ -31,7 +31,8 @@ class Options:
     runs: int = 1
     more_runs: int = 4
     """Where the two are close."""
-    rdd: bool = True
+    rdd_every: int = 1
+    """Every so many closures one is measured as an RDD lambda too; 0: none."""
 
     def rows_of(self, way: str, entry: Entry, *, fast: bool = False) -> int:
         """How many rows a way of running gets: more if it is fast, or if a ratio is promised for the closure."""
@@ -75,9 +76,8 @@ class Bench:
         self.spark = spark
         self.options = options
         self.ctx = mo.StreamContext(spark)
-        self._fixed: dict[str, float] = {}
 
-    def run(self, entry: Entry) -> Measurement:
+    def run(self, entry: Entry, number: int) -> Measurement:
         """Compare, then measure; a closure with wrong answers is not measured."""
         decided = verdict(entry)
         refusal = getattr(decided, "refusal", None)
@@ -86,7 +86,7 @@ class Bench:
         result.problem = self._difference(entry, sample)
         if result.problem is None and self.options.runs:
             try:
-                self._measure(entry, result, sample)
+                self._measure(entry, number, result, sample)
             except Exception as failure:
                 result.problem = f"{type(failure).__name__}: {failure}"
         return result
@@ -121,12 +121,12 @@ class Bench:
 
     # ---- cost
 
-    def _measure(self, entry: Entry, result: Measurement, sample: Any) -> None:
+    def _measure(self, entry: Entry, number: int, result: Measurement, sample: Any) -> None:
         """Warm up what is compiled, then take turns; the cost of a job of few rows is not the rows'."""
         result.moved = result.form != "stage" and _form_of(sample) == "stage"
         size = self.options.rows_of(MORISOT, entry, fast=result.form != "stage" and not result.moved)
         arrow_size = self.options.rows_of(ARROW_UDF, entry)
-        frame, small = (self._applied(entry, rows).to_dataframe() for rows in (size, data.SAMPLE))
+        frame, small = (self._applied(entry, rows).to_dataframe() for rows in (size, data.FILES))
         arrow = variants.arrow_udf(self.spark, entry, arrow_size)
 
         def morisot() -> None:
@@ -135,8 +135,9 @@ class Bench:
         morisot()
         if result.form == "kernel":
             self._until_compiled(morisot)
-        fixed = min(self._cost(lambda: variants.written(small)) for _ in range(2))
-        fixed_arrow = self._fixed_cost(ARROW_UDF, entry)
+        fixed = self._fixed_cost(lambda: variants.written(small))
+        arrow()
+        fixed_arrow = self._fixed_cost(variants.arrow_udf(self.spark, entry, data.FILES))
         mine: list[float] = []
         arrows: list[float] = []
         for turn in range(self.options.more_runs):
@@ -145,22 +146,19 @@ class Bench:
             result.micros = {MORISOT: min(mine), ARROW_UDF: min(arrows)}
             if turn + 1 >= self.options.runs and (result.ratio(ARROW_UDF) or 0.0) >= CLOSE:
                 break
-        if self.options.rdd:
+        every = self.options.rdd_every
+        if every and (number % every == 0 or entry.key in TARGETS):
             rdd_size = self.options.rows_of(RDD, entry)
             run = variants.rdd(self.spark, entry, rdd_size)
-            result.micros[RDD] = max(self._cost(run) - self._fixed_cost(RDD, entry), CLOCK) / rdd_size * 1e6
+            fixed_rdd = self._fixed_cost(variants.rdd(self.spark, entry, data.FILES))
+            result.micros[RDD] = max(self._cost(run) - fixed_rdd, CLOCK) / rdd_size * 1e6
 
     def _cost(self, run: Callable[[], None]) -> float:
         return measured(run)[1].cpu_seconds
 
-    def _fixed_cost(self, way: str, entry: Entry) -> float:
-        """What a job costs that has hardly any rows; taken once, warm: it hardly depends on the closure."""
-        if way not in self._fixed:
-            make = variants.arrow_udf if way == ARROW_UDF else variants.rdd
-            make(self.spark, entry, self.options.rows)()
-            run = make(self.spark, entry, data.FILES)
-            self._fixed[way] = min(self._cost(run) for _ in range(12))
-        return self._fixed[way]
+    def _fixed_cost(self, run: Callable[[], None]) -> float:
+        """What a job costs that has hardly any rows; taken anew, because a JVM gets faster all the time."""
+        return min(self._cost(run) for _ in range(2))
 
     def _until_compiled(self, run: Callable[[], None]) -> None:
         """A kernel is compiled by each worker after half a second of Python: run until a run costs no more."""
