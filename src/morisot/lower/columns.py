@@ -118,7 +118,7 @@ TEMPLATES: dict[str, str] = {
     "rpad": "rpad({0}, int({1}), {2})",
     "code_point": "bigint(ascii({0}))",
     "character": "chr({0})",
-    "characters": "transform(sequence(1, length({0})), place -> substring({0}, place, 1))",
+    "characters": "split({0}, '', -1)",
     "no_texts": "CAST(array() AS ARRAY<STRING>)",
     "utf8": "encode({0}, 'UTF-8')",
     "hex": "hex({0})",
