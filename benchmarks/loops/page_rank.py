@@ -109,14 +109,18 @@ def gathered(first: int, last: int, sources: Any, targets: Any, shares: Any) -> 
 
 def limit(_spark: SparkSession, graph: Graph) -> Outcome:
     """Plain numba on arrays."""
+    return limit_rounds(graph, ROUNDS)
+
+
+def limit_rounds(graph: Graph, rounds: int) -> Outcome:
     sources, targets = graph.arrays()
     out = degrees(graph)
     shares = np.full(graph.nodes, 1 / graph.nodes) / out
     gathered(0, 1, sources, targets, shares)
     began = time.perf_counter()
-    for _ in range(ROUNDS):
+    for _ in range(rounds):
         shares = ranked(sum(in_threads(gathered, len(sources), sources, targets, shares))) / out
-    return Outcome(shares * out, ROUNDS, time.perf_counter() - began)
+    return Outcome(shares * out, rounds, time.perf_counter() - began)
 
 
 def same(found: Any, expected: Any) -> bool:

@@ -9,7 +9,7 @@ import numba
 import numpy as np
 
 from benchmarks.loops.graph import Edge, Graph
-from benchmarks.loops.page_rank import DAMPING, by_hand_rounds, degrees, gathered, prepare, ranked
+from benchmarks.loops.page_rank import DAMPING, by_hand_rounds, limit_rounds, prepare
 from benchmarks.loops.workload import BY_HAND, MORISOT, NUMBA, LoopWorkload, Outcome, in_threads, of_morisot
 
 if TYPE_CHECKING:
@@ -88,14 +88,7 @@ def with_integers(spark: SparkSession, graph: Graph) -> Outcome:
 
 def limit(_spark: SparkSession, graph: Graph) -> Outcome:
     """Plain numba, in floats."""
-    sources, targets = graph.arrays()
-    out = degrees(graph)
-    shares = np.full(graph.nodes, 1 / graph.nodes) / out
-    gathered(0, 1, sources, targets, shares)
-    began = time.perf_counter()
-    for _ in range(ROUNDS):
-        shares = ranked(sum(in_threads(gathered, len(sources), sources, targets, shares))) / out
-    return Outcome(shares * out, ROUNDS, time.perf_counter() - began)
+    return limit_rounds(graph, ROUNDS)
 
 
 @numba.njit(nogil=True)
