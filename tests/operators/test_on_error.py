@@ -116,6 +116,7 @@ AGGREGATES: dict[str, tuple[Program, list[Any], int]] = {
         [(1, 1), (1, 4), (2, 22)],
         2,
     ),
+    "unique_by": (lambda s: s.unique_by(lambda t: whole(t) % 2, on_error="skip"), ["1", "22"], 2),
     "nothing is left": (
         lambda s: s.fold_assoc(0, lambda a, t: a + whole(t + "?"), lambda a, b: a + b, on_error="skip"),
         [],
@@ -157,7 +158,6 @@ IN_ORDER: dict[str, tuple[Program, list[Any], int]] = {
         1,
     ),
     "sorted_limit_by": (lambda s: s.sorted_limit_by(lambda t: -whole(t), 2, on_error="skip"), ["22", "3"], 2),
-    "unique_by": (lambda s: s.unique_by(lambda t: whole(t) % 2, on_error="skip"), ["1", "22"], 2),
     "add_timestamps": (
         lambda s: s.add_timestamps(lambda t: -whole(t), returns=int, on_error="skip").reorder(),
         ["22", "3", "1"],

@@ -140,6 +140,6 @@ def test_what_may_be_numbers_is_let_through() -> None:
     assert mixed.window_all(PAIRS).sum().collect() == [3.5]
 
 
-def test_unbounded_input_is_refused_for_now() -> None:
+def test_a_window_that_only_the_end_completes_is_refused_on_unbounded_input() -> None:
     with pytest.raises(mo.PlanError, match="window_all.count cannot run on unbounded input"):
-        mo.StreamContext().stream_rate(10).window_all(PAIRS).count()
+        mo.StreamContext().stream_rate(10).window_all(mo.AllWindow()).count()

@@ -22,7 +22,6 @@ from morisot.plan.snapshots import Snapshots
 from morisot.plan.source import StreamCsv, StreamJson
 from morisot.types.element import Type
 from morisot.worker.failure import element_error
-from morisot.worker.fits import Refused, checker
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -217,6 +216,8 @@ class StreamContext(SourceMethods):
 
     def _store(self, type_: Type, capacity: int) -> tuple[Store, Callable[[Any], None]]:
         """Where the elements of a channel wait, and what refuses those that are of another type."""
+        from morisot.worker.fits import Refused, checker
+
         store: Store = Memory() if self.config.engine == "reference" else self._spool(type_, capacity)
         self._stores.append(store)
         check = checker(type_, pickle.dumps)

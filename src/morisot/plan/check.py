@@ -11,7 +11,6 @@ from morisot.plan.node import Node
 from morisot.plan.rowwise import Inspect, Map, MapAsync, MapMemo
 from morisot.plan.sink import Sink
 from morisot.plan.time import Reorder
-from morisot.plan.window import WindowJoin
 
 _ONE_TO_ONE = (Map, MapMemo, MapAsync, Inspect)
 
@@ -73,4 +72,4 @@ def _mixes(node: Node) -> bool:
     """Whether the elements of an unbounded stream come in another order than those of a bounded one."""
     if isinstance(node, Join):
         return node.left.bounded
-    return isinstance(node, IntervalJoin | WindowJoin) or (isinstance(node, Merge) and len(node.streams) > 1)
+    return isinstance(node, IntervalJoin) or (isinstance(node, Merge) and len(node.streams) > 1)
