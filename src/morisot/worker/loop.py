@@ -25,12 +25,14 @@ from morisot.worker import failure
 from morisot.worker.batches import Dumps, decode, encode
 from morisot.worker.kernel_stage import PATIENCE, Numbers
 from morisot.worker.link import Address, Link, connect
-from morisot.worker.loop_kernel import LoopKernel, MachineRound, machine_code
+from morisot.worker.loop_kernel import LoopKernel, MachineRound, is_compiled, machine_code
 from morisot.worker.loop_state import LoopState
 from morisot.worker.stage import Pipeline, Step, decode_columns, encode_batch
 
 _OUTPUT_ROWS = 10_000
 _FEW = 1 << 14
+_TELLING = 1 << 10
+"""So many elements tell how long all will take."""
 
 
 class Unreachable(Exception):  # noqa: N818 - it says what is the matter
@@ -301,7 +303,7 @@ class LoopWorker:
 
     @property
     def _is_due(self) -> bool:
-        return self._kernel is not None and self._spent >= self.task.patience
+        return self._kernel is not None and (self._spent >= self.task.patience or is_compiled(self._kernel))
 
     def _in_python(self, state: Any) -> tuple[int, Any]:
         delta, count = self.task.fold.start(), 0
@@ -314,7 +316,10 @@ class LoopWorker:
             count += len(part)
             if self.task.feedback:
                 leaving += part
-            was_due, self._spent = self._is_due, self._spent + time.perf_counter() - began
+            was_due, took = self._is_due, time.perf_counter() - began
+            self._spent += took
+            if stop - start >= _TELLING and took / (stop - start) * self.held.count > 2 * self.task.patience:
+                self._spent = max(self._spent, self.task.patience)  # Python would take longer than a compiler
             if self._is_due and not was_due and stop < self.held.count:  # the rest is worth compiling for
                 done = self._in_machine_code(state)
                 if done is not None:

@@ -34,10 +34,19 @@ class LoopKernel:
     """The arrays that the functions captured."""
 
 
+_compiled_here: set[tuple[str, str]] = set()
+
+
+def is_compiled(kernel: LoopKernel) -> bool:
+    """Whether an earlier loop of this process was compiled from the same text."""
+    return (kernel.functions, kernel.loop) in _compiled_here
+
+
 @functools.lru_cache(maxsize=32)
 def machine_code(functions: str, loop: str) -> Any:
     """The compiled loop, or None where this process cannot run it exactly."""
     try:
+        _compiled_here.add((functions, loop))
         return kernels.compiled_text(functions, loop)
     except kernels.Unavailable:
         return None
