@@ -32,7 +32,8 @@ def table(document: dict[str, Any]) -> str:
         rows.append(f"| {workload['title']} | {' | '.join(cells)} |")
     rows.append("")
     rows.append(
-        f"Wall-clock time, the fastest run; by hand: a loop over DataFrames (PageRank in the state: five rounds; collatz: RDD lambdas, on a tenth of the "
+        "Wall-clock time, the fastest run; by hand: a loop over DataFrames (PageRank in the state: five rounds; "
+        "collatz: RDD lambdas, on a tenth of the "
         f"numbers); plain numba: arrays in one process with as many threads, loading not counted; "
         f"{machine['cores']} cores, Spark {machine['spark']}, Python {machine['python']}."
     )

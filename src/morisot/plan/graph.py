@@ -49,7 +49,9 @@ def order_needed(roots: Iterable[Node]) -> frozenset[Node]:
 
 def _observed(roots: tuple[Node, ...], observed: set[Node]) -> frozenset[Node]:
     for node in reversed(list(walk(*roots))):
-        if node.observes_order or (node in observed and node.keeps_order):
+        if node.observes_order:
+            observed.update(node.seen_in_order)
+        elif node in observed and node.keeps_order:
             observed.update(node.inputs)
     return frozenset(observed)
 

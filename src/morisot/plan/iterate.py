@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from morisot.plan.closure import Closure
-from morisot.plan.graph import walk
+from morisot.plan.graph import order_observed, walk
 from morisot.plan.node import Node
 from morisot.types.element import ANY, Keyed, Optional, Type, arguments
 
@@ -39,6 +39,12 @@ class Body:
         """The operators inside, inputs first."""
         inside = (node for node in walk(self.output, known=self.side_inputs) if node is not self.input)
         return tuple(node for node in inside if node not in self.side_inputs)
+
+    @property
+    def sides_in_order(self) -> tuple[Node, ...]:
+        """The side inputs whose order an operator of the body sees, or the fold of what leaves it."""
+        seen = order_observed((self.output,))
+        return tuple(side for side in self.side_inputs if side in seen)
 
     @property
     def reads_state(self) -> bool:
@@ -120,6 +126,10 @@ class Loop(Node):
         return (self.input, *self.body.side_inputs)
 
     @property
+    def seen_in_order(self) -> tuple[Node, ...]:
+        return (self.input, *self.body.sides_in_order)
+
+    @property
     def bodies(self) -> tuple[tuple[str, Node], ...]:
         return (("body", self.body.output),)
 
@@ -178,6 +188,10 @@ class DeltaIterate(Node):
     @property
     def inputs(self) -> tuple[Node, ...]:
         return (self.input, *self.body.side_inputs)
+
+    @property
+    def seen_in_order(self) -> tuple[Node, ...]:
+        return (self.input, *self.body.sides_in_order)
 
     @property
     def bodies(self) -> tuple[tuple[str, Node], ...]:

@@ -49,6 +49,11 @@ class Node:
     def inputs(self) -> tuple[Node, ...]:
         return tuple(part for value in self._values() for part in _parts(value) if isinstance(part, Node))
 
+    @property
+    def seen_in_order(self) -> tuple[Node, ...]:
+        """The inputs whose order an operator that observes one sees."""
+        return self.inputs
+
     @functools.cached_property
     def closures(self) -> tuple[tuple[str, Closure], ...]:
         """The user's functions, by field name."""
