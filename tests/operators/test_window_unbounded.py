@@ -13,25 +13,11 @@ import morisot as mo
 from morisot.testing.run import unbounded
 from tests.operators.engines import Runner
 from tests.operators.test_window import Rising, everything, in_order, listed
+from tests.operators.test_window_time import CLICKS, Click
 
 Window = mo.EventTimeWindow
 
 
-class Click(NamedTuple):
-    at: int
-    user: str
-    n: int
-
-
-CLICKS = [
-    Click(12, "ann", 1),
-    Click(3, "bob", 2),
-    Click(-1, "ann", 3),
-    Click(29, "ann", 4),
-    Click(-10, "bob", 5),
-    Click(10, "ann", 6),
-    Click(19, "bob", 7),
-]
 END = Click(10**9, "end", 0)
 """Its windows stay open on unbounded input."""
 

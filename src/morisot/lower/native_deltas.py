@@ -20,7 +20,7 @@ from morisot.plan.aggregate import Aggregate
 from morisot.plan.iterate import DeltaIterate
 from morisot.plan.node import Node
 from morisot.plan.rowwise import Filter, Map
-from morisot.types.element import ANY, FLOAT, Keyed, Optional, Tuple, Type, contains_any, leaves
+from morisot.types.element import ANY, FLOAT, Keyed, Leaf, Optional, Tuple, Type, contains_any, leaves
 
 _CHANGED, _HAS_DELTA, _LAST = quoted("changed"), quoted("has delta"), quoted("last")
 
@@ -97,11 +97,11 @@ class AsColumns:
         condition = truth(self.forms["condition"].result)
         deltas = leaving.where(render(condition, leaving.names((1,))))
         held, came = (
-            side(Frame(entries, self.node.entry), "held", ordered=False, extra=(_CHANGED,)),
+            side(Frame(entries, self.node.entry), "held", ordered=False),
             side(deltas, "delta", ordered=False),
         )
         same = " AND ".join(equal_keys(held, came))
-        both = held.df.drop("changed").join(came.df, F.expr(same), "full")
+        both = held.df.join(came.df, F.expr(same), "full")
         is_held, has_delta = (f"coalesce({each.column('matched')}, false)" for each in (held, came))
         keys = zip(held.names(held.key), came.names(came.key), strict=True)
         key = [f"CASE WHEN {is_held} THEN {one} ELSE {other} END" for one, other in keys]
@@ -132,8 +132,7 @@ class AsColumns:
         return rows.selectExpr(*entry.columns_under(0), *opened, f"{_HAS_DELTA} AND ({differs}) AS {_CHANGED}")
 
 
-def differing(before: str, after: str, leaf: object) -> str:
+def differing(before: str, after: str, leaf: Leaf) -> str:
     """Whether Python calls two values different: NaN differs from itself."""
-    is_float = getattr(leaf, "type", None) in (FLOAT, Optional(FLOAT))
-    nan = f" OR coalesce(isnan({after}), false)" if is_float else ""
+    nan = f" OR coalesce(isnan({after}), false)" if leaf.type in (FLOAT, Optional(FLOAT)) else ""
     return f"(NOT ({before} <=> {after}){nan})"

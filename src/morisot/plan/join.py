@@ -81,8 +81,3 @@ class IntervalJoin(Node):
     @property
     def awaits_time(self) -> bool:
         return True
-
-    @property
-    def leaves_out(self) -> bool:
-        """What comes when the watermark has passed it; bounded input has no such elements."""
-        return not self.bounded

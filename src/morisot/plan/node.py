@@ -102,8 +102,11 @@ class Node:
 
     @property
     def leaves_out(self) -> bool:
-        """Whether elements on which a function of the operator fails are left out, instead of stopping the job."""
-        return False
+        """Whether it may leave elements out, and counts them: those on which a function fails, and those that are late.
+
+        What waits for time leaves out what comes too late; on bounded input nothing does.
+        """
+        return self.awaits_time and not self.bounded
 
     @property
     def awaits_time(self) -> bool:

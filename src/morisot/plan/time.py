@@ -72,11 +72,6 @@ class Reorder(Node):
     def awaits_time(self) -> bool:
         return True
 
-    @property
-    def leaves_out(self) -> bool:
-        """What comes after the watermark has passed it; bounded input has no such elements."""
-        return not self.bounded
-
 
 def is_direct(node: Node) -> bool:
     """Whether the elements that an operator reads have come with their timestamps, and did not wait for time since."""

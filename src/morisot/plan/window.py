@@ -203,11 +203,6 @@ class Window(Node):
         return self.kind.timed and not self.kind.processing
 
     @property
-    def leaves_out(self) -> bool:
-        """Elements whose windows have all been given; bounded input has none."""
-        return self.awaits_time and not self.bounded
-
-    @property
     def observes_order(self) -> bool:  # type: ignore[override]
         """Sums of floats are as parallel as those of group_by_sum; what has no order of its own asks for none."""
         return self.kind.by_order or any(measure.kind in IN_ORDER for measure in self.measures)
@@ -262,11 +257,6 @@ class WindowJoin(Node):
     @property
     def awaits_time(self) -> bool:
         return self.kind.timed and not self.kind.processing
-
-    @property
-    def leaves_out(self) -> bool:
-        """Elements whose windows have all been given; bounded input has none."""
-        return self.awaits_time and not self.bounded
 
     @property
     def endless_problem(self) -> tuple[str, str] | None:
