@@ -15,7 +15,7 @@ import pytest
 
 from morisot.config import Config
 from morisot.errors import EnvironmentProblem
-from morisot.run.java import find_java
+from morisot.run.java import WithoutWorkersNoise, find_java
 from morisot.run.progress import progress
 from morisot.run.session import active_session, build_session, session_settings
 
@@ -149,6 +149,36 @@ print(spark.sparkContext._gateway.proc.pid, os.listdir())
     while psutil.pid_exists(int(jvm)) and time.monotonic() < deadline:
         time.sleep(0.2)
     assert not psutil.pid_exists(int(jvm)), "the JVM outlives the program"
+
+
+@pytest.mark.jvm
+def test_states_of_a_stream_are_kept_without_a_word() -> None:
+    done = run_program(
+        """
+import morisot as mo
+
+ctx = mo.StreamContext(parallelism=1)
+inlet, numbers = ctx.stream_channel(int)
+sums = numbers.rich_map(0, lambda total, n: (total + n, total + n)).collect_channel()
+job = ctx.start()
+with inlet:
+    inlet.send_all([1, 2, 3])
+print(*sums)
+job.wait()
+"""
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "1 3 6\n", "")
+
+
+def test_what_workers_print_is_shown_among_what_pyspark_says_of_its_own() -> None:
+    name = b"Streaming TransformWithStateInPandas Python worker"
+    shown = WithoutWorkersNoise()
+    assert shown(b"Starting " + name + b".\n\na user's line\n\n") == b"a user's line\n\n"
+    assert shown(b"not ended") == b"not ended"
+    assert shown(name + b" received parameters.\n") == b""
+    assert shown(b"another\n") == b"another\n"
+    assert shown(b"\n") == b""
+    assert shown(b"\n") == b"\n"
 
 
 @pytest.mark.jvm

@@ -11,7 +11,7 @@ import shutil
 import subprocess
 import sys
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
@@ -33,6 +33,9 @@ _REMEDY = (
 _LOG_SETTINGS = Path(__file__).with_name("log4j2.properties")
 # The JVM says this before any logger exists: Spark asks for a module of the JDK that is still incubating.
 _NOISE = (b"WARNING: Using incubator modules",)
+# PySpark prints this, each time with an empty line, when a query that keeps states starts; no setting turns it off.
+_WORKERS_NAME = b"Streaming TransformWithStateInPandas Python worker"
+_WORKERS_NOISE = (_WORKERS_NAME, b"Starting " + _WORKERS_NAME)
 
 
 @dataclass(frozen=True)
@@ -114,7 +117,7 @@ def launch(conf: SparkConf, *, verbose: bool) -> JavaGateway:
     from pyspark.java_gateway import launch_gateway
 
     receiving, sending = os.pipe()
-    forwarding = _Forwarding(receiving, drop=() if verbose else _NOISE)
+    forwarding = _Forwarding(receiving, quiet=not verbose)
     try:
         gateway = launch_gateway(conf, {"stderr": sending})  # type: ignore[no-untyped-call]
     except PySparkRuntimeError:
@@ -144,16 +147,40 @@ def _end(gateway: JavaGateway, forwarding: _Forwarding) -> None:
     forwarding.join(timeout=2)
 
 
+class WithoutWorkersNoise:
+    """What workers print, less what PySpark's own worker says of itself.
+
+    Each of its lines comes whole, because it is short and written at once, and the empty line after it may come later.
+    """
+
+    def __init__(self) -> None:
+        self._empty_lines = 0
+        """So many are still to come."""
+
+    def __call__(self, chunk: bytes) -> bytes:
+        return b"".join(line for line in chunk.splitlines(keepends=True) if not self._is_noise(line))
+
+    def _is_noise(self, line: bytes) -> bool:
+        if line.startswith(_WORKERS_NOISE):
+            self._empty_lines += 1
+            return True
+        if line == b"\n" and self._empty_lines:
+            self._empty_lines -= 1
+            return True
+        return False
+
+
 class _Forwarding(threading.Thread):
     """Copies the JVM's stderr, where also the workers' `print` arrives, to `sys.stderr`.
 
     Lines that come before the JVM is up are held, for the message if it never is, and dropped if they are noise.
     """
 
-    def __init__(self, descriptor: int, drop: tuple[bytes, ...]) -> None:
+    def __init__(self, descriptor: int, *, quiet: bool) -> None:
         super().__init__(name="morisot-stderr", daemon=True)
         self._source: IO[bytes] = open(descriptor, "rb", buffering=0)  # noqa: SIM115 - a pipe, closed by run
-        self._drop = drop
+        self._drop = _NOISE if quiet else ()
+        self._news: Callable[[bytes], bytes] = WithoutWorkersNoise() if quiet else bytes
         self._held: list[bytes] | None = []
         self._lock = threading.Lock()
         self.start()
@@ -165,7 +192,7 @@ class _Forwarding(threading.Thread):
                     if self._held is not None:
                         self._held.append(chunk)
                         continue
-                self._show(chunk)
+                self._show(self._news(chunk))
 
     def open(self) -> None:
         """The JVM is up: show what was held, less the noise, and copy from here on."""
