@@ -354,10 +354,27 @@ def test_keys_of_two_types_meet_and_the_left_one_is_shown(runner: Runner) -> Non
 def test_what_comes_after_the_watermark_is_counted_and_left_out(spark_ctx: mo.StreamContext) -> None:
     def program(left: Any, right: Any) -> Any:
         one, other = (stream.add_timestamps(lambda n: n, delay=0) for stream in (left, right))
-        return one.interval_join(other, 5, 5)
+        return one.interval_join(other, 5, 5, late=late.append)
 
+    late: list[tuple[int | None, int | None]] = []
     outcome = unbounded(program, [[[10], [90], [11, 91]], [[12], [80], [79]]], spark_ctx)
     assert shown(outcome.results) == shown([(10, 12)])
+    assert shown(late) == shown([(11, None), (None, 79)])
+    assert list(outcome.metrics["late"].values()) == [2]
+
+
+@pytest.mark.jvm
+def test_late_elements_of_a_join_within_come_with_their_keys(spark_ctx: mo.StreamContext) -> None:
+    def program(sent: Any, seen: Any) -> Any:
+        one, other = (stream.add_timestamps(lambda pair: pair[1], delay=0) for stream in (sent, seen))
+        keys = (lambda pair: pair[0], lambda pair: pair[0])
+        return one.outer_join(other, *keys, within=5, late=lambda key, pair: late.append((key, pair)))
+
+    late: list[Any] = []
+    sent, seen = [[("a", 10)], [("a", 90)], [("b", 10), ("a", 91)]], [[("a", 12)], [("c", 80)], [("c", 7), ("c", 82)]]
+    outcome = unbounded(program, [sent, seen], spark_ctx)
+    assert shown(outcome.results) == shown([("a", (("a", 10), ("a", 12)))])
+    assert shown(late) == shown([("b", (("b", 10), None)), ("c", (None, ("c", 7)))])
     assert list(outcome.metrics["late"].values()) == [2]
 
 
@@ -416,6 +433,17 @@ def same(n: Any) -> Any:
         (lambda: NUMBERS.join(NUMBERS, lambda n: [n], lambda n: n), r"the key of join is a list\[int\]", "a tuple"),
         (lambda: NUMBERS.join(NUMBERS, lambda a, b: a, same), "given to join is called with one argument", "element"),
         (lambda: NUMBERS.outer_join(NUMBERS, same, 5), "outer_join needs a function, not 5", "a lambda or a def"),
+        (lambda: NUMBERS.join(NUMBERS, same, same, late=print), "join waits for no time", "within"),
+        (
+            lambda: TIMED.join(TIMED, same, same, within=3, late=lambda pair: None),
+            "given to late of join is called with two arguments",
+            "takes the key and the pair (left, None) or (None, right)",
+        ),
+        (
+            lambda: TIMED.interval_join(TIMED, 1, 1, late=lambda key, pair: None),
+            r"given to late of interval_join is called with one argument, the pair \(left, None\) or \(None, right\)",
+            "takes the pair",
+        ),
         (
             lambda: NUMBERS.join(TEXTS, lambda n: n, lambda s: s),
             "join: a key of type int never equals one of type str",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 import morisot as mo
+from morisot.testing.run import unbounded
 from tests.operators.engines import Runner
 from tests.operators.test_window import in_order
 
@@ -78,8 +79,9 @@ def test_join_of_everything_compares_keys_as_python_does(ctx: mo.StreamContext) 
     assert sorted(left.window(mo.AllWindow()).join(right).collect()) == [(1, (1, 1.0)), (3, (3, 3.0))]
 
 
-def by_key(stream):
-    return stream.add_timestamps(lambda row: row[0], delay=50).group_by(lambda row: row[1]).map(lambda _, row: row[2])
+def by_key(stream, delay=50):
+    timed = stream.add_timestamps(lambda row: row[0], delay=delay)
+    return timed.group_by(lambda row: row[1]).map(lambda _, row: row[2])
 
 
 def test_join_of_windows_of_streams_that_come_in_pieces(runner: Runner) -> None:
@@ -108,6 +110,21 @@ def test_sessions_of_both_sides_of_streams_that_come_in_pieces(runner: Runner) -
 
 
 @pytest.mark.jvm
+def test_late_elements_of_both_sides_go_to_one_handler(spark_ctx: mo.StreamContext) -> None:
+    def program(left, right):
+        windows = by_key(left, delay=0).window(Window.tumbling(10))
+        return windows.join(by_key(right, delay=0), late=lambda key, pair: late.append((key, pair))).unkey()
+
+    late: list[object] = []
+    left = [[(1, "a", 1)], [(25, "a", 2)], [(4, "a", 3), (26, "a", 4)]]
+    right = [[(2, "a", "x")], [(27, "a", "y")], [(9, "b", "z"), (21, "a", "u")]]
+    outcome = unbounded(program, [left, right], spark_ctx)
+    assert outcome.results == [("a", (1, "x"))]
+    assert sorted(late, key=repr) == [("a", (3, None)), ("b", (None, "z"))]
+    assert list(outcome.metrics["late"].values()) == [2]
+
+
+@pytest.mark.jvm
 def test_windows_that_are_never_complete_on_both_sides(spark_ctx: mo.StreamContext) -> None:
     ticks = spark_ctx.stream_rate(10).add_timestamps(lambda n: n, delay=0)
     with pytest.raises(mo.PlanError, match="window_all.join cannot run on unbounded input: one window with everything"):
@@ -132,5 +149,11 @@ def test_refusals() -> None:
         left.window(Window.tumbling(10)).join(right.drop_timestamps())
     with pytest.raises(mo.PlanError, match="each side has positions of its own"):
         left.window(mo.AllWindow()).join(right).with_bounds()
+    with pytest.raises(mo.PlanError, match=r"window.join takes late= itself.*\n.*pass it to join, not to window"):
+        left.window(Window.tumbling(10), late=print).join(right)
+    with pytest.raises(mo.PlanError, match="window.join takes late= itself"):
+        left.window(Window.tumbling(10)).join(right.window(Window.tumbling(10), late=print))
+    with pytest.raises(mo.PlanError, match=r"window.join: AllWindow\(\) has no late elements"):
+        left.window(mo.AllWindow()).join(right, late=print)
     with pytest.raises(mo.PlanError, match="window.join needs a stream or its windows, not 3"):
         left.window(Window.tumbling(10)).join(3)

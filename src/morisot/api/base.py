@@ -99,16 +99,21 @@ class StreamBase(Generic[T]):
 
     def _late(self, handler: Callable[..., Any] | None, operator: str) -> Late | None:
         """Who gets the elements that come too late; what is no function of an element is refused here."""
-        if handler is None:
-            return None
-        arity = len(self._arguments)
-        what = "the element" if arity == 1 else "the key and the value"
-        check_callable(handler, f"late of {operator}", arity, caller(), what)
-        return Late(handler, keyed=arity > 1)
+        keyed = len(self._arguments) > 1
+        return late_handler(handler, operator, "the value" if keyed else "the element", keyed=keyed)
 
     @property
     def _arguments(self) -> tuple[Type, ...]:
         return arguments(self._node.type)
+
+
+def late_handler(handler: Callable[..., Any] | None, operator: str, what: str, *, keyed: bool) -> Late | None:
+    """Who gets what comes too late, with its key before it if it has one; what cannot take it is refused here."""
+    if handler is None:
+        return None
+    advice = f"write a function that takes {'the key and ' if keyed else ''}{what}"
+    check_callable(handler, f"late of {operator}", 2 if keyed else 1, caller(), what, advice=advice)
+    return Late(handler, keyed=keyed)
 
 
 KEYED_ADVICE = "on a keyed stream functions take (key, value); on a plain one, the element"

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from morisot.api import agg
 from morisot.api.agg import Aggregate
-from morisot.api.base import StreamBase, check_callable
+from morisot.api.base import StreamBase, check_callable, late_handler
 from morisot.api.location import caller
+from morisot.api.methods.join import LATE_PAIR
 from morisot.compile.ladder import decide
 from morisot.errors import PlanError
 from morisot.plan.closure import Closure
@@ -102,17 +103,29 @@ class _Windows:
         )
         return bounded_node(node) if self._bounds else node
 
-    def _join(self, other: Any) -> Node:
+    def _join(self, other: Any, late: Callable[..., Any] | None) -> Node:
         operator, location = f"{self._operator}.join", caller()
         stream = other._stream if isinstance(other, _Windows) else other
         check_sides(self, other, stream, operator)
+        handler = self._late_pairs(other, late, operator)
         left, right = self._stream._node, stream._node
         type_ = with_value(left.type, Tuple((self._element, stream._arguments[-1])))
-        node = WindowJoin(left, right, self._kind, type=type_, location=location, operator=operator)
+        node = WindowJoin(left, right, self._kind, late=handler, type=type_, location=location, operator=operator)
         if not self._bounds:
             return node
         check_bounds(node)
         return bounded_node(node)
+
+    def _late_pairs(self, other: Any, late: Callable[..., Any] | None, operator: str) -> Late | None:
+        """Who gets the late elements of both sides; they know from which one an element is."""
+        if self._late is not None or (isinstance(other, _Windows) and other._late is not None):
+            raise PlanError(
+                f"{operator} takes late= itself: elements of two streams may be late",
+                location=caller(),
+                advice=f"pass it to join, not to {self._operator}: it gets {LATE_PAIR}",
+            )
+        check_late(self._kind, late, operator)
+        return late_handler(late, operator, LATE_PAIR, keyed=self._stream._node.keyed)
 
     def _measure(self, given: Any, operator: str, name: str = "") -> Measure:
         """The measure a user's aggregate stands for on these elements."""
@@ -161,6 +174,16 @@ class _Windows:
         if value not in NUMBERS:
             return ANY
         return FLOAT if given.kind == "mean" or value == FLOAT else INT
+
+
+def check_late(kind: WindowKind, late: Any, operator: str) -> None:
+    """Refuse a handler of late elements where windows wait for no timestamps, and so have none."""
+    if late is not None and (not kind.timed or kind.processing):
+        raise PlanError(
+            f"{operator}: {kind!r} has no late elements",
+            location=caller(),
+            advice="leave out late=; windows of event time have it",
+        )
 
 
 def check_value(kind: str, value: Type, operator: str) -> None:
@@ -305,8 +328,15 @@ class WindowedStream(_Windows, Generic[T]):
             return self._make("aggregate", accumulator)  # type: ignore[no-any-return]
         return self._make("aggregate", **aggregates)  # type: ignore[no-any-return]
 
-    def join(self, other: Stream[U] | WindowedStream[U]) -> Stream[tuple[T, U]]:
+    def join(
+        self,
+        other: Stream[U] | WindowedStream[U],
+        *,
+        late: Callable[[tuple[T | None, U | None]], Any] | None = None,
+    ) -> Stream[tuple[T, U]]:
         """The pairs (left, right) of elements in the same window of two streams.
+
+        On unbounded input an element whose windows were all given goes to `late`, as (left, None) or (None, right).
 
         >>> import morisot as mo
         >>> ctx = mo.StreamContext(engine="reference")
@@ -315,7 +345,7 @@ class WindowedStream(_Windows, Generic[T]):
         >>> left.window_all(mo.EventTimeWindow.tumbling(10)).join(right).collect()
         [(1, 3), (5, 3), (12, 14)]
         """
-        return self._stream._context.plain(self._join(other))
+        return self._stream._context.plain(self._join(other, late))
 
 
 class KeyedWindowedStream(_Windows, Generic[K, V]):
@@ -379,9 +409,18 @@ class KeyedWindowedStream(_Windows, Generic[K, V]):
             return self._make("aggregate", accumulator)  # type: ignore[no-any-return]
         return self._make("aggregate", **aggregates)  # type: ignore[no-any-return]
 
-    def join(self, other: KeyedStream[K, U] | KeyedWindowedStream[K, U]) -> KeyedStream[K, tuple[V, U]]:
-        """The pairs (left, right) of elements with the same key, in the same window of two streams."""
-        return self._stream._context.keyed(self._join(other))
+    def join(
+        self,
+        other: KeyedStream[K, U] | KeyedWindowedStream[K, U],
+        *,
+        late: Callable[[K, tuple[V | None, U | None]], Any] | None = None,
+    ) -> KeyedStream[K, tuple[V, U]]:
+        """The pairs (left, right) of elements with the same key, in the same window of two streams.
+
+        On unbounded input an element whose windows were all given goes to `late`, as key and (left, None) or
+        (None, right).
+        """
+        return self._stream._context.keyed(self._join(other, late))
 
 
 def check_aggregates(accumulator: Any, named: dict[str, Any], operator: str) -> None:

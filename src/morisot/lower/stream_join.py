@@ -27,7 +27,14 @@ def lower_interval_join_unbounded(node: IntervalJoin, lowering: Lowering, left: 
     frame = both_sides(node, left, right)
     machine = Meeting(node.lower, node.upper, node.variant)
     bucket = MeetingBucket(
-        machine, origin(node), frame.type, node.type, dumps, stamps=True, direct=is_direct(node), keep_late=False
+        machine,
+        origin(node),
+        frame.type,
+        node.type,
+        dumps,
+        stamps=True,
+        direct=is_direct(node),
+        keep_late=node.late is not None,
     )
     return met(node, lowering, frame, bucket, clock_of(node.time))
 
@@ -45,7 +52,7 @@ def lower_window_join_unbounded(node: WindowJoin, lowering: Lowering, left: Fram
         dumps,
         stamps=stamps,
         direct=is_direct(node),
-        keep_late=False,
+        keep_late=node.late is not None,
     )
     return met(node, lowering, frame, bucket, clock_of(node.clock, processing=node.kind.processing))
 

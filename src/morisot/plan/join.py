@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
+from morisot.plan.late import Late
 from morisot.plan.node import Node
 
 Variant = Literal["inner", "left", "outer"]
@@ -66,6 +67,8 @@ class IntervalJoin(Node):
     upper: int
     variant: Variant = "inner"
     """Elements of plain streams are not kept without a partner: only keyed streams have other variants."""
+    late: Late | None = None
+    """Who gets elements below the watermark, as (left, None) or (None, right)."""
 
     unbounded_if: ClassVar[str] = "both sides are unbounded"
 

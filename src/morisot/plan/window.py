@@ -252,6 +252,8 @@ class WindowJoin(Node):
     right: Node
     kind: WindowKind
     bounds: bool = field(default=False)
+    late: Late | None = None
+    """Who gets elements whose windows have all been given, as (left, None) or (None, right)."""
     unbounded_if: ClassVar[str] = "windows are of time"
 
     @property

@@ -143,8 +143,9 @@ class MeetingBucket(WindowBucket):
     """Runs a machine that sees the elements of two sides."""
 
     def shown(self, value: Any) -> Any:
-        side, left, right = value
-        return right if side == _RIGHT else left
+        """The pair that an outer join would give of an element without a partner."""
+        _, left, right = value
+        return left, right
 
 
 @dataclass(frozen=True)
@@ -153,6 +154,6 @@ class PairingBucket(MeetingBucket):
 
     def given(self, keys: Sequence[Any], values: Sequence[Any], places: Sequence[Any]) -> Sequence[Any]:
         return [
-            Item(value[0], place, key, self.shown(value))
-            for key, value, place in zip(keys, values, places, strict=True)
+            Item(side, place, key, right if side == _RIGHT else left)
+            for key, (side, left, right), place in zip(keys, values, places, strict=True)
         ]

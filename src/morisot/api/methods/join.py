@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from morisot.api.base import T
+from morisot.api.base import T, late_handler
 from morisot.api.companions import check_times, companion
 from morisot.api.join_builder import JoinBuilder
 from morisot.api.location import caller
@@ -25,6 +25,8 @@ U = TypeVar("U")
 K = TypeVar("K")
 V = TypeVar("V")
 W = TypeVar("W")
+LATE_PAIR = "the pair (left, None) or (None, right)"
+"""What those who get late elements of joins take."""
 
 
 class _Joins(KeyingMethods[T]):
@@ -46,12 +48,19 @@ class _Joins(KeyingMethods[T]):
         local: Local | None = None,
         *,
         within: Duration | None = None,
+        late: Callable[..., Any] | None = None,
     ) -> KeyedStream[Any, Any]:
         left, right = sides
         assert isinstance(left.type, Keyed)
         assert isinstance(right.type, Keyed)
         if within is not None:
-            return self._context.keyed(self._join_within(sides, operator, variant, within))
+            return self._context.keyed(self._join_within(sides, operator, variant, within, late))
+        if late is not None:
+            raise PlanError(
+                f"{operator} waits for no time, so it has no late elements",
+                location=caller(),
+                advice="say how far apart in time partners may be (within=…), or leave out late=",
+            )
         if left.time is not None or right.time is not None:
             raise PlanError(
                 f"{operator} would lose the timestamps of its elements: which of the two should a pair have?",
@@ -64,7 +73,14 @@ class _Joins(KeyingMethods[T]):
         node = Join(left, right, variant, ship, local, type=type_, location=caller(), operator=operator)
         return self._context.keyed(node)
 
-    def _join_within(self, sides: tuple[Node, Node], operator: str, variant: Variant, within: Duration) -> Node:
+    def _join_within(
+        self,
+        sides: tuple[Node, Node],
+        operator: str,
+        variant: Variant,
+        within: Duration,
+        late: Callable[..., Any] | None,
+    ) -> Node:
         left, right = sides
         assert isinstance(left.type, Keyed)
         assert isinstance(right.type, Keyed)
@@ -79,9 +95,12 @@ class _Joins(KeyingMethods[T]):
             )
         check_keys(operator, left.type, right.type)
         type_ = joined_type(left.type, right.type, variant)
-        return IntervalJoin(left, right, distance, distance, variant, type=type_, location=caller(), operator=operator)
+        handler = late_handler(late, operator, LATE_PAIR, keyed=True)
+        return IntervalJoin(
+            left, right, distance, distance, variant, handler, type=type_, location=caller(), operator=operator
+        )
 
-    def _interval_join(self, other: Any, lower: Duration, upper: Duration) -> Node:
+    def _interval_join(self, other: Any, lower: Duration, upper: Duration, late: Callable[..., Any] | None) -> Node:
         right = companion(self, other, "interval_join")
         time = check_timed("interval_join", self._node, right)
         before, after = (bound("interval_join", *each, time) for each in (("lower", lower), ("upper", upper)))
@@ -96,7 +115,10 @@ class _Joins(KeyingMethods[T]):
         if isinstance(ours, Keyed) and isinstance(theirs, Keyed):
             check_keys("interval_join", ours, theirs)
         pair = Tuple((arguments(ours)[-1], arguments(theirs)[-1]))
-        return IntervalJoin(self._node, right, before, after, type=with_value(ours, pair), location=caller())
+        handler = late_handler(late, "interval_join", LATE_PAIR, keyed=self._node.keyed)
+        return IntervalJoin(
+            self._node, right, before, after, late=handler, type=with_value(ours, pair), location=caller()
+        )
 
 
 def joined_type(left: Keyed, right: Keyed, variant: Variant) -> Type:
@@ -150,6 +172,7 @@ class JoinMethods(_Joins[T]):
         other_key: Callable[[U], K],
         *,
         within: Duration | None = None,
+        late: Callable[[K, tuple[T | None, U | None]], Any] | None = None,
     ) -> KeyedStream[K, tuple[T, U]]:
         """Each element with each one of the other stream whose key is equal: (key, (left, right)).
 
@@ -162,7 +185,7 @@ class JoinMethods(_Joins[T]):
         [('Rome', (('ann', 'Rome'), 'Rome'))]
         """
         sides = self._keyed_sides(other, key, other_key, "join")
-        return self._join(sides, "join", "inner", within=within)
+        return self._join(sides, "join", "inner", within=within, late=late)
 
     def left_join(
         self,
@@ -171,6 +194,7 @@ class JoinMethods(_Joins[T]):
         other_key: Callable[[U], K],
         *,
         within: Duration | None = None,
+        late: Callable[[K, tuple[T | None, U | None]], Any] | None = None,
     ) -> KeyedStream[K, tuple[T, U | None]]:
         """A join that keeps left elements without a partner: their right side is None.
 
@@ -180,7 +204,7 @@ class JoinMethods(_Joins[T]):
         [(1, (1, None)), (2, (2, 20)), (2, (2, 21))]
         """
         sides = self._keyed_sides(other, key, other_key, "left_join")
-        return self._join(sides, "left_join", "left", within=within)
+        return self._join(sides, "left_join", "left", within=within, late=late)
 
     def outer_join(
         self,
@@ -189,6 +213,7 @@ class JoinMethods(_Joins[T]):
         other_key: Callable[[U], K],
         *,
         within: Duration | None = None,
+        late: Callable[[K, tuple[T | None, U | None]], Any] | None = None,
     ) -> KeyedStream[K, tuple[T | None, U | None]]:
         """A join that keeps the elements of both sides: a missing one is None.
 
@@ -198,7 +223,7 @@ class JoinMethods(_Joins[T]):
         [(1, (1, None)), (2, (2, 2)), (3, (None, 3))]
         """
         sides = self._keyed_sides(other, key, other_key, "outer_join")
-        return self._join(sides, "outer_join", "outer", within=within)
+        return self._join(sides, "outer_join", "outer", within=within, late=late)
 
     def join_with(self, other: Stream[U], key: Callable[[T], K], other_key: Callable[[U], K]) -> JoinBuilder[K, T, U]:
         """A join whose strategy you choose: `.ship_…().local_…()`, then `.inner()`, `.left()` or `.outer()`.
@@ -212,7 +237,14 @@ class JoinMethods(_Joins[T]):
         sides = self._keyed_sides(other, key, other_key, "join_with")
         return JoinBuilder(lambda variant, ship, local: self._join(sides, "join_with", variant, ship, local))
 
-    def interval_join(self, other: Stream[U], lower: Duration, upper: Duration) -> Stream[tuple[T, U]]:
+    def interval_join(
+        self,
+        other: Stream[U],
+        lower: Duration,
+        upper: Duration,
+        *,
+        late: Callable[[tuple[T | None, U | None]], Any] | None = None,
+    ) -> Stream[tuple[T, U]]:
         """Each element with those of the other stream from `lower` before its timestamp to `upper` after it.
 
         >>> import morisot as mo
@@ -221,13 +253,19 @@ class JoinMethods(_Joins[T]):
         >>> left.interval_join(ctx.stream_iter([8, 13, 19]).add_timestamps(lambda n: n), lower=2, upper=3).collect()
         [(10, 8), (10, 13), (20, 19)]
         """
-        return self._context.plain(self._interval_join(other, lower, upper))
+        return self._context.plain(self._interval_join(other, lower, upper, late))
 
 
 class KeyedJoinMethods(_Joins[Any], Generic[K, V]):
     """Joins of keyed streams, by their keys."""
 
-    def join(self, other: KeyedStream[K, W], *, within: Duration | None = None) -> KeyedStream[K, tuple[V, W]]:
+    def join(
+        self,
+        other: KeyedStream[K, W],
+        *,
+        within: Duration | None = None,
+        late: Callable[[K, tuple[V | None, W | None]], Any] | None = None,
+    ) -> KeyedStream[K, tuple[V, W]]:
         """Each value with each one of the other stream that has an equal key.
 
         >>> import morisot as mo
@@ -236,25 +274,44 @@ class KeyedJoinMethods(_Joins[Any], Generic[K, V]):
         >>> words.join(ctx.stream_iter([1, 2]).key_by(lambda n: n)).collect()
         [(2, ('ab', 2)), (1, ('c', 1))]
         """
-        return self._join((self._node, companion(self, other, "join")), "join", "inner", within=within)
+        return self._join((self._node, companion(self, other, "join")), "join", "inner", within=within, late=late)
 
     def left_join(
-        self, other: KeyedStream[K, W], *, within: Duration | None = None
+        self,
+        other: KeyedStream[K, W],
+        *,
+        within: Duration | None = None,
+        late: Callable[[K, tuple[V | None, W | None]], Any] | None = None,
     ) -> KeyedStream[K, tuple[V, W | None]]:
         """A join that keeps left values without a partner: their right side is None."""
-        return self._join((self._node, companion(self, other, "left_join")), "left_join", "left", within=within)
+        return self._join(
+            (self._node, companion(self, other, "left_join")), "left_join", "left", within=within, late=late
+        )
 
     def outer_join(
-        self, other: KeyedStream[K, W], *, within: Duration | None = None
+        self,
+        other: KeyedStream[K, W],
+        *,
+        within: Duration | None = None,
+        late: Callable[[K, tuple[V | None, W | None]], Any] | None = None,
     ) -> KeyedStream[K, tuple[V | None, W | None]]:
         """A join that keeps the values of both sides: a missing one is None."""
-        return self._join((self._node, companion(self, other, "outer_join")), "outer_join", "outer", within=within)
+        return self._join(
+            (self._node, companion(self, other, "outer_join")), "outer_join", "outer", within=within, late=late
+        )
 
     def join_with(self, other: KeyedStream[K, W]) -> JoinBuilder[K, V, W]:
         """A join whose strategy you choose: `.ship_…().local_…()`, then `.inner()`, `.left()` or `.outer()`."""
         sides = (self._node, companion(self, other, "join_with"))
         return JoinBuilder(lambda variant, ship, local: self._join(sides, "join_with", variant, ship, local))
 
-    def interval_join(self, other: KeyedStream[K, W], lower: Duration, upper: Duration) -> KeyedStream[K, tuple[V, W]]:
+    def interval_join(
+        self,
+        other: KeyedStream[K, W],
+        lower: Duration,
+        upper: Duration,
+        *,
+        late: Callable[[K, tuple[V | None, W | None]], Any] | None = None,
+    ) -> KeyedStream[K, tuple[V, W]]:
         """Each value with those of its key from `lower` before its timestamp to `upper` after it."""
-        return self._context.keyed(self._interval_join(other, lower, upper))
+        return self._context.keyed(self._interval_join(other, lower, upper, late))

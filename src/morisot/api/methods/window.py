@@ -40,12 +40,9 @@ class _Windowing(StreamBase[T]):
 
     def _late_for(self, kind: WindowKind, handler: Callable[..., Any] | None, operator: str) -> Late | None:
         """Who gets late elements; windows that wait for no timestamps have none."""
-        if handler is not None and (not kind.timed or kind.processing):
-            raise PlanError(
-                f"{operator}: {kind!r} has no late elements",
-                location=caller(),
-                advice="leave out late=; windows of event time have it",
-            )
+        from morisot.api.windowed_stream import check_late
+
+        check_late(kind, handler, operator)
         return self._late(handler, operator)
 
 
