@@ -275,6 +275,35 @@ def test_windows_of_processing_time_close_by_themselves(spark_ctx: mo.StreamCont
     assert start.microsecond % 100_000 == 0
 
 
+# -- streams that fall silent ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.jvm
+def test_a_stream_that_is_silent_holds_nothing_up_and_may_come_back(make_context: Any) -> None:
+    late: list[int] = []
+    ctx = make_context("spark")
+    (steady_in, steady), (silent_in, silent), (_, mute) = (ctx.stream_channel(int) for _ in range(3))
+    steady = steady.add_timestamps(lambda n: n, delay=0)
+    silent, mute = (stream.add_timestamps(lambda n: n, delay=0, idle="200ms") for stream in (silent, mute))
+    merged = steady.merge(silent, mute)
+    windows = merged.window_all(Window.tumbling(10), late=late.append).map(sorted, returns=list[int]).collect_channel()
+    steady_in.send_all([1, 12])
+    silent_in.send(3)
+    for inlet in (steady_in, silent_in):
+        inlet.flush()  # both are there when the job begins to read
+    job = ctx.start()
+    try:
+        assert windows.get(timeout=120) == [1, 3]
+        silent_in.send_all([5, 14])
+        silent_in.flush()
+        steady_in.send(25)
+        assert windows.get(timeout=120) == [12, 14]
+        assert late == [5]
+        assert list(job.metrics()["late"].values()) == [1]
+    finally:
+        job.stop()
+
+
 # -- refused ---------------------------------------------------------------------------------------------------------
 
 
@@ -295,6 +324,8 @@ def test_watermarks_and_handlers_that_do_not_fit_are_refused() -> None:
         mo.PlanError, match="the watermark given to add_timestamps is a str, and the timestamps are int"
     ):
         stream.add_timestamps(lambda c: c.at, watermark=lambda c: c.user)
+    with pytest.raises(mo.PlanError, match="idle is negative: -1"):
+        stream.add_timestamps(lambda c: c.at, idle=-1)
     with pytest.raises(mo.PlanError, match=r"CountWindow.sliding\(2, 2\) has no late elements"):
         stream.window_all(mo.CountWindow.tumbling(2), late=print)
     with pytest.raises(mo.PlanError, match="the function given to late of window is called with two arguments"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from pyspark.sql import DataFrame, SparkSession
@@ -59,6 +60,7 @@ class Lowering:
         keeps: bool = True,
         ledger: ledgers.Ledger | None = None,
         caches: Caches | None = None,
+        told: Path | None = None,
     ) -> None:
         self.spark = spark
         self._loops = loops
@@ -70,6 +72,8 @@ class Lowering:
         self.optimistic: set[Node] = set()
         self.caches = caches
         """What `cache()` keeps from run to run; without it nothing is."""
+        self.told = told
+        """Where inputs that are silent find the time of the others; without it they hold those up."""
         self._keeps = keeps
         self._kept: dict[Node, DataFrame] = {}
         """What is held in Spark's cache because several sinks read it."""

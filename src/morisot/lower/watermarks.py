@@ -3,9 +3,15 @@
 Spark keeps the largest value of the column for each source, saves it with the checkpoint, and hands the smallest of
 all sources to every operator of the next micro-batch. The column goes no further than the watermark: which elements are
 late, and which windows are complete, is decided where windows are made, in ticks and not in milliseconds.
+
+A source that may fall silent has a second one beside it: a directory into which `run` writes how far the others are, so
+that it does not hold them up. What is read there moves the watermark and goes no further.
 """
 
 from __future__ import annotations
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F  # noqa: N812 - the name every Spark program uses
 
 from morisot.lower import stages
 from morisot.lower.columns import quoted
@@ -14,11 +20,12 @@ from morisot.lower.planner import Lowering
 from morisot.lower.registry import lowers
 from morisot.lower.ship import check_travels
 from morisot.lower.time import lower_add_timestamps, lower_add_timestamps_in_python, ticks_of
-from morisot.plan.time import AddTimestamps
+from morisot.plan.time import AddTimestamps, that_may_idle
 from morisot.types.element import DATETIME, Keyed, Optional, Tuple, Type, arguments
 from morisot.worker.stage import Step
 
 _MARK = quoted("mark")
+_TOLD = quoted("told")
 _LATEST = {True: 2**63 - 1, False: (2**63 - 1) // 1000}
 """The largest number of microseconds, and of milliseconds, that a timestamp of Spark's has."""
 
@@ -35,11 +42,38 @@ def lower_add_timestamps_and_watermark(node: AddTimestamps, lowering: Lowering, 
     timed, mark = with_assertion(node, lowering, timed, node.kind)
     names = [*timed.columns, *timed.hidden]
     marked = timed.df.selectExpr(*names, f"{moment_of(mark, node.kind)} AS {_MARK}")
+    idling = lowering.told is not None and node in that_may_idle(lowering.nodes)
+    if idling:
+        marked = with_what_is_told(node, lowering, marked)
     watched = marked.withWatermark("mark", "0 seconds")
     # Spark would move a filter of the user's before the watermark, and elements that are filtered out would not count.
     # It moves nothing past an expression that it cannot repeat; this one adds zero.
     kept = [f"{TIME} + CAST(rand() AS BIGINT) AS {TIME}" if name == TIME else name for name in names]
+    if idling and node.idle is not None:
+        return timed.over(watched.selectExpr(*kept, _TOLD).where(f"{_TOLD} IS NULL").drop("told"))
     return timed.over(watched.selectExpr(*kept))
+
+
+def with_what_is_told(node: AddTimestamps, lowering: Lowering, marked: DataFrame) -> DataFrame:
+    """The rows of a source, counted, and those by which it is told the time while it is silent."""
+    assert lowering.told is not None
+    number = lowering.nodes.index(node)
+    counted = marked.observe(
+        observed_as(number), F.expr("count(1) AS elements"), F.expr(f"max(unix_millis({_MARK})) AS mark")
+    )
+    if node.idle is None:
+        return counted
+    directory = lowering.told / str(number)
+    directory.mkdir(parents=True, exist_ok=True)
+    # What was told before a restart is told again, if it still holds: its files are gone.
+    texts = lowering.spark.readStream.option("ignoreMissingFiles", True).text(str(directory))
+    told = texts.selectExpr(f"timestamp_millis(CAST(value AS BIGINT)) AS {_MARK}", f"true AS {_TOLD}")
+    return counted.unionByName(told, allowMissingColumns=True)
+
+
+def observed_as(number: int) -> str:
+    """The name under which a query counts what an operator with a number in the plan says of time."""
+    return f"time-{number}"
 
 
 def with_assertion(node: AddTimestamps, lowering: Lowering, frame: Frame, kind: Type) -> tuple[Frame, str]:

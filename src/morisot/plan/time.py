@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import ClassVar
 
@@ -19,7 +20,7 @@ class AddTimestamps(Node):
 
     On unbounded input an element may come up to `delay` (in the timestamps' unit) after a later one, or `watermark`
     tells for each element up to which timestamp all have come, if it tells anything. Bounded input needs neither: it is
-    all there.
+    all there. An input that has given nothing for `idle` milliseconds of the clock holds others up no longer.
     """
 
     input: Node
@@ -28,6 +29,7 @@ class AddTimestamps(Node):
     delay: int | None = None
     kind: Type | None = field(default=None, repr=False)
     """What the function gives: int or datetime."""
+    idle: int | None = None
 
     @functools.cached_property
     def time(self) -> Type | None:
@@ -71,6 +73,12 @@ class Reorder(Node):
     @property
     def awaits_time(self) -> bool:
         return True
+
+
+def that_may_idle(nodes: Iterable[Node]) -> list[AddTimestamps]:
+    """The operators of a plan that say how far time is, if some of them hold others up only while they say it."""
+    tellers = [node for node in nodes if isinstance(node, AddTimestamps) and not node.bounded]
+    return tellers if len(tellers) > 1 and any(node.idle is not None for node in tellers) else []
 
 
 def is_direct(node: Node) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, TypeVar
 
 import pyarrow as pa
@@ -60,7 +61,7 @@ class BatchRunner:
     tally: Tally
     caches: Caches | None = None
 
-    def lowering(self, *roots: Node, keeps: bool = True) -> Lowering:
+    def lowering(self, *roots: Node, keeps: bool = True, told: Path | None = None) -> Lowering:
         return Lowering(
             self.spark,
             roots,
@@ -70,6 +71,7 @@ class BatchRunner:
             keeps=keeps,
             ledger=self.ledger,
             caches=self.caches if keeps else None,
+            told=told,
         )
 
     def apart(self) -> BatchRunner:

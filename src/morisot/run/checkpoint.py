@@ -39,6 +39,8 @@ class Checkpoint:
         self._plan = directory / "plan.json"
         self._sizes = directory / "sizes"
         self._mark = directory / "going-back"
+        self.told = directory / "told"
+        """Where inputs that are silent find the time of the others; it is of no use after a restart."""
         self._sink = sink
         self._written = Appended(sink) if isinstance(sink, WriteSink) else None
 

@@ -17,6 +17,7 @@ from pyspark.sql.streaming.readwriter import DataStreamWriter
 from morisot.errors import MorisotError
 from morisot.lower.buckets import BUCKETS_PER_PARTITION
 from morisot.lower.ledgers import MICRO_BATCH
+from morisot.lower.planner import Lowering
 from morisot.plan.description import Description, describe
 from morisot.plan.handover import HandOver
 from morisot.plan.node import Node
@@ -31,6 +32,7 @@ from morisot.run.failures import SPARK_ERRORS, is_lost_worker, users_error
 from morisot.run.files import FORMATS, delete, is_connect, refuse_existing, replace, write_options
 from morisot.run.left_out import by_operator
 from morisot.run.measures import Measures
+from morisot.run.silence import Silence
 from morisot.run.spool import Spool
 
 _POLL_SECONDS = 0.2
@@ -80,7 +82,7 @@ class StreamPart:
         self._counting = threading.RLock()
         self.error: BaseException | None = None
         self._hand_over = HandOver(sink) if isinstance(sink, WriteTo) else None
-        self._lowering = runner.lowering(sink)
+        self._lowering = self._lowered()
         self._channels: list[Spool] = [node.inlet for node in self._lowering.nodes if isinstance(node, StreamChannel)]
         self._reader = uuid.uuid4().hex
         self._prepare()
@@ -144,10 +146,14 @@ class StreamPart:
             except SPARK_ERRORS as error:
                 self._runner.demote_or_raise(self._lowering, error)
                 self._lowering.release()
-                self._lowering = self._runner.lowering(self._sink)
+                self._lowering = self._lowered()
+
+    def _lowered(self) -> Lowering:
+        return self._runner.lowering(self._sink, told=self._checkpoint.told)
 
     def _start(self) -> StreamingQuery:
         df = self._lowering.frame(self._sink).df
+        self._silence = Silence(self._lowering.nodes, self._checkpoint.told)
         mode = self._lowering.output_mode
         running_values = mode == "update"
         with _starting, kept(self._runner.spark, self._checkpoint.keep):
@@ -229,6 +235,7 @@ class StreamPart:
                     if self._query.awaitTermination(_POLL_SECONDS):  # type: ignore[arg-type]
                         break
                     self._count_progress()
+                    self._silence.tell(**self._query.status)
                     if self._handler_failure is not None:
                         raise self._handler_failure
                     if self._is_over():
@@ -281,7 +288,7 @@ class StreamPart:
             self._runner.demote_or_raise(self._lowering, failure)
         self._runner.ledger.take(self._lowering.run)  # the micro-batch that failed is done again
         self._lowering.release()
-        self._lowering = self._runner.lowering(self._sink)
+        self._lowering = self._lowered()
         self._query = self._start_or_demote()
 
     def _may_try_again(self, failure: BaseException) -> bool:
@@ -303,6 +310,7 @@ class StreamPart:
             if batch not in self._watched:
                 self._watched.add(batch)
                 self._measures.watch(progress, self._lowering.nodes)
+                self._silence.note(progress)
                 self._checkpoint.note_sizes(batch[1], self._measures.state)
             ran = "addBatch" in progress["durationMs"]  # one without data may give what waited for time
             if batch in self._seen_batches or not ran:

@@ -28,8 +28,10 @@ class _Time(StreamBase[T]):
     def _add_timestamps(
         self,
         timestamp: Callable[..., Any],
+        *,
         delay: Duration | None,
         watermark: Callable[..., Any] | None,
+        idle: Duration | None,
         returns: Any,
         on_error: OnError,
     ) -> Node:
@@ -46,8 +48,11 @@ class _Time(StreamBase[T]):
             raise PlanError("add_timestamps takes a delay or a watermark function, not both", location=closure.location)
         asserts = None if watermark is None else self._watermark(watermark, verdict.type)
         allowed = None if delay is None else checked_ticks("the delay", delay, verdict.type, closure.location)
+        patience = None if idle is None else checked_ticks("idle", idle, INT, closure.location)
         tried = self._tried(closure, on_error)
-        return AddTimestamps(tried, closure, asserts, allowed, verdict.type, type=self.type, location=closure.location)
+        return AddTimestamps(
+            tried, closure, asserts, allowed, verdict.type, patience, type=self.type, location=closure.location
+        )
 
     def _watermark(self, function: Callable[..., Any], time: Type) -> Closure:
         """The function that tells up to which timestamp all elements have come; what is no timestamp is refused."""
@@ -99,6 +104,7 @@ class TimeMethods(_Time[T]):
         *,
         delay: Duration | None = None,
         watermark: Callable[[T], Any] | None = None,
+        idle: Duration | None = None,
         returns: Any = None,
         on_error: OnError = "raise",
     ) -> Stream[T]:
@@ -109,7 +115,10 @@ class TimeMethods(_Time[T]):
         >>> clicks.add_timestamps(lambda click: click[0]).reorder().map(lambda click: click[1]).collect()
         ['a', 'b', 'c']
         """
-        return self._context.plain(self._add_timestamps(timestamp, delay, watermark, returns, on_error))
+        node = self._add_timestamps(
+            timestamp, delay=delay, watermark=watermark, idle=idle, returns=returns, on_error=on_error
+        )
+        return self._context.plain(node)
 
     def drop_timestamps(self) -> Stream[T]:
         """The elements without their timestamps."""
@@ -132,11 +141,15 @@ class KeyedTimeMethods(_Time[Any], Generic[K, V]):
         *,
         delay: Duration | None = None,
         watermark: Callable[[K, V], Any] | None = None,
+        idle: Duration | None = None,
         returns: Any = None,
         on_error: OnError = "raise",
     ) -> KeyedStream[K, V]:
         """Give each element the timestamp `timestamp(key, value)`: an int of milliseconds, or a datetime."""
-        return self._context.keyed(self._add_timestamps(timestamp, delay, watermark, returns, on_error))
+        node = self._add_timestamps(
+            timestamp, delay=delay, watermark=watermark, idle=idle, returns=returns, on_error=on_error
+        )
+        return self._context.keyed(node)
 
     def drop_timestamps(self) -> KeyedStream[K, V]:
         """The elements without their timestamps."""
