@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import pytest
 
 import morisot as mo
+from morisot.testing.run import unbounded
 from tests.operators.engines import Runner, last_by_key
 
 
@@ -184,6 +185,59 @@ def test_unique(runner: Runner) -> None:
 def test_unique_untyped(runner: Runner) -> None:
     result = runner.run(lambda s: s.map(lambda n: frozenset({n, n % 2})).unique(), [1, 3, 1])
     assert sorted(map(sorted, result)) == [[1], [1, 3]]
+
+
+PAYMENTS = [("a", 0), ("b", 2), ("a", 5), (None, 3), ("a", 12), ("b", 30), ("a", 9), (None, 13), ("a", 22), ("b", 21)]
+
+
+def payments(stream: Any) -> Any:
+    return stream.add_timestamps(lambda payment: payment[1], delay=50)
+
+
+def test_unique_by_within_a_time_compares_with_what_was_kept(runner: Runner) -> None:
+    """In the stream's order, and with what is near in time on either side; operators that see the order may follow."""
+
+    def program(stream: Any) -> Any:
+        apart = payments(stream).unique_by(lambda payment: payment[0], within=10)
+        return apart.rich_map(0, lambda n, payment: (n + 1, (n, *payment)))
+
+    kept = [("a", 0), ("b", 2), (None, 3), ("a", 12), ("b", 30), (None, 13), ("a", 22)]
+    assert runner.run(program, PAYMENTS) == [(n, *payment) for n, payment in enumerate(kept)]
+
+
+def test_unique_within_a_time_of_elements_and_of_keys_with_values(runner: Runner) -> None:
+    def program(stream: Any) -> Any:
+        keyed = payments(stream).key_by(lambda payment: payment[0] or "").map(lambda key, payment: key * 2)
+        return keyed.unique(within="8ms").unkey().unique(within="18ms")
+
+    kept = [("a", "aa"), ("b", "bb"), ("", ""), ("b", "bb"), ("a", "aa")]
+    assert sorted(runner.run(program, PAYMENTS)) == sorted(kept)
+
+
+@pytest.mark.jvm
+def test_unique_within_a_time_counts_and_diverts_what_comes_too_late(spark_ctx: mo.StreamContext) -> None:
+    late: list[Any] = []
+
+    def program(stream: Any) -> Any:
+        return stream.add_timestamps(lambda n: n, delay=0).unique_by(lambda n: n % 2, within=5, late=late.append)
+
+    outcome = unbounded(program, [[[1, 3, 4], [20, 21], [3, 22, 26]]], spark_ctx)
+    assert sorted(outcome.results) == [1, 4, 20, 21, 26]
+    assert late == [3]
+    assert list(outcome.metrics["late"].values()) == [1]
+
+
+def test_unique_within_a_time_is_refused_where_it_means_nothing() -> None:
+    numbers = mo.StreamContext(engine="reference").stream_iter([1])
+    with pytest.raises(mo.PlanError, match="unique with within= needs elements with timestamps"):
+        numbers.unique(within=3)
+    timed = numbers.add_timestamps(lambda n: n)
+    with pytest.raises(mo.PlanError, match="unique would drop nothing: no two elements are less than 0 apart"):
+        timed.unique(within=0)
+    with pytest.raises(mo.PlanError, match="unique_by waits for no time"):
+        timed.unique_by(lambda n: n, late=print)
+    with pytest.raises(mo.PlanError, match="given to late of unique is called with two arguments"):
+        timed.key_by(lambda n: n).unique(within=3, late=lambda n: None)
 
 
 def test_unique_of_lists_is_refused(ctx: mo.StreamContext) -> None:

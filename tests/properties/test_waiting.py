@@ -14,6 +14,7 @@ import morisot as mo
 from morisot.types.element import INT, STR, Keyed, Record
 from morisot.types.windows import Windowed
 from morisot.worker.accumulators import Listing
+from morisot.worker.apart import ApartBucket, ApartForNow
 from morisot.worker.ipc import pack_batch, unpack_batch
 from morisot.worker.machine import Origin
 from morisot.worker.time_windows import Measuring, Sessions, Sliding
@@ -133,3 +134,35 @@ def test_reorder_gives_all_that_is_not_late_in_order(events: list[Event], cuts: 
     missed = {number for (_, number), _ in late}
     numbered = [(event.at, number) for number, event in enumerate(events) if number not in missed]
     assert [(time, number) for _, number, time, _ in given_rows] == sorted(numbered)
+
+
+@settings(max_examples=50, deadline=None)
+@given(EVENTS, st.lists(st.integers(0, 40), max_size=5), st.integers(1, 25))
+def test_what_is_apart_is_the_bounded_answer_and_old_times_are_forgotten(
+    events: list[Event], cuts: list[int], within: int
+) -> None:
+    bucket = ApartBucket(
+        ApartForNow(within), ORIGIN, INPUT, INPUT, pickle.dumps, stamps=True, direct=True, keep_late=True
+    )
+    saved, found, mark = None, [], None
+    batches = batches_of(events, cuts)
+    for number, batch in enumerate(batches):
+        outcome = bucket([packed(batch)], saved, Moment(mark))
+        assert outcome.late is None
+        saved = outcome.state
+        found += sorted(rows_of(outcome.results), key=lambda row: row[-1])
+        held = [time for times in pickle.loads(saved)[1].values() for time in times]
+        assert mark is None or all(time + within > mark + 1 for time in held)
+        mark = min((event.at for later in batches[number + 1 :] for _, event in later), default=LAST) - 1
+
+    numbered = mo.StreamContext(engine="reference").stream_iter([(n, *event) for n, event in enumerate(events)])
+    expected = numbered.add_timestamps(lambda e: e[1]).unique_by(lambda e: e[2], within=within).collect()
+    assert [(n, time, key) for key, n, time, _ in found] == expected
+
+
+def test_what_is_below_the_mark_is_late_though_nothing_is_near() -> None:
+    bucket = ApartBucket(ApartForNow(3), ORIGIN, INPUT, INPUT, pickle.dumps, stamps=True, direct=True, keep_late=True)
+    batch = [(0, Event(5, "a")), (1, Event(6, "a")), (2, Event(9, "b"))]
+    outcome = bucket([packed(batch)], None, Moment(5))
+    assert outcome.late == (1, [(0, 5)], 5)
+    assert [row[1] for row in rows_of(outcome.results)] == [1, 2]

@@ -10,14 +10,17 @@ from pyspark.sql import functions as F  # noqa: N812 - the name every Spark prog
 from pyspark.sql.classic.dataframe import DataFrame as ClassicDataFrame
 
 from morisot.lower import stages
-from morisot.lower.buckets import in_buckets
+from morisot.lower.buckets import by_bucket_of_key, in_buckets
 from morisot.lower.frame import Frame
 from morisot.lower.ordered import CANONICAL, ORDER, in_order, numbered, origin, with_canonical
 from morisot.lower.planner import Lowering
 from morisot.lower.registry import folds, lowers
-from morisot.plan.aggregate import Limit, SortedBy, Unique
+from morisot.lower.waiting import clock_of, in_waiting_buckets
+from morisot.plan.aggregate import Limit, SortedBy, Unique, UniqueWithin
 from morisot.plan.graph import walk
+from morisot.plan.time import is_direct
 from morisot.types.element import BOOL, FLOAT, Keyed, Tuple, Type, arguments, contains_any, leaves
+from morisot.worker.apart import Apart, ApartBucket, ApartForNow
 from morisot.worker.stage import Step
 from morisot.worker.state import Firsts, Limiter, Sorter
 
@@ -112,3 +115,26 @@ def lower_unique_unbounded(node: Unique, lowering: Lowering, frame: Frame) -> Fr
     keyed = Keyed(element, BOOL)
     firsts = in_buckets(replace(node, type=keyed), lowering, frame.select(keyed, [*frame.columns, "true"]), Firsts())
     return firsts.select(node.type, firsts.columns_under(0))
+
+
+@lowers(UniqueWithin, "bounded")
+def lower_unique_within(node: UniqueWithin, lowering: Lowering, frame: Frame) -> Frame:
+    return in_order(node, lowering, frame, Apart(node.within))
+
+
+@lowers(UniqueWithin, "unbounded")
+def lower_unique_within_unbounded(node: UniqueWithin, lowering: Lowering, frame: Frame) -> Frame:
+    """Elements are given as they come; of each key only those are remembered that others may still be near."""
+    assert node.time is not None
+    bucket = ApartBucket(
+        ApartForNow(node.within),
+        origin(node),
+        frame.type,
+        node.type,
+        stages.dumps,
+        stamps=True,
+        direct=is_direct(node),
+        keep_late=node.late is not None,
+    )
+    rows, where = by_bucket_of_key(node, lowering, frame)
+    return in_waiting_buckets(node, lowering, frame, rows, where, bucket, clock_of(node.time))

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from morisot.plan.closure import Closure
+from morisot.plan.late import Late
 from morisot.plan.node import Node
 from morisot.plan.on_error import OnError
 from morisot.types.element import Type, arguments
@@ -170,3 +171,22 @@ class Unique(Node):
     input: Node
     observes_order: ClassVar[bool] = True
     keeps_order: ClassVar[bool] = False
+
+
+@dataclass(frozen=True, eq=False)
+class UniqueWithin(Node):
+    """Of the elements of each key those that are not near in time to one that was kept before them.
+
+    Near is less than `within` away, earlier or later. What comes below the watermark is late: what was near it may be
+    forgotten.
+    """
+
+    input: Node
+    within: int
+    """In the unit of the timestamps."""
+    late: Late | None = None
+    observes_order: ClassVar[bool] = True
+
+    @property
+    def awaits_time(self) -> bool:
+        return True

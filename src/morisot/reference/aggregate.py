@@ -24,6 +24,7 @@ from morisot.plan.aggregate import (
     SortedBy,
     Sum,
     Unique,
+    UniqueWithin,
     WithAggregate,
 )
 from morisot.plan.closure import Closure
@@ -212,3 +213,14 @@ def evaluate_limit(node: Limit, elements: Iterable[Any]) -> Iterable[Any]:
 @evaluates(Unique, sees_time=True)
 def evaluate_unique(node: Unique, elements: Iterable[Any]) -> Iterator[Any]:
     return first_of_each(elements, partial(identity, node))
+
+
+@evaluates(UniqueWithin, sees_time=True)
+def evaluate_unique_within(node: UniqueWithin, elements: Iterable[Timed]) -> Iterator[Timed]:
+    kept: dict[bytes, list[int]] = {}
+    for timed in elements:
+        key, _ = timed.element
+        times = kept.setdefault(identity(node, key), [])
+        if all(abs(timed.time - other) >= node.within for other in times):
+            times.append(timed.time)
+            yield timed

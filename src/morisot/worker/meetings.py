@@ -142,10 +142,10 @@ class Pairing:
 class MeetingBucket(WindowBucket):
     """Runs a machine that sees the elements of two sides."""
 
-    def shown(self, value: Any) -> Any:
+    def element(self, key: Any, value: Any) -> Any:
         """The pair that an outer join would give of an element without a partner."""
         _, left, right = value
-        return left, right
+        return super().element(key, (left, right))
 
 
 @dataclass(frozen=True)

@@ -136,19 +136,16 @@ class WindowBucket:
         if not found or closed is None:
             return None
         kept = found if self.keep_late else found[:1]
-        own = [self.shown(values[place]) for place in kept]
-        elements = [
-            ((all_keys[place], value) if keyed else value, times[place]) for place, value in zip(kept, own, strict=True)
-        ]
+        elements = [(self.element(all_keys[place], values[place]), times[place]) for place in kept]
         return Late(len(found), elements, closed)
 
     def given(self, keys: Sequence[Any], values: Sequence[Any], places: Sequence[Any]) -> Sequence[Any]:
         """The values as the machine wants them."""
         return values
 
-    def shown(self, value: Any) -> Any:
-        """The value as the user knows it."""
-        return value
+    def element(self, key: Any, value: Any) -> Any:
+        """The element as the user knows it."""
+        return (key, value) if isinstance(self.input, Keyed) else value
 
     def _identities(self, keys: list[Any]) -> list[Any]:
         if not isinstance(self.input, Keyed) or is_its_own_identity(self.input.key):

@@ -8,9 +8,14 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from morisot.api.base import OnError, StreamBase, T
 from morisot.api.location import caller
 from morisot.api.methods.keyed import KeyedMethods, check_hashable
+from morisot.api.methods.time import checked_ticks, checked_time
 from morisot.errors import PlanError
-from morisot.plan.aggregate import First, Limit, SortedBy, Unique
+from morisot.plan.aggregate import First, Limit, SortedBy, Unique, UniqueWithin
+from morisot.plan.keyed import Unkey
+from morisot.plan.late import Late
 from morisot.plan.node import Node
+from morisot.types.element import Tuple
+from morisot.types.moments import Duration
 
 if TYPE_CHECKING:
     from morisot.api.keyed_stream import KeyedStream
@@ -41,6 +46,30 @@ class _Selection(StreamBase[T]):
     def _unique(self) -> Node:
         check_hashable(self.type, "an element given to unique", caller())
         return Unique(self._node, type=self.type, location=caller())
+
+    def _apart(self, keyed: Node, within: Duration, late: Late | None, operator: str) -> Stream[Any]:
+        """The elements that are not near in time to one before them with an equal key, which is not the user's."""
+        location = caller()
+        time = checked_time(keyed, f"{operator} with within=")
+        distance = checked_ticks(f"within of {operator}", within, time, location)
+        if distance == 0:
+            raise PlanError(
+                f"{operator} would drop nothing: no two elements are less than {within!r} apart",
+                location=location,
+                advice='give the time within which an equal element is the same one again, such as within="1h"',
+            )
+        node = UniqueWithin(keyed, distance, late, type=keyed.type, location=location, operator=operator)
+        return self._context.keyed(node).drop_key()
+
+
+def check_late(operator: str, late: Any) -> None:
+    """Refuse a handler of late elements where there are none."""
+    if late is not None:
+        raise PlanError(
+            f"{operator} waits for no time, so it has no late elements",
+            location=caller(),
+            advice="say within which time equal elements are the same one again (within=…), or leave out late=",
+        )
 
 
 def check_counts(operator: str, n: int, offset: int) -> None:
@@ -86,18 +115,41 @@ class SelectionMethods(_Selection[T], KeyedMethods[T]):
         """
         return self._context.plain(self._sorted_limit_by(key, n, offset, on_error))
 
-    def unique(self) -> Stream[T]:
-        """Each distinct element once: of those that are equal, the first."""
-        return self._context.plain(self._unique())
+    def unique(self, *, within: Duration | None = None, late: Callable[[T], Any] | None = None) -> Stream[T]:
+        """Each distinct element once: of those that are equal, the first.
 
-    def unique_by(self, key: Callable[[T], Any], *, on_error: OnError = "raise") -> Stream[T]:
-        """The first element of each `key(element)`.
+        With `within` it is dropped if an equal one that was kept came before it, with a timestamp less than that away.
+
+        >>> import morisot as mo
+        >>> clicks = mo.StreamContext(engine="reference").stream_iter([("a", 1), ("a", 3), ("a", 12)])
+        >>> clicks.add_timestamps(lambda click: click[1]).map(lambda click: click[0]).unique(within=10).collect()
+        ['a', 'a']
+        """
+        if within is None:
+            check_late("unique", late)
+            return self._context.plain(self._unique())
+        check_hashable(self.type, "an element given to unique", caller())
+        keyed = self._context.keyed(self._key_by(lambda element: element, "unique"))._node
+        return self._apart(keyed, within, self._late(late, "unique"), "unique")
+
+    def unique_by(
+        self,
+        key: Callable[[T], Any],
+        *,
+        within: Duration | None = None,
+        late: Callable[[T], Any] | None = None,
+        on_error: OnError = "raise",
+    ) -> Stream[T]:
+        """The first element of each `key(element)`; with `within`, the first that is not near in time to one kept.
 
         >>> import morisot as mo
         >>> mo.StreamContext(engine="reference").stream_iter(["a", "b", "cc"]).unique_by(len).collect()
         ['a', 'cc']
         """
         keyed = self._context.keyed(self._key_by(key, "unique_by", on_error=on_error))
+        if within is not None:
+            return self._apart(keyed._node, within, self._late(late, "unique_by"), "unique_by")
+        check_late("unique_by", late)
         first = First(keyed._node, type=keyed.type, location=keyed._node.location, operator="unique_by")
         return self._context.keyed(first).drop_key()
 
@@ -119,6 +171,13 @@ class KeyedSelectionMethods(_Selection[Any], Generic[K, V]):
         """The first `n` elements of the whole stream in the order of `key(key, value)` after `offset` of them."""
         return self._context.keyed(self._sorted_limit_by(key, n, offset, on_error))
 
-    def unique(self) -> KeyedStream[K, V]:
-        """Each distinct (key, value) once."""
-        return self._context.keyed(self._unique())
+    def unique(self, *, within: Duration | None = None, late: Callable[[K, V], Any] | None = None) -> KeyedStream[K, V]:
+        """Each distinct (key, value) once; with `within`, again when it is so far in time from those kept."""
+        if within is None:
+            check_late("unique", late)
+            return self._context.keyed(self._unique())
+        check_hashable(self.type, "an element given to unique", caller())
+        pairs = self._context.plain(Unkey(self._node, "both", type=Tuple(self._arguments), location=caller()))
+        keyed = self._context.keyed(pairs._key_by(lambda element: element, "unique"))._node
+        apart = self._apart(keyed, within, self._late(late, "unique"), "unique")
+        return apart.key_by(lambda pair: pair[0]).map(lambda _, pair: pair[1])

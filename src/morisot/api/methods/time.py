@@ -66,22 +66,23 @@ class _Time(StreamBase[T]):
         return closure
 
     def _drop_timestamps(self) -> Node:
-        self._check_timed("drop_timestamps")
+        checked_time(self._node, "drop_timestamps")
         return DropTimestamps(self._node, type=self.type, location=caller())
 
     def _reorder(self, late: Callable[..., Any] | None) -> Node:
-        self._check_timed("reorder")
+        checked_time(self._node, "reorder")
         return Reorder(self._node, self._late(late, "reorder"), type=self.type, location=caller())
 
-    def _check_timed(self, operator: str) -> Type:
-        """The type of the timestamps; a stream that has none is refused."""
-        if self._node.time is None:
-            raise PlanError(
-                f"{operator} needs elements with timestamps, and these have none",
-                location=caller(),
-                advice="call add_timestamps(lambda element: …) before it; aggregates and joins end timestamps",
-            )
-        return self._node.time
+
+def checked_time(node: Node, operator: str) -> Type:
+    """The type of the timestamps; a stream that has none is refused."""
+    if node.time is None:
+        raise PlanError(
+            f"{operator} needs elements with timestamps, and these have none",
+            location=caller(),
+            advice="call add_timestamps(lambda element: …) before it; aggregates and joins end timestamps",
+        )
+    return node.time
 
 
 def checked_ticks(what: str, duration: Duration, time: Type, location: Any, *, negative: bool = False) -> int:
