@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 import morisot as mo
+from morisot.testing.run import unbounded
 from tests.operators.engines import Runner
 
 Program = Callable[[Any], Any]
@@ -180,12 +181,44 @@ def test_operators_that_see_the_order_skip_elements(bounded_runner: Runner, name
     assert sum(bounded_runner.metrics["skipped"].values()) == count
 
 
-def test_handler_of_an_operator_with_a_state(bounded_runner: Runner) -> None:
+UNBOUNDED = (
+    "group_by_sum",
+    "group_by_avg",
+    "group_by_max_element",
+    "group_by_fold",
+    "nothing is left",
+    "keyed fold",
+    "reduce",
+    "keyed rich_map",
+    "rich_flat_map, whole elements",
+)
+
+
+@pytest.mark.jvm
+@pytest.mark.parametrize("name", UNBOUNDED)
+def test_running_values_and_states_are_those_of_the_other_elements(spark_ctx: mo.StreamContext, name: str) -> None:
+    program, expected, count = (AGGREGATES | IN_ORDER)[name]
+    outcome = unbounded(program, [[TEXTS[:3], TEXTS[3:]]], spark_ctx)
+    assert sorted(outcome.results, key=repr) == sorted(expected, key=repr)
+    assert sum(outcome.metrics["skipped"].values()) == count
+
+
+def test_handler_of_an_aggregate(runner: Runner) -> None:
+    failures: list[mo.ElementError] = []
+    runner.run(lambda s: s.group_by(len).fold(0, lambda a, t: a + whole(t), on_error=failures.append), TEXTS)
+    assert sorted(error.value for error in failures) == ["", "x"]
+    runner.run(lambda s: s.group_by_sum(len, whole, on_error=failures.append), TEXTS)
+    assert sorted(map(repr, (error.value for error in failures[2:]))) == ["(0, '')", "(1, 'x')"]
+    assert all("in whole" in error.original_traceback for error in failures)
+    assert list(runner.metrics["diverted"].values()) == [0, 2]
+
+
+def test_handler_of_an_operator_with_a_state(runner: Runner) -> None:
     failures: list[mo.ElementError] = []
     program = lambda s: s.group_by(len).rich_map(  # noqa: E731
         0, lambda a, k, t: (a + whole(t), a), on_error=failures.append
     )
-    bounded_runner.run(program, TEXTS)
+    runner.run(program, TEXTS)
     assert sorted(error.value for error in failures) == [(0, ""), (1, "x")]
 
 

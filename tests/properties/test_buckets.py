@@ -50,7 +50,7 @@ def results(machine: Machine, type_: Any, batches: list[list[tuple[Any, int]]]) 
     saved: bytes | None = None
     found: list[str] = []
     for number, batch in enumerate(batches):
-        given_batch, saved = bucket([packed(batch, type_, number)], saved)
+        given_batch, _, saved = bucket([packed(batch, type_, number)], saved)
         rows = [] if given_batch is None else unpack_batch(given_batch).sort_by("at").column("value").to_pylist()
         found += rows
     return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -33,14 +34,17 @@ def in_buckets(node: Node, lowering: Lowering, frame: Frame, machine: Machine, *
         check_travels(closure)
     by_key, stamps = by_key and isinstance(frame.type, Keyed), node.time is not None
     running = gives_running_values(node)
-    bucket = Bucket(machine, origin(node), frame.type, node.type, dumps, frame.timed, stamps, by_key, running)
+    came_from = origin(node, lowering)
+    account = lowering.account([came_from.policy] if came_from.policy is not None else [])
+    bucket = Bucket(machine, came_from, frame.type, node.type, dumps, frame.timed, stamps, by_key, running)
     rows, where = by_bucket_of_key(node, lowering, frame) if by_key else (frame.df, "0")
     packed = gathered_in_buckets(frame, rows, where)
     results = packed.groupBy("bucket").transformWithStateInPandas(
-        Kept(bucket), "results BINARY", lowering.output_mode, "None"
+        Kept(bucket), "results BINARY, left_out BINARY", lowering.output_mode, "None"
     )
     output = Frame(results, node.type, stamps, placed=True)
-    return output.over(results.mapInArrow(in_worker(UnpackBuckets()), output.ddl(node.type)))
+    unpack = UnpackBuckets(came_from.policy, account)
+    return output.over(results.mapInArrow(in_worker(unpack), output.ddl(node.type)))
 
 
 def by_bucket_of_key(node: Node, lowering: Lowering, frame: Frame) -> tuple[DataFrame, str]:
@@ -75,10 +79,11 @@ class Kept(StatefulProcessor):
 
         packed = [bytes(each) for frame in rows for each in frame["rows"]]
         saved = self._states.get() if self._states.exists() else None
-        results, states = self._bucket(packed, None if saved is None else bytes(saved[0]))
+        results, left_out, states = self._bucket(packed, None if saved is None else bytes(saved[0]))
         self._states.update((states,))
-        if results is not None:
-            yield pd.DataFrame({"results": [results]})
+        if results is not None or left_out is not None:
+            noted = None if left_out is None else pickle.dumps(left_out)
+            yield pd.DataFrame({"results": [results], "left_out": [noted]})
 
     def close(self) -> None:
         """Spark keeps what was saved."""

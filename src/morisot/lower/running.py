@@ -35,16 +35,16 @@ from morisot.worker.state import Aggregating, Firsts, Folder, Reducer
 @lowers(FoldAssoc, "unbounded")
 def lower_running(node: Aggregate, lowering: Lowering, frame: Frame) -> Frame:
     """Spark's own aggregates may fail on a value that only Python can do, and their state cannot change hands."""
-    return in_buckets(node, lowering, frame if node.keeps_time else frame.untimed(), machine(node))
+    return in_buckets(node, lowering, frame if node.keeps_time else frame.untimed(), machine(node, lowering))
 
 
-def machine(node: Aggregate) -> Machine:
+def machine(node: Aggregate, lowering: Lowering) -> Machine:
     match node:
         case Fold():
-            return Folder(node.init, node.function.function, origin(node))
+            return Folder(node.init, node.function.function, origin(node, lowering))
         case Reduce():
-            return Reducer(node.function.function, origin(node))
+            return Reducer(node.function.function, origin(node, lowering))
         case First():
             return Firsts()
         case _:
-            return Aggregating(folding_of(node), origin(node))
+            return Aggregating(folding_of(node), origin(node, lowering))

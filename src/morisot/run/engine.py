@@ -23,7 +23,7 @@ from morisot.lower.folds import native_fold
 from morisot.lower.ledgers import Ledger
 from morisot.lower.planner import Lowering
 from morisot.lower.sink import as_table
-from morisot.plan.aggregate import Aggregate, Fold, Reduce
+from morisot.plan.aggregate import Fold, Reduce
 from morisot.plan.check import breaks_running_values, mixed_above, unmatched_above
 from morisot.plan.graph import walk
 from morisot.plan.node import Node
@@ -31,7 +31,6 @@ from morisot.plan.pace import pace_of
 from morisot.plan.sink import Sink, WriteSink
 from morisot.plan.snapshots import Snapshots
 from morisot.plan.source import StreamChannel, StreamCsv, StreamJson
-from morisot.plan.state import Rich
 from morisot.plan.tally import Tally, is_diverting, say
 from morisot.run import batch, live
 from morisot.run.batch import BatchRunner, Demotions, Receiver
@@ -336,12 +335,6 @@ def refuse_unbounded(node: Node) -> None:
             location=node.location,
             advice="order them by time first: add_timestamps(…, delay=…) on each stream, reorder() behind "
             f"{mixed.operator}; or use an operator that needs no order, such as fold_assoc",
-        )
-    if isinstance(node, Aggregate | Rich) and node.leaves_out:
-        raise PlanError(
-            f"{node.operator} cannot leave out elements on unbounded input",
-            location=node.location,
-            advice="do what may fail in a map(…, on_error=…) before it",
         )
     if not registry.runs(node):
         raise PlanError(f"{node.operator} cannot run on unbounded input", location=node.location, advice=_BOUND_IT)

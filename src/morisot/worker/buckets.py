@@ -24,6 +24,7 @@ from morisot.worker import failure
 from morisot.worker.batches import Dumps
 from morisot.worker.ipc import pack_batch, unpack_batch
 from morisot.worker.keys import canonical
+from morisot.worker.left_out import Account, LeftOut, Notes, Policy
 from morisot.worker.machine import Emit, Machine, Origin, encode_results, keys_and_values
 from morisot.worker.state_table import StateTable
 
@@ -100,12 +101,21 @@ def _runs(values: Any) -> tuple[list[int], list[int]]:
 
 @dataclass(frozen=True)
 class UnpackBuckets:
-    """Given to mapInArrow: the batches that buckets gave, as rows again."""
+    """Given to mapInArrow: the batches that buckets gave, as rows again; what they left out goes to the account."""
+
+    policy: Policy | None = None
+    account: Account | None = None
 
     def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
+        left_out = LeftOut()
         for batch in batches:
-            for packed in batch.column(0).to_pylist():
-                yield unpack_batch(packed)
+            for packed, more in zip(batch.column(0).to_pylist(), batch.column(1).to_pylist(), strict=True):
+                if more is not None:
+                    left_out += pickle.loads(more)
+                if packed is not None:
+                    yield unpack_batch(packed)
+        if self.account is not None and self.policy is not None:
+            self.account.report({self.policy: left_out})
 
 
 @dataclass(frozen=True)
@@ -123,15 +133,18 @@ class Bucket:
     running: bool
     """Whether each key whose state changed gives the result it would have if the stream ended now."""
 
-    def __call__(self, packed: list[bytes], saved: bytes | None) -> tuple[bytes | None, bytes]:
-        """The results of some rows, if there are any, and the states afterwards."""
+    def __call__(self, packed: list[bytes], saved: bytes | None) -> tuple[bytes | None, LeftOut | None, bytes]:
+        """The results of some rows and what was left out of them, if there is any, and the states afterwards."""
         table = pa.Table.from_batches([unpack_batch(each) for each in packed])
         rows = table.take(pc.sort_indices(table, [("at", "ascending")])).combine_chunks().to_batches()[0]
-        emit = Emit(self.by_key, ordered=True)
+        notes = Notes(self.dumps)
+        emit = Emit(self.by_key, ordered=True, notes=notes)
         try:
             with no_garbage_collection():
                 states = self._take(rows, saved, emit)
-                return (self._packed(emit) if emit.values else None), states
+                results = self._packed(emit) if emit.values else None
+                left_out = None if self.origin.policy is None else notes.by_operator.get(self.origin.policy.number)
+                return results, left_out, states
         except ElementError as error:
             raise failure.pack(error, self.dumps) from None
 

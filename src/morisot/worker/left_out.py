@@ -9,12 +9,15 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from morisot.errors import ElementError, Location
 from morisot.worker import failure
 from morisot.worker.batches import Dumps
 from morisot.worker.fits import Refused
+
+if TYPE_CHECKING:
+    from typing import Self
 
 
 class Place(NamedTuple):
@@ -33,6 +36,11 @@ class LeftOut:
     count: int = 0
     failures: list[str] = field(default_factory=list)
     """As `failure.text_of` gives them."""
+
+    def __iadd__(self, more: LeftOut) -> Self:
+        self.count += more.count
+        self.failures += more.failures
+        return self
 
 
 Reports = dict[Place, LeftOut]
@@ -101,13 +109,13 @@ class Account:
 
     def settle(self, policies: Iterable[Policy], notes: Notes) -> None:
         """Report at the end of a task, also that nothing was left out: it replaces what an earlier run said."""
+        self.report({policy: notes.by_operator.get(policy.number, LeftOut()) for policy in policies})
+
+    def report(self, left_out: Mapping[Policy, LeftOut]) -> None:
+        """Report what was left out for each policy."""
         micro_batch, partition = self.place()
-        left_out = notes.by_operator
         self.ledger.add(
-            {
-                Place(self.run, policy.number, micro_batch, partition): left_out.get(policy.number, LeftOut())
-                for policy in policies
-            }
+            {Place(self.run, policy.number, micro_batch, partition): noted for policy, noted in left_out.items()}
         )
 
 
@@ -137,6 +145,5 @@ def totals(reports: Mapping[Place, LeftOut]) -> dict[int, LeftOut]:
     result: dict[int, LeftOut] = {}
     for place in sorted(reports):
         total = result.setdefault(place.operator, LeftOut())
-        total.count += reports[place].count
-        total.failures += reports[place].failures
+        total += reports[place]
     return result

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from morisot.worker.fold import Folding
+from morisot.worker.fold import Folding, OwnFailure
 from morisot.worker.machine import AT_END, Emit, Origin
 
 NOTHING = object
@@ -61,7 +61,8 @@ class Reducer:
         return state
 
     def end(self, state: Any, key: Any, emit: Emit) -> None:
-        emit(AT_END, state, None)
+        if state is not NOTHING:
+            emit(AT_END, state, None)
 
 
 @dataclass(frozen=True)
@@ -79,12 +80,15 @@ class Aggregating:
         for value in values:
             try:
                 state = folding.start(value) if state is NOTHING else folding.add(state, value)
+            except OwnFailure as own:
+                self.origin.leave_out((key, value) if emit.keyed else value, own.__cause__ or own, emit)
             except Exception as error:
                 raise self.origin.failed(value, error) from error
         return state
 
     def end(self, state: Any, key: Any, emit: Emit) -> None:
-        emit(AT_END, self.folding.finish(state), None)
+        if state is not NOTHING:
+            emit(AT_END, self.folding.finish(state), None)
 
 
 @dataclass(frozen=True)
