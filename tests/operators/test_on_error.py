@@ -206,9 +206,8 @@ def test_running_values_and_states_are_those_of_the_other_elements(spark_ctx: mo
 def test_handler_of_an_aggregate(runner: Runner) -> None:
     failures: list[mo.ElementError] = []
     runner.run(lambda s: s.group_by(len).fold(0, lambda a, t: a + whole(t), on_error=failures.append), TEXTS)
-    assert sorted(error.value for error in failures) == ["", "x"]
     runner.run(lambda s: s.group_by_sum(len, whole, on_error=failures.append), TEXTS)
-    assert sorted(map(repr, (error.value for error in failures[2:]))) == ["(0, '')", "(1, 'x')"]
+    assert [sorted(error.value for error in some) for some in (failures[:2], failures[2:])] == [["", "x"], ["", "x"]]
     assert all("in whole" in error.original_traceback for error in failures)
     assert list(runner.metrics["diverted"].values()) == [0, 2]
 

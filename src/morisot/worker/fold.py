@@ -237,7 +237,7 @@ class PartialFold:
                     held[1] = folding.add(held[1], value)
             except OwnFailure as own:
                 assert self.fold.policy is not None
-                notes.add(self.fold.policy, element, own.__cause__)
+                notes.add(self.fold.policy, value, own.__cause__)
             except Exception as error:
                 raise self.fold.failed(element, error) from error
         return []

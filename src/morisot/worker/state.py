@@ -81,7 +81,7 @@ class Aggregating:
             try:
                 state = folding.start(value) if state is NOTHING else folding.add(state, value)
             except OwnFailure as own:
-                self.origin.leave_out((key, value) if emit.keyed else value, own.__cause__ or own, emit)
+                self.origin.leave_out(value, own.__cause__ or own, emit)
             except Exception as error:
                 raise self.origin.failed(value, error) from error
         return state
