@@ -44,6 +44,7 @@ METHODS: dict[type[Node], tuple[str, ...]] = {
     aggregate.ReduceAssoc: ("reduce_assoc", "group_by_reduce"),
     aggregate.FoldAssoc: ("fold_assoc", "group_by_fold"),
     aggregate.First: ("unique_by",),
+    aggregate.UniqueWithin: (),  # what unique and unique_by are within a time
     aggregate.WithAggregate: ("fold_scan", "reduce_scan"),
     aggregate.SortedBy: ("sorted_by", "sorted_limit_by"),
     combine.SplitBy: ("split", "split_by"),

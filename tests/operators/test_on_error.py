@@ -209,7 +209,7 @@ def test_handler_of_an_aggregate(runner: Runner) -> None:
     runner.run(lambda s: s.group_by_sum(len, whole, on_error=failures.append), TEXTS)
     assert [sorted(error.value for error in some) for some in (failures[:2], failures[2:])] == [["", "x"], ["", "x"]]
     assert all("in whole" in error.original_traceback for error in failures)
-    assert list(runner.metrics["diverted"].values()) == [0, 2]
+    assert sum(runner.metrics["diverted"].values()) == 2
 
 
 def test_handler_of_an_operator_with_a_state(runner: Runner) -> None:
