@@ -55,6 +55,7 @@ def test_a_silent_input_is_told_how_far_the_others_are(tmp_path: Path) -> None:
     query.silence.tell(**BUSY, now=7)
     query.silence.tell(**BUSY, now=8.5)
     assert query.told(1) == [300]
+    assert query.silence.silent == [f"add_timestamps ({HERE})"]
     query.batch(8, 9, 400, None)
     query.silence.tell(**BUSY, now=9)
     assert query.told(0) == []
@@ -81,6 +82,7 @@ def test_an_input_that_speaks_again_counts_again(tmp_path: Path) -> None:
     query.batch(2, 3, 300, 220)
     query.silence.tell(**WAITING, now=3.5)
     assert (query.told(0), query.told(1)) == ([], [200])
+    assert query.silence.silent == []
     query.silence.tell(**WAITING, now=4.5)  # now both are silent, and the one that is furthest counts
     assert (query.told(0), query.told(1)) == ([], [200, 300])
 

@@ -28,7 +28,9 @@ _KEPT = 3
 class _Input:
     """An input that says how far time is."""
 
+    title: str
     name: str
+    """Under which the query counts its elements."""
     directory: Path
     patience: float | None
     """Seconds after which it counts as silent; None: never."""
@@ -54,6 +56,7 @@ class Silence:
         now = time.time() if now is None else now
         self._inputs = [
             _Input(
+                node.title,
                 observed_as(number := nodes.index(node)),
                 directory / str(number),
                 None if node.idle is None else node.idle / 1000,
@@ -66,6 +69,16 @@ class Silence:
             if each.directory.exists():
                 for file in each.directory.iterdir():
                     file.unlink()
+
+    @property
+    def may_come(self) -> bool:
+        """Whether the user said of some input after how long it is silent."""
+        return bool(self._inputs)
+
+    @property
+    def silent(self) -> list[str]:
+        """The inputs that hold nothing up at the moment."""
+        return [each.title for each in self._inputs if each.is_silent]
 
     def note(self, progress: Mapping[str, Any]) -> None:
         """What the inputs gave in a micro-batch."""

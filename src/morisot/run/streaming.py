@@ -133,6 +133,7 @@ class StreamPart:
             "sink": self._sink.label or self._sink.operator,
             **self._measures.as_dict(),
             "waiting": sum(channel.waiting for channel in self._channels),
+            "silent": self._silence.silent,
             **self._tally.metrics(),
         }
 
@@ -235,7 +236,8 @@ class StreamPart:
                     if self._query.awaitTermination(_POLL_SECONDS):  # type: ignore[arg-type]
                         break
                     self._count_progress()
-                    self._silence.tell(**self._query.status)
+                    if self._silence.may_come:
+                        self._silence.tell(**self._query.status)
                     if self._handler_failure is not None:
                         raise self._handler_failure
                     if self._is_over():
