@@ -190,6 +190,8 @@ COLUMN = [
     ((STR,), "lambda s: s.count('a') + s.index('a') + ord(s)", "int"),
     ((STR,), "lambda s: s.encode()", "bytes"),
     ((STR,), "lambda s: [c for c in s if c not in 'aeiou']", "list[str]"),
+    ((STR,), "lambda s: sum(1 for c in s if c in 'aeiou') + sum(c == 'a' for c in s)", "int"),
+    ((STR,), "lambda s: set(s) <= set('ACGT') and all(c in 'AC' for c in s)", "bool"),
     ((STR,), "lambda s: sorted(s) + list(s)", "list[str]"),
     ((INT,), "lambda x: {'a': x, 'b': None}", "dict[str, int | None]"),
     ((List(STR),), "lambda xs: {x: len(x) for x in xs}", "dict[str, int]"),

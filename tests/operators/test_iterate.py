@@ -5,12 +5,16 @@ from __future__ import annotations
 import dataclasses
 import datetime
 import threading
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import morisot as mo
+from morisot.lower.files import parts_of
 from morisot.worker import kernel_stage
 
 
@@ -716,3 +720,81 @@ def test_a_state_that_is_a_datetime_comes_back_as_it_is(ctx: mo.StreamContext) -
     numbers = ctx.stream_iter([1, 2])
     state = numbers.replay(2, day, lambda s, _: s, lambda d, n: n, lambda d, _: d, lambda d: True, delta=0)
     assert state.collect() == [day]
+
+
+# -- files that the tasks read themselves ---------------------------------------------------------------------
+
+
+class Reading(NamedTuple):
+    place: int
+    value: float
+    good: bool
+
+
+def table(first: int, last: int, **columns: Any) -> pa.Table:
+    numbers = range(first, last)
+    return pa.table(
+        {
+            "good": [number % 3 == 0 for number in numbers],  # in another order than the record's fields
+            "value": pa.array([number / 2 for number in numbers], pa.float32()),
+            "Place": pa.array(numbers, pa.int32()),
+            "more": ["unread"] * len(numbers),
+            **columns,
+        }
+    )
+
+
+def total(ctx: mo.StreamContext, path: Path, record: type = Reading) -> Any:
+    (state,) = (
+        ctx.stream_parquet(str(path), record)
+        .replay(
+            3,
+            0.0,
+            lambda readings, state: readings.filter(lambda reading: reading.good),
+            lambda delta, reading: delta + reading.place + reading.value,
+            add,
+            always,
+            delta=0.0,
+        )
+        .collect()
+    )
+    return state
+
+
+def test_loops_over_parquet_files(ctx: mo.StreamContext, tmp_path: Path) -> None:
+    for name, first, last in (("a", 0, 10), ("b", 10, 10), ("c", 10, 1000)):
+        pq.write_table(table(first, last), tmp_path / f"{name}.parquet", row_group_size=64)
+    assert total(ctx, tmp_path) == 3 * sum(number * 1.5 for number in range(0, 1000, 3))
+
+
+def test_loops_keep_the_order_of_files(ctx: mo.StreamContext, tmp_path: Path) -> None:
+    for name, first, last in (("a", 0, 100), ("b", 100, 105), ("c", 105, 300)):
+        pq.write_table(table(first, last), tmp_path / f"{name}.parquet", row_group_size=20)
+    _, elements = ctx.stream_parquet(str(tmp_path), Reading).iterate(1, 0, same, add_count, add, always, delta=0)
+    assert [reading.place for reading in elements.collect()] == list(range(300))
+
+
+def add_count(delta: int, reading: Reading) -> int:
+    return delta + 1
+
+
+def test_a_loop_over_a_file_without_a_value_says_so(ctx: mo.StreamContext, tmp_path: Path) -> None:
+    pq.write_table(table(0, 2, value=pa.array([1.0, None], pa.float64())), tmp_path / "a.parquet")
+    with pytest.raises(mo.SourceError, match="a row has no value for .?value"):
+        total(ctx, tmp_path)
+
+
+def test_a_loop_over_a_file_without_a_column_says_so(ctx: mo.StreamContext, tmp_path: Path) -> None:
+    pq.write_table(table(0, 2).drop_columns(["value"]), tmp_path / "a.parquet")
+    with pytest.raises(mo.SourceError, match="the field value, which the table has not"):
+        total(ctx, tmp_path)
+
+
+def test_files_are_cut_into_parts_of_about_as_many_rows(tmp_path: Path) -> None:
+    files = [str(tmp_path / name) for name in ("a", "b")]
+    for file, rows in zip(files, (100, 30), strict=True):
+        pq.write_table(table(0, rows), file, row_group_size=10)
+    assert parts_of(files, 2) == (((files[0], 0, 6),), ((files[0], 6, 10), (files[1], 0, 3)))
+    spread = parts_of(files, 20)
+    assert len(spread) == 20
+    assert sum(groups.last - groups.first for part in spread for groups in part) == 13

@@ -470,6 +470,19 @@ CASES = [
         ),
         STR,
     ),
+    case(
+        lambda a: (sum(1 for c in a if c in "ab,\0"), sum(c in "aé\u0301" for c in a), len([c for c in a if c != "a"])),
+        STR,
+    ),
+    case(
+        lambda a: (all(c in "ab " for c in a), any(c in "ab" for c in a), set(a) <= set("ab1"), set(a) <= {"a", "bb"}),
+        STR,
+    ),
+    case(lambda a: (all(c not in "a," for c in a), any(c not in "ab" for c in a), set(a) <= {"\U0001f642", "a"}), STR),
+    case(
+        lambda a: ("".join(c for c in a if c not in "a,\u0301"), any(c == "a" or c in ("b", "1") for c in a.strip())),
+        STR,
+    ),
     case(lambda a: next((c for c in a if c > "a"), "?"), STR),
     case(lambda a: next((n for name, n in CHECKS if name == a), None), STR),
     case(lambda a: {c: i for i, c in enumerate(a)}, STR),

@@ -9,6 +9,7 @@ from morisot.compile import iteration, mappings
 from morisot.compile.expr import Call, Each, Expr, Literal, Variable
 from morisot.compile.forms import call, integer
 from morisot.compile.iteration import Listed, Unrolled, join_all, list_of
+from morisot.compile.letters import simplified
 from morisot.compile.scope import Scope, refuse
 from morisot.compile.translate import STAGE, choose_or_refuse, condition, translates, truth_of, value
 from morisot.compile.values import FALSE, TRUE, Known, conjunction, convert, disjunction, expand, negate, pack, when
@@ -130,7 +131,7 @@ def quantified(function: str, node: ast.expr, scope: Scope) -> Value:
         if isinstance(source, Unrolled):
             return Value(BOOL, _connected(function, comprehension.elt, loop, source, scope))
         items, inner, variable = _enter(loop, source, scope)
-        return Value(BOOL, Each(function, items, variable, _test(comprehension.elt, inner)))
+        return Value(BOOL, simplified(Each(function, items, variable, _test(comprehension.elt, inner))))
     source = iteration.source(node, scope)
     if isinstance(source, Unrolled):
         item = ast.copy_location(ast.Name(iteration.ITEM), node)

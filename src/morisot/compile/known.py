@@ -18,6 +18,7 @@ from typing import Any
 
 from morisot.compile import affixes, arithmetic, dates, texts
 from morisot.compile.forms import Form, Plain, call
+from morisot.compile.letters import Simplified
 from morisot.compile.rows import Constant, Row
 from morisot.compile.values import DELTA, Set
 from morisot.types.element import BOOL, BYTES, DATE, DATETIME, FLOAT, INT, STR, Dict, List, Type
@@ -153,7 +154,7 @@ FUNCTIONS: dict[Any, tuple[Row, ...]] = {
         Row((Set,), INT, Plain("size")),
         Row((STR,), INT, Plain("length")),
         Row((BYTES,), INT, Plain("octet_length")),
-        Row((List,), INT, Plain("size")),
+        Row((List,), INT, Simplified("size")),
         Row((Dict,), INT, Plain("size")),
     ),
     abs: (
@@ -174,9 +175,9 @@ FUNCTIONS: dict[Any, tuple[Row, ...]] = {
         Row((List(FLOAT),), FLOAT, arithmetic.float_extreme("array_max")),
     ),
     sum: (
-        Row((List(INT),), INT, Plain("sum", fails=True)),
+        Row((List(INT),), INT, Simplified("sum", fails=True)),
         Row((List(INT), INT), INT, Plain("fold_sum", fails=True)),
-        Row((List(BOOL),), INT, Plain("sum_of_bools")),
+        Row((List(BOOL),), INT, Simplified("sum_of_bools")),
         *_SUMS_OF_FLOATS,
     ),
     sorted: (

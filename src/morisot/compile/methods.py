@@ -6,6 +6,7 @@ from typing import Any
 
 from morisot.compile import affixes, arithmetic, dates, texts
 from morisot.compile.forms import Form, Plain, call, text
+from morisot.compile.letters import Simplified
 from morisot.compile.rows import Constant, Row
 from morisot.compile.values import DELTA
 from morisot.types.element import BOOL, BYTES, DATE, DATETIME, FLOAT, INT, STR, List, Type
@@ -117,7 +118,7 @@ METHODS: dict[tuple[Type, str], tuple[Row, ...]] = {
         for type_ in (DATE, DATETIME)
     },
     (DELTA, "total_seconds"): (Row((DELTA,), FLOAT, dates.total_seconds),),
-    (STR, "join"): (Row((STR, List(STR)), STR, Plain("join")),),
+    (STR, "join"): (Row((STR, List(STR)), STR, Simplified("join")),),
     (STR, "find"): (
         Row((STR, STR), INT, Plain("find")),
         Row((STR, Constant(str, bool), INT), INT, affixes.find_from),

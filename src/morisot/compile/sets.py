@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import ast
+from typing import Any
 
 from morisot.compile import calls, iteration, rows
 from morisot.compile.expr import Call, Each, Expr, Variable
-from morisot.compile.forms import call
+from morisot.compile.forms import call, text
 from morisot.compile.functions import Arguments, Keywords
+from morisot.compile.letters import simplified
 from morisot.compile.scope import Scope, refuse
 from morisot.compile.scope import known as from_object
 from morisot.compile.translate import STAGE, expression, translates, usable, value_of
@@ -106,6 +108,10 @@ def combined(node: ast.AST, op: ast.operator, left: Value | Known, right: Value 
 
 def compared(node: ast.AST, op: ast.cmpop, left: Value | Known, right: Value | Known, scope: Scope) -> Expr:
     """`left <= right` and its kin: whether one holds all items of the other."""
+    if isinstance(op, ast.LtE) and isinstance(left, Value) and isinstance(right, Known) and is_set(right):
+        within = _within_constant(left, right.object, scope)
+        if within is not None:
+            return within
     a, b = _listed(node, left), _listed(node, right)
     if a.type != b.type:
         refuse(node, f"comparing {a.type} with {b.type} has no exact column form", STAGE)
@@ -125,6 +131,15 @@ def compared(node: ast.AST, op: ast.cmpop, left: Value | Known, right: Value | K
         case ast.NotEq():
             return negate(conjunction(same_size, _within(first, second, scope)))
     return refuse(node, "sets are compared in a way that has no column form", STAGE)
+
+
+def _within_constant(found: Value, members: frozenset[Any], scope: Scope) -> Expr | None:
+    """`set(text) <= {…}`: whether each item is one of some texts; which of them come twice is all the same."""
+    if found.type != Set(STR) or not members or not all(type(each) is str for each in members):
+        return None
+    item = Variable(iteration.variable(scope))
+    items = found.expr.arguments[0] if isinstance(found.expr, Call) and found.expr.name == "distinct" else pack(found)
+    return simplified(Each("forall", items, item.name, call("in", item, *(text(each) for each in sorted(members)))))
 
 
 def _within(a: Expr, b: Expr, scope: Scope) -> Expr:

@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame
 
 from morisot.compile.loop_kernel import LoopFunctions, compile_loop
 from morisot.compile.verdict import Refusal
-from morisot.lower import schema, stages
+from morisot.lower import files, schema, stages
 from morisot.lower.frame import Frame
 from morisot.lower.planner import Lowering
 from morisot.lower.registry import lowers, lowers_whole
@@ -23,6 +23,7 @@ from morisot.plan.source import StreamRange
 from morisot.types.array import of_numbers
 from morisot.types.element import Type
 from morisot.worker import kernel_stage
+from morisot.worker.file_rows import FileRows
 from morisot.worker.kernel_stage import Numbers
 from morisot.worker.link import Address
 from morisot.worker.loop import LocalFold, LoopTask, Place, RoundFold
@@ -104,32 +105,40 @@ def loop_kernel(node: Loop) -> LoopKernel | Refusal:
     return compile_loop(LoopFunctions(steps, fold, node.input.type, state, delta, node.body.state, node.feedback))
 
 
-def generated(node: Loop, lowering: Lowering) -> Numbers | None:
-    """The range that a loop works on, if it does: its numbers are made where they are used."""
-    return Numbers(node.input.range, lowering.parallelism) if isinstance(node.input, StreamRange) else None
+class LoopInput(NamedTuple):
+    """What the tasks of a loop read, and what they do to it before the first round."""
+
+    frame: Frame
+    steps: tuple[Step, ...] = ()
+    own: Numbers | FileRows | None = None
+    """What they make or read themselves; the frame then says which part is whose."""
 
 
-def source_of(node: Loop, lowering: Lowering) -> tuple[Frame, tuple[Step, ...]]:
-    """What the tasks of the loop read, and what they do to it before the first round."""
-    if generated(node, lowering):
-        return stages.instances(lowering), ()
+def input_of(node: Loop, lowering: Lowering) -> LoopInput:
+    own = own_input(node, lowering)
+    if own is not None:
+        return LoopInput(stages.instances(lowering), (), own)
     frame, steps = lowering.before(node.input)
     if policies(steps):  # a loop's tasks do not report what they leave out
         frame, steps = stages.run(frame, steps, node.input.type, lowering), ()
-    return frame.untimed(), steps
+    return LoopInput(frame.untimed(), steps)
 
 
-def barrier(
-    node: Loop, lowering: Lowering, source: tuple[Frame, tuple[Step, ...]], leader: Address, restart: Restart
-) -> Frame:
+def own_input(node: Loop, lowering: Lowering) -> Numbers | FileRows | None:
+    """A range or files that the tasks make or read where they use them, if the loop works on these."""
+    if isinstance(node.input, StreamRange):
+        return Numbers(node.input.range, lowering.parallelism)
+    return files.rows_of(node.input, lowering)
+
+
+def barrier(node: Loop, lowering: Lowering, given: LoopInput, leader: Address, restart: Restart) -> Frame:
     """The loop as one stage whose tasks run all at once; the caller makes sure that there are as many slots."""
-    frame, before = source
+    frame, before, own = given
     compiled = loop_kernel(node)
-    numbers = generated(node, lowering)
     task = LoopTask(
         before,
         body_steps(node, lowering),
-        frame.type if numbers is None else node.input.type,
+        frame.type if own is None else node.input.type,
         node.input.type,
         node.element_type,
         node.body.state,
@@ -139,7 +148,7 @@ def barrier(
         barrier_place(restart.attempt),
         dumps,
         compiled if isinstance(compiled, LoopKernel) else None,
-        numbers,
+        own,
         restart.saved,
         kernel_stage.PATIENCE,
     )

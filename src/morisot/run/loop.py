@@ -111,14 +111,14 @@ def one_row(spark: SparkSession, state: Any, node: Loop) -> DataFrame:
 
 def run_barrier(node: Loop, lowering: Lowering, rounds: Rounds) -> Frame | None:
     """The whole loop as one job; if a worker is lost, the job again from the round that was not finished."""
-    frame, before = iterate.source_of(node, lowering)
-    fitted = Frame(fitting(frame.df), frame.type)
+    given = iterate.input_of(node, lowering)
+    given = given._replace(frame=Frame(fitting(given.frame.df), given.frame.type))
     attempt = 0
     leader = Leader(rounds, driver_host(lowering.spark), feedback=node.feedback)
     try:
         while True:
             restart = Restart(attempt, rounds.saved.parts if node.feedback and rounds.saved is not None else None)
-            loop = iterate.barrier(node, lowering, (fitted, before), leader.address, restart)
+            loop = iterate.barrier(node, lowering, given, leader.address, restart)
             try:
                 result = kept(loop) if node.feedback else run_to_end(loop)
                 leader.finish()

@@ -23,6 +23,7 @@ from morisot.types.array import flat, own_numbers
 from morisot.types.element import Type, leaves
 from morisot.worker import failure
 from morisot.worker.batches import Dumps, decode, encode
+from morisot.worker.file_rows import FileRows
 from morisot.worker.kernel_stage import PATIENCE, Numbers
 from morisot.worker.link import Address, Link, connect
 from morisot.worker.loop_kernel import LoopKernel, MachineRound, is_compiled, machine_code
@@ -135,8 +136,8 @@ class LoopTask:
     place: Callable[[], Place]
     dumps: Dumps = field(repr=False)
     kernel: LoopKernel | None = None
-    numbers: Numbers | None = None
-    """A range that is generated here instead of read."""
+    own: Numbers | FileRows | None = None
+    """What the task makes or reads itself, instead of its batches; these say which parts of it."""
     saved: tuple[str, ...] | None = None
     """The files of a snapshot to go on from instead of the batches, all of them, in order."""
     patience: float = PATIENCE
@@ -163,7 +164,7 @@ class LoopTask:
         pipeline = Pipeline(self.before)
         elements: list[Any] = []
         read: list[Any] = []
-        for batch in self._generated(batches):
+        for batch in self._read(batches):
             if self.kernel is not None and not self.before:
                 read.append(batch)
                 continue
@@ -182,13 +183,13 @@ class LoopTask:
         elements = [element for part in parts for element in part.elements()]
         return Held(self.entering, len(elements), elements=elements)
 
-    def _generated(self, batches: Iterator[Any]) -> Iterator[Any]:
+    def _read(self, batches: Iterator[Any]) -> Iterator[Any]:
         for batch in batches:
-            if self.numbers is None:
+            if self.own is None:
                 yield batch
             else:
                 for partition in batch.column(0).to_pylist():
-                    yield from self.numbers.batches(partition)
+                    yield from self.own.batches(partition)
 
     def follow(self, link: Link, place: Place, worker: LoopWorker) -> bool:
         """Round after round, until the leader says it is enough or is gone; whether what is held is the result."""
