@@ -53,6 +53,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         with messages.status("") as status:
             for number, entry in enumerate(entries):
                 status.update(f"{number + 1} of {len(entries)}: {entry.key}")
+                if not messages.is_terminal and number % 25 == 0:  # a log shows no status
+                    messages.print(f"{number} of {len(entries)} done", highlight=False)
                 results.append(bench.run(entry, number))
             lowered = transpiler.lowered(spark, entries, given.json.parent) if transpiler.is_there() else None
         facts["load_average_after"] = os.getloadavg()
