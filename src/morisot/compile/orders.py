@@ -12,9 +12,24 @@ from morisot.compile.forms import guard, integer
 from morisot.compile.functions import Arguments, Keywords, plain
 from morisot.compile.scope import Scope, refuse
 from morisot.compile.translate import STAGE, choose_or_refuse, shown, usable, value_of
-from morisot.compile.values import Known, expand, holds, pack
+from morisot.compile.values import Known, expand, pack
 from morisot.compile.verdict import Value
-from morisot.types.element import ANY, BOOL, BYTES, DATE, DATETIME, INT, NONE, STR, Dict, List, Optional, Tuple, Type
+from morisot.types.element import (
+    ANY,
+    BOOL,
+    BYTES,
+    DATE,
+    DATETIME,
+    INT,
+    NONE,
+    STR,
+    Dict,
+    List,
+    Optional,
+    Tuple,
+    Type,
+    holds,
+)
 
 _ORDERED = (INT, STR, BYTES, DATE, DATETIME, BOOL)
 

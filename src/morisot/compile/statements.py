@@ -31,9 +31,9 @@ from morisot.compile.expr import Expr, Literal, Raise
 from morisot.compile.reader import FunctionNode, read
 from morisot.compile.scope import Refused, Scope, Sharing, refuse
 from morisot.compile.scope import known as from_object
-from morisot.compile.values import DELTA, NEVER, TRUE, Known, Match, Set, choose, conjunction, holds, parameter
+from morisot.compile.values import DELTA, NEVER, TRUE, Known, Match, Set, choose, conjunction, parameter
 from morisot.compile.verdict import ColumnForm, Refusal, Value
-from morisot.types.element import BOOL, NONE, Dict, List, Optional, Type
+from morisot.types.element import BOOL, NONE, Dict, List, Optional, Type, holds
 
 RULES = (
     translate, comparisons, access, comprehensions, calls, formats, functions, mappings, orders, sets,

@@ -313,15 +313,6 @@ def refine(value: Value, known: dict[Expr, bool]) -> Value:
     return expand(value.type.inner, value.expr)
 
 
-def holds(type_: Type, part: Type) -> bool:
-    """Whether a type is made of `part` somewhere."""
-    match type_:
-        case Optional(inner) | List(inner) | Dict(inner):
-            return holds(inner, part)
-        case _:
-            return type_ == part or any(holds(child, part) for _, child in type_.children)
-
-
 def is_opaque(type_: Type) -> bool:
     """Whether values of the type only pass through: nothing is known of what is inside."""
     return type_ == ANY or isinstance(type_, Decimal)

@@ -17,7 +17,7 @@ from morisot.plan.node import Node
 from morisot.plan.partition import Batched, Broadcast
 from morisot.plan.source import StreamParIter
 from morisot.plan.time import AddTimestamps
-from morisot.types.element import ANY, BOOL, INT, Keyed, List, Tuple, Type, arguments
+from morisot.types.element import ANY, BOOL, INT, Keyed, List, Tuple, Type, arguments, holds
 from morisot.worker.batches import Dumps
 from morisot.worker.branches import Choice, FirstMatch, GoesTo
 from morisot.worker.kernels import Kernel
@@ -146,13 +146,14 @@ def step(node: Node, lowering: Lowering | None = None) -> Step:
 def _tested(node: Node, closure: Closure) -> Type | None:
     """The type of what the function gives, where each value is tested against it.
 
-    That is where the user declared it: what the compiler found out is true. And where elements may be left out: one
-    whose value cannot travel is left out too.
+    That is where the user declared it, and where it is of ints, which have 64 bits: what else the compiler found out is
+    true. And where elements may be left out: one whose value cannot travel is left out too.
     """
-    if not isinstance(node, _GIVING) or not (node.leaves_out or declared(closure) is not None):
+    if not isinstance(node, _GIVING):
         return None
     type_ = arguments(node.type)[0 if isinstance(node, keyed.KeyBy) else -1]
-    return None if type_ == ANY else type_
+    tested = node.leaves_out or declared(closure) is not None or holds(type_, INT)
+    return type_ if tested and type_ != ANY else None
 
 
 def _function(node: Node, parallelism: int) -> Callable[..., Any] | None:

@@ -6,10 +6,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from morisot.errors import ElementError, PlanError
+from morisot.plan.aggregate import Aggregate
 from morisot.plan.graph import walk
 from morisot.plan.node import Node
 from morisot.plan.partition import Cache
 from morisot.plan.rowwise import Rowwise
+from morisot.plan.state import Rich
+from morisot.plan.window import Window
 from morisot.reference import (
     aggregate,
     combine,
@@ -24,7 +27,8 @@ from morisot.reference import (
     time,
     window,
 )
-from morisot.reference.registry import Meaning, Timed, leave_out, meaning_of, plain, sees_time
+from morisot.reference.registry import Meaning, Timed, carried, leave_out, meaning_of, plain, sees_time
+from morisot.types.element import INT, holds
 
 FAMILIES = (source, rowwise, keyed, aggregate, state, time, window, combine, join, partition, iterate, sink)
 """Importing a family registers its meanings."""
@@ -51,7 +55,8 @@ def evaluate(
                 if node.bounded
                 else "give it bounded input: the reference engine runs a plan to its end",
             )
-        results[node] = list(_meant(node, meaning, [results[value] for value in node.inputs]))
+        elements = _meant(node, meaning, [results[value] for value in node.inputs])
+        results[node] = [carried(node, element) for element in elements] if _makes_ints(node) else list(elements)
     if kept is not None:
         kept |= {node: elements for node, elements in results.items() if isinstance(node, Cache)}
     return {node: plain(elements) for node, elements in results.items()}
@@ -65,6 +70,11 @@ def _meant(node: Node, meaning: Meaning, inputs: Sequence[list[Any]]) -> Iterabl
     if isinstance(node, Rowwise) and node.time is not None:
         return _with_time(node, meaning, inputs[0])
     return meaning(node, *map(plain, inputs))
+
+
+def _makes_ints(node: Node) -> bool:
+    """Whether ints of a size of their own come out; what a row-wise function gives is looked at where it is called."""
+    return isinstance(node, Aggregate | Rich | Window) and holds(node.type, INT)
 
 
 def _one_by_one(node: Rowwise, meaning: Meaning, elements: list[Any]) -> Iterator[Any]:

@@ -13,8 +13,8 @@ from morisot.errors import ElementError
 from morisot.plan.closure import Closure
 from morisot.plan.keyed import KeyBy
 from morisot.plan.node import Node
-from morisot.types.element import ANY, arguments
-from morisot.worker.failure import element_error
+from morisot.types.element import ANY, INT, Dict, List, Optional, Type, arguments, holds
+from morisot.worker.failure import element_error, misfit_error
 from morisot.worker.fits import Refused, checker
 from morisot.worker.keys import canonical
 from morisot.worker.left_out import failed
@@ -83,14 +83,43 @@ def advance(node: Node, closure: Closure, state: Any, *element: Any) -> Any:
 
 
 def fitting(node: Node, closure: Closure, element: Any, value: Any) -> Any:
-    """The value, or an ElementError if it is not of the type that the user declared for it."""
+    """The value, or an ElementError if it is not of the type that the user declared for it, or beyond 64 bits."""
     type_ = arguments(node.type)[0 if isinstance(node, KeyBy) else -1]
-    if declared(closure) is not None and type_ != ANY:
+    if (declared(closure) is not None or holds(type_, INT)) and type_ != ANY:
         try:
             checker(type_, pickle.dumps)(value)
         except Refused as refused:
             raise failed(node.operator, node.location, element, refused, 0) from refused.__cause__
     return value
+
+
+def carried(node: Node, element: Any) -> Any:
+    """The element, or an ElementError if an int in it is beyond 64 bits."""
+    value = element.element if type(element) is Timed else element
+    number = _too_large(value, node.type)
+    if number is not None:
+        error = OverflowError(f"{number} is beyond 64 bits, the range of an int element")
+        raise misfit_error(node.operator, node.location, value, error) from error
+    return element
+
+
+def _too_large(value: Any, type_: Type) -> int | None:
+    """The first int that is beyond 64 bits, where the type has ints."""
+    match type_:
+        case _ if type_ == INT:
+            return value if type(value) is int and not -(2**63) <= value < 2**63 else None
+        case Optional(inner):
+            return None if value is None else _too_large(value, inner)
+        case List(inner):
+            parts = [(each, inner) for each in value]
+        case Dict(inner):
+            parts = [(each, inner) for each in value.values()]
+        case _ if isinstance(value, tuple):
+            parts = list(zip(value, (child for _, child in type_.children), strict=False))
+        case _:
+            parts = [(getattr(value, name), child) for name, child in type_.children]
+    found = (_too_large(part, inner) for part, inner in parts)
+    return next((number for number in found if number is not None), None)
 
 
 _left_out: ContextVar[dict[Node, list[ElementError]]] = ContextVar("left_out")

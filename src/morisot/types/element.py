@@ -230,3 +230,12 @@ def arguments(type_: Type) -> tuple[Type, ...]:
 def with_value(type_: Type, value: Type) -> Type:
     """The stream's type once its values became `value`: a keyed stream keeps its key."""
     return Keyed(type_.key, value) if isinstance(type_, Keyed) else value
+
+
+def holds(type_: Type, part: Type) -> bool:
+    """Whether a type is made of `part` somewhere."""
+    match type_:
+        case Optional(inner) | List(inner) | Dict(inner):
+            return holds(inner, part)
+        case _:
+            return type_ == part or any(holds(child, part) for _, child in type_.children)
