@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from benchmarks.closures import data, variants
 from benchmarks.closures.forms import FILTERS, TARGETS, verdict
 from benchmarks.closures.variants import ARROW_UDF, MORISOT, RDD
-from benchmarks.cpu import measured
+from benchmarks.task_cpu import TaskClock
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -18,15 +18,15 @@ if TYPE_CHECKING:
 
 CLOSE = 1.5
 """Where an Arrow UDF costs less than so many times as much, more runs decide."""
-CLOCK = 0.01
-"""The clock of CPU times ticks so often: what takes less is taken for this."""
+LEAST = 0.001
+"""Seconds: what takes less than the job of few rows, by chance, is taken for this."""
 
 
 @dataclass(frozen=True)
 class Options:
     """How many rows, how often."""
 
-    rows: int = 60_000
+    rows: int = 120_000
     """For what runs in Python; columns and kernels, which take less, get more."""
     runs: int = 1
     more_runs: int = 4
@@ -38,8 +38,8 @@ class Options:
         """How many rows a way of running gets: more if it is fast, or if a ratio is promised for the closure."""
         promised = 8 if entry.key in TARGETS else 1
         if way == MORISOT:
-            return self.rows * (10 if fast else 1) * promised
-        return self.rows * (promised // 4 or 1) // (2 if way == RDD else 1)
+            return self.rows * (5 if fast else 1) * promised
+        return self.rows * (promised // 4 or 1) // (4 if way == RDD else 1)
 
 
 @dataclass
@@ -76,6 +76,7 @@ class Bench:
         self.spark = spark
         self.options = options
         self.ctx = mo.StreamContext(spark)
+        self.clock = TaskClock(spark)
 
     def run(self, entry: Entry, number: int) -> Measurement:
         """Compare, then measure; a closure with wrong answers is not measured."""
@@ -141,8 +142,8 @@ class Bench:
         mine: list[float] = []
         arrows: list[float] = []
         for turn in range(self.options.more_runs):
-            mine.append(max(self._cost(morisot) - fixed, CLOCK) / size * 1e6)
-            arrows.append(max(self._cost(arrow) - fixed_arrow, CLOCK) / arrow_size * 1e6)
+            mine.append(max(self._cost(morisot) - fixed, LEAST) / size * 1e6)
+            arrows.append(max(self._cost(arrow) - fixed_arrow, LEAST) / arrow_size * 1e6)
             result.micros = {MORISOT: min(mine), ARROW_UDF: min(arrows)}
             if turn + 1 >= self.options.runs and (result.ratio(ARROW_UDF) or 0.0) >= CLOSE:
                 break
@@ -151,13 +152,13 @@ class Bench:
             rdd_size = self.options.rows_of(RDD, entry)
             run = variants.rdd(self.spark, entry, rdd_size)
             fixed_rdd = self._fixed_cost(variants.rdd(self.spark, entry, data.FILES))
-            result.micros[RDD] = max(self._cost(run) - fixed_rdd, CLOCK) / rdd_size * 1e6
+            result.micros[RDD] = max(self._cost(run) - fixed_rdd, LEAST) / rdd_size * 1e6
 
     def _cost(self, run: Callable[[], None]) -> float:
-        return measured(run)[1].cpu_seconds
+        return self.clock.cost(run)
 
     def _fixed_cost(self, run: Callable[[], None]) -> float:
-        """What a job costs that has hardly any rows; taken anew, because a JVM gets faster all the time."""
+        """What a job costs that has hardly any rows."""
         return min(self._cost(run) for _ in range(2))
 
     def _until_compiled(self, run: Callable[[], None]) -> None:

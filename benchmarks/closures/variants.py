@@ -37,14 +37,10 @@ def arrow_udf(spark: SparkSession, entry: Entry, size: int) -> Callable[[], None
         inner = function
         function = lambda *columns: None if (found := inner(*columns)) is None else fields(found)  # noqa: E731
     applied = udf(function, sql_type(entry.returns), useArrow=True)
-    path = str(data.directory(entry.rows, size))
-
-    def run() -> None:
-        frame = spark.read.parquet(path)
-        result = applied(*data.columns_of(entry.rows))
-        written(frame.where(result) if entry.key in FILTERS else frame.select(result.alias("result")))
-
-    return run
+    rows = spark.read.parquet(str(data.directory(entry.rows, size)))
+    result = applied(*data.columns_of(entry.rows))
+    frame = rows.where(result) if entry.key in FILTERS else rows.select(result.alias("result"))
+    return lambda: written(frame)
 
 
 def rdd(spark: SparkSession, entry: Entry, size: int) -> Callable[[], None]:
