@@ -63,7 +63,7 @@ def show(document: dict[str, Any], console: Console, looked_for: str) -> None:
 
 
 def _each(closures: dict[str, Any]) -> Table:
-    table = Table(title="CPU microseconds for a row: driver, JVM and workers", caption="× : times Morisot's cost")
+    table = Table(title="CPU microseconds for a row: tasks and workers", caption="× : times Morisot's cost")
     for name in ("closure", "form", "Morisot", "Arrow UDF", "×", "RDD lambda", "×"):
         table.add_column(name, justify="left" if name in ("closure", "form") else "right", no_wrap=True)
     for name, one in closures.items():
