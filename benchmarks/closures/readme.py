@@ -59,6 +59,6 @@ def _note(document: dict[str, Any]) -> str:
     least = "No closure costs more than as an Arrow UDF." if not slower else f"{slower} cost more than as an Arrow UDF."
     spark = f"Spark's own experimental transpiler makes expressions of {lowered} of these {len(closures)}. "
     return (
-        f"{spark if document['transpiler'] else ''}{least} CPU of Spark's tasks and Python's workers; {machine['cores']} cores, "
-        f"Spark {machine['spark']}, Java {machine['java']}, Python {machine['python']}."
+        f"{spark if document['transpiler'] else ''}{least} CPU of Spark's tasks and Python's workers; "
+        f"{machine['cores']} cores, Spark {machine['spark']}, Java {machine['java']}, Python {machine['python']}."
     )

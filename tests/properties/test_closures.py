@@ -233,6 +233,7 @@ MANY = {n * 7: f"{n}!" for n in range(120)}
 NAMED = {f"{n}": n for n in range(60)}
 CHECKS = (("a", 1), ("b", 2), ("12", 3))
 WORD = re.compile(r"(\w+)\W+(\w+)")
+PARTS = re.compile(r"(\S*?)([a-cé]*)(\d+)?,?([^,]*)")
 
 
 @dataclass(frozen=True)
@@ -510,6 +511,12 @@ CASES = [
     case(lambda a: (re.search(r".$", a) is None, bool(re.match(".*", a)), bool(re.search(r"\Aa|b\Z", a))), STR),
     case(lambda a: (m.group(1), m[2], m.group()) if (m := WORD.search(a)) else None, STR, refuses=True),
     case(lambda a: re.search(r"(a)(b|,)", a).groups(), STR),
+    case(lambda a: (m[1], m[2], m[4], m[0]) if (m := PARTS.match(a)) else None, STR, refuses=True),
+    case(
+        lambda a: re.fullmatch(r"([+-]?)([0-9]*)(.*)", a).groups() if "\n" not in a else ("", "", ""), STR, refuses=True
+    ),
+    case(lambda a: sorted(a.split(","), key=lambda p: (-len(p), p)), STR),
+    case(lambda a: sorted(enumerate(a), key=lambda pair: (pair[1], -pair[0]), reverse=True), STR),
     case(lambda a: dt.datetime.strptime(a, "%Y-%m-%d"), STR, refuses=True),
     case(lambda a: dt.datetime.strptime(a, "%Y-%m-%dT%H:%M:%S").hour, STR, refuses=True),
     # date and time

@@ -131,7 +131,7 @@ def item(node: ast.AST, owner: Value, index: Value, scope: Scope) -> Value:
     if isinstance(owner.type, Match):
         from morisot.compile import regex
 
-        return regex.group(node, owner, index)
+        return regex.group(node, owner, index, scope)
     if isinstance(owner.type, Dict) and index.type == STR:
         present, found = looked_up(owner, index)
         trials.record(KeyError, negate(present), scope)

@@ -62,7 +62,7 @@ def _sorted(node: ast.AST, arguments: Arguments, keywords: Keywords, scope: Scop
     ranked = _ranked(node, source, keywords.get("key"), bool(backwards), scope)
     ordered: Expr = Call("sorted", (ranked,))
     ordered = Call("reverse_list", (ordered,)) if backwards else ordered
-    return Value(source.type, Each("transform", ordered, "e", Field(Variable("e"), "item")))
+    return Value(source.type, Field(ordered, "item"))
 
 
 @calls.special(min)
@@ -140,5 +140,7 @@ def _ranked(node: ast.AST, source: Value, key: Value | Known | None, backwards: 
         refuse(node, f"{shown(sorted)} by {ranked.type} has no exact column form (NaN and None have no order)", STAGE)
     index: Expr = Variable(place)
     index = Call("negative", (index,)) if backwards else index
-    body = Struct(("key", "place", "item"), (pack(ranked), index, pack(item)))
+    keys = ranked.leaves()  # side by side: a struct in a struct is compared in a slower way
+    names = (*(f"key{number}" for number in range(len(keys))), "place", "item")
+    body = Struct(names, (*keys, index, pack(item)))
     return Each("transform", pack(source), name, body, place)

@@ -144,7 +144,8 @@ TEMPLATES: dict[str, str] = {
     "array_max": "array_max({0})",
     "sum": "aggregate({0}, 0L, (total, item) -> total + item)",
     "sum_of_bools": "aggregate({0}, 0L, (total, item) -> total + bigint(item))",
-    "sorted": "array_sort({0})",
+    # not array_sort, which asks a lambda for every comparison
+    "sorted": "sort_array({0})",
     "array_position": "array_position({0}, {1})",
     "occurrences": "bigint(size(filter({0}, item -> item = {1})))",
     "intersect": "array_intersect({0}, {1})",
