@@ -735,10 +735,11 @@ def table(first: int, last: int, **columns: Any) -> pa.Table:
     numbers = range(first, last)
     return pa.table(
         {
-            "good": [number % 3 == 0 for number in numbers],  # in another order than the record's fields
+            # in another order than the record's fields
+            "good": pa.array([number % 3 == 0 for number in numbers], pa.bool_()),
             "value": pa.array([number / 2 for number in numbers], pa.float32()),
             "Place": pa.array(numbers, pa.int32()),
-            "more": ["unread"] * len(numbers),
+            "more": pa.array(["unread"] * len(numbers), pa.string()),
             **columns,
         }
     )
