@@ -71,6 +71,8 @@ class InTime(Step):
                 return timed.window_all(mo.EventTimeWindow.tumbling(7)).map(str)
             case "session":
                 return timed.group_by(lambda n: n % 3).window(mo.EventTimeWindow.session(4)).map(str)
+            case "unique_by":
+                return timed.unique_by(lambda n: n % 4, within=9).map(str)
             case "reorder":
                 return timed.map(lambda n: n % 50).reorder()
         return getattr(timed, self.method)(timed, lambda n: n % 2, lambda n: n % 2, within=2)
@@ -81,8 +83,8 @@ LONG = 1000
 
 
 def in_time(draw: st.DrawFn, plan: Plan) -> Plan:
-    method = draw(st.sampled_from(["tumbling", "session", "reorder", "join", "outer_join"]))
-    key = None if method in ("tumbling", "reorder") else "int"
+    method = draw(st.sampled_from(["tumbling", "session", "unique_by", "reorder", "join", "outer_join"]))
+    key = None if method in ("tumbling", "unique_by", "reorder") else "int"
     return then(plan, InTime(method), key=key, element="str", ordered=False)
 
 
