@@ -79,7 +79,7 @@ def status(node: type[Node]) -> tuple[str, str, str]:
     """Whether it runs on bounded input, on unbounded input, and on the reference engine; if not, why the plan says."""
     modes = supported(node)
     # What only hands elements over needs no meaning of its own: the reference engine does it for every such sink.
-    hands_over = issubclass(node, sink.Sink) and not issubclass(node, sink.WriteSink)
+    hands_over = issubclass(node, sink.Sink) and not issubclass(node, sink.WriteSink | sink.WriteKafka)
     # A generator has no rule either: it is the first step of a stage.
     bounded = modes["bounded"] or node is source.StreamParIter
     return (

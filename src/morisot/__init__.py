@@ -35,6 +35,7 @@ from morisot.errors import (
 from morisot.plan.endpoints import OffsetSource, Sink, Source
 from morisot.plan.partition import BatchMode
 from morisot.plan.snapshots import Snapshot, Snapshots
+from morisot.types.kafka import KafkaRecord
 
 __version__ = "0.1.0"
 
@@ -53,6 +54,7 @@ __all__ = [
     "EventTimeWindow",
     "Inlet",
     "JobError",
+    "KafkaRecord",
     "KeyedStream",
     "KeyedWindowedStream",
     "LastK",

@@ -20,11 +20,14 @@ from typing import Any, NoReturn
 from morisot.errors import ConfigError
 
 ENGINES = ("spark", "reference")
+CONNECTORS = {"kafka": "org.apache.spark:spark-sql-kafka-0-10_2.13:{version}"}
+"""Parts of Spark that PySpark comes without, by the names that `packages` knows; the version is Spark's own."""
 
 _PREFIX = "MORISOT_"
 _WORDS = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}
 _LOCAL = re.compile(r"local(\[(?P<cores>\d+|\*)(,\s*\d+)?\])?")
 _MEMORY = re.compile(r"[1-9]\d*[kmgt]b?", re.IGNORECASE)
+_COORDINATES = re.compile(r"[^\s:,]+:[^\s:,]+:[^\s:,]+")
 _GIB = 1024**3
 
 
@@ -53,6 +56,8 @@ class Config:
     """Show a bar during long jobs; None: when stderr is a terminal."""
     report: bool = True
     """Say on stderr, at the end of a job, what was left out because of `on_error` and what was moved to Python."""
+    packages: tuple[str, ...] = ()
+    """What Spark fetches from Maven's repositories when it starts: `kafka`, or coordinates `group:artifact:version`."""
     spark: dict[str, str] = field(default_factory=dict, hash=False)
     """Further Spark settings; the leading `spark.` may be left out."""
 
@@ -67,6 +72,8 @@ class Config:
         _require(isinstance(self.verbose, bool), "verbose", self.verbose, "true or false")
         _require(self.progress is None or isinstance(self.progress, bool), "progress", self.progress, "true or false")
         _require(isinstance(self.report, bool), "report", self.report, "true or false")
+        _require(_are_packages(self.packages), "packages", self.packages, _PACKAGES)
+        object.__setattr__(self, "packages", tuple(self.packages))
         _require(isinstance(self.spark, Mapping), "spark", self.spark, "a table of Spark settings")
         object.__setattr__(self, "spark", dict(_flatten(self.spark)))
 
@@ -148,6 +155,7 @@ class Config:
 
 _KNOWN = tuple(entry.name for entry in fields(Config))
 _COUNT = "a whole number of 1 or more"
+_PACKAGES = "a list of 'kafka' or of Maven coordinates such as 'org.example:name:1.0'"
 
 
 def _require(holds: bool, name: str, value: object, wanted: str) -> None:
@@ -161,6 +169,12 @@ def _is_text(value: object) -> bool:
 
 def _is_positive(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and value >= 1
+
+
+def _are_packages(value: object) -> bool:
+    if isinstance(value, str) or not isinstance(value, Iterable):
+        return False
+    return all(isinstance(each, str) and (each in CONNECTORS or _COORDINATES.fullmatch(each)) for each in value)
 
 
 def _flatten(settings: Mapping[str, Any], prefix: str = "") -> Iterable[tuple[str, str]]:
@@ -199,6 +213,8 @@ def _read_text(name: str, text: str) -> Any:
         case "verbose" | "progress" | "report":
             _require(text.lower() in _WORDS, name, text, "true or false")
             return _WORDS[text.lower()]
+        case "packages":
+            return tuple(part.strip() for part in text.split(",") if part.strip())
         case "spark":
             # A comma separates two settings only where a new key follows: values hold commas too.
             return dict(_read_pair(pair) for pair in re.split(r",(?=\s*[\w.-]+=)", text) if pair.strip())
@@ -222,7 +238,7 @@ class _Parser(argparse.ArgumentParser):
 
 def _read_args(argv: Sequence[str]) -> tuple[dict[str, Any], list[str]]:
     parser = _Parser(add_help=False, allow_abbrev=False, argument_default=argparse.SUPPRESS)
-    for name in ("master", "parallelism", "engine", "memory", "config"):
+    for name in ("master", "parallelism", "engine", "memory", "packages", "config"):
         parser.add_argument(f"--{name}")
     parser.add_argument("--spark", action="append")
     parser.add_argument("--verbose", action="store_true")

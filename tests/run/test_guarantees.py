@@ -61,10 +61,11 @@ def test_guarantee(source: str, sink: str, tmp_path: Path) -> None:
 def test_explain_says_what_sinks_can_rely_on(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     ctx = mo.StreamContext(engine="reference")
     SOURCES["file"](ctx, tmp_path).explain()
-    said = "with snapshots: write_… exactly once, for_each at least once, collect_channel none"
+    once = "write_kafka at least once, for_each at least once, collect_channel none"
+    said = f"with snapshots: write_… exactly once, {once}"
     assert capsys.readouterr().out.splitlines()[-1] == said
     SOURCES["socket"](ctx, tmp_path).explain()
-    said = "with snapshots: write_… at most once, for_each none, collect_channel none"
+    said = "with snapshots: write_… at most once, write_kafka none, for_each none, collect_channel none"
     assert capsys.readouterr().out.splitlines()[-1] == said
     ctx.stream_iter([1]).explain()
     assert "with snapshots" not in capsys.readouterr().out

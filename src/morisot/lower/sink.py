@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from pyspark.sql import DataFrame
 
+from morisot.lower import kafka
 from morisot.lower.columns import quoted
-from morisot.lower.frame import Frame
+from morisot.lower.frame import PLACE, Frame
 from morisot.lower.planner import Lowering
 from morisot.lower.registry import lowers
 from morisot.plan.sink import (
@@ -16,6 +17,7 @@ from morisot.plan.sink import (
     Sink,
     WriteCsv,
     WriteJson,
+    WriteKafka,
     WriteParquet,
     WriteText,
     WriteTo,
@@ -67,6 +69,14 @@ def lower_write_json(node: WriteJson, lowering: Lowering, frame: Frame) -> Frame
 @lowers(WriteParquet)
 def lower_write_parquet(node: WriteParquet, lowering: Lowering, frame: Frame) -> Frame:
     return table(node, frame)
+
+
+@lowers(WriteKafka)
+def lower_write_kafka(node: WriteKafka, lowering: Lowering, frame: Frame) -> Frame:
+    kafka.require_connector(lowering.spark, node)
+    named = zip(frame.columns[-2:], ("key", "value")[-len(frame.columns) :], strict=True)
+    place = [PLACE] if frame.placed else []
+    return Frame(frame.df.selectExpr(*(f"{column} AS {name}" for column, name in named), *place), node.type)
 
 
 def table(node: Sink, frame: Frame) -> Frame:

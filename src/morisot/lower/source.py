@@ -11,7 +11,7 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame
 
 from morisot.errors import SourceError
-from morisot.lower import offsets, schema, tables
+from morisot.lower import kafka, offsets, schema, tables
 from morisot.lower.frame import PLACE, Frame
 from morisot.lower.planner import Lowering
 from morisot.lower.registry import lowers
@@ -25,6 +25,7 @@ from morisot.plan.source import (
     StreamFile,
     StreamIter,
     StreamJson,
+    StreamKafka,
     StreamOffsets,
     StreamParquet,
     StreamRange,
@@ -91,6 +92,12 @@ def lower_stream_csv(node: StreamCsv, lowering: Lowering) -> Frame:
 @lowers(StreamJson)
 def lower_stream_json(node: StreamJson, lowering: Lowering) -> Frame:
     return tables.json(node, functools.partial(read, node, lowering))
+
+
+@lowers(StreamKafka)
+def lower_stream_kafka(node: StreamKafka, lowering: Lowering) -> Frame:
+    kafka.require_connector(lowering.spark, node)
+    return kafka.records(node, lowering)
 
 
 @lowers(StreamDataframe)

@@ -19,6 +19,7 @@ Description = dict[str, Any]
 """Plain values that JSON can hold."""
 
 _ADDRESS = re.compile(r" at 0x[0-9a-f]+")
+_OWN = __name__.partition(".")[0]
 _PLAIN = (int, float, complex, bool, str, bytes, type(None))
 
 
@@ -142,8 +143,11 @@ def _content(cell: types.CellType) -> Any:
 
 
 def _value_or_function(value: Any, home: str, seen: set[int]) -> Any:
-    """The marks of functions from the same program; those of libraries change with every release."""
-    is_users = isinstance(value, types.FunctionType) and value.__module__.partition(".")[0] == home
+    """The marks of functions from the same program; those of libraries change with every release.
+
+    What a function of Morisot's own calls is the user's: it stands between the operator and what the user gave.
+    """
+    is_users = isinstance(value, types.FunctionType) and home in (value.__module__.partition(".")[0], _OWN)
     return _marks(value, seen) if is_users else _value(value)
 
 

@@ -55,5 +55,10 @@ def guarantee(sink: Sink) -> Guarantee:
 
 def offered(stream: Node) -> dict[str, Guarantee]:
     """The guarantee of each kind of sink that may end a stream without end."""
-    kinds: dict[str, Delivery] = {"write_…": "replaces", "for_each": "repeats", "collect_channel": "forgets"}
+    kinds: dict[str, Delivery] = {
+        "write_…": "replaces",
+        "write_kafka": "repeats",
+        "for_each": "repeats",
+        "collect_channel": "forgets",
+    }
     return {kind: combined(replays(stream), taken) for kind, taken in kinds.items()}

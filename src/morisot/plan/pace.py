@@ -43,5 +43,5 @@ def _refuse_uncounted(sink: Node, items: int) -> None:
             raise PlanError(
                 f"{node.operator} cannot give {items} elements at a time, as Snapshots(items=…) asks",
                 location=node.location,
-                advice="use every=…, or files_per_batch=… where a directory is followed",
+                advice="use every=…; a directory that is followed takes files_per_batch=…, a topic records_per_batch=…",
             )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
@@ -89,3 +90,13 @@ class WriteJson(WriteSink):
 @dataclass(frozen=True, eq=False)
 class WriteParquet(WriteSink):
     """Parquet files."""
+
+
+@dataclass(frozen=True, eq=False)
+class WriteKafka(Sink):
+    """Records of a topic of Kafka's: an element is the value, or its last two parts are the key and the value."""
+
+    servers: str
+    topic: str
+    settings: Mapping[str, str] = field(repr=False, kw_only=True)
+    """What Kafka's client is set to: secrets, perhaps, and so no parameter that anybody is shown."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
@@ -14,6 +14,7 @@ from morisot.types.element import INT, Type
 
 IN_MEMORY = "what is in memory has an end"
 OnError = Literal["raise", "skip"]
+Starting = Literal["earliest", "latest"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,6 +84,24 @@ class StreamJson(PathSource):
 @dataclass(frozen=True, eq=False)
 class StreamParquet(PathSource):
     """The rows of Parquet files, as records."""
+
+
+@dataclass(frozen=True, eq=False)
+class StreamKafka(Node):
+    """The records of Kafka's topics, those of each partition in their order; with `unbounded`, later ones too."""
+
+    servers: str
+    topics: tuple[str, ...]
+    settings: Mapping[str, str] = field(repr=False, kw_only=True)
+    """What Kafka's client is set to: secrets, perhaps, and so no parameter that anybody is shown."""
+    starting: Starting = field(default="earliest", kw_only=True)
+    unbounded: bool = field(default=False, kw_only=True)
+    records_per_batch: int | None = field(default=None, kw_only=True)
+    """So many records at most in a micro-batch; None: all that are there."""
+
+    @functools.cached_property
+    def bounded(self) -> bool:
+        return not self.unbounded
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,7 +10,7 @@ from morisot.errors import PlanError
 from morisot.plan.files import local_files
 from morisot.plan.graph import walk
 from morisot.plan.node import Node
-from morisot.plan.sink import CollectCount, Sink, WriteSink
+from morisot.plan.sink import CollectCount, Sink
 from morisot.plan.source import StreamCsv, StreamJson
 from morisot.plan.tally import Tally, divert, say
 from morisot.reference import tables
@@ -56,8 +56,8 @@ class ReferenceEngine:
         )
 
     def execute(self, receivers: Mapping[Sink, Callable[[list[Any]], None] | None]) -> None:
-        writes = [sink for sink in receivers if isinstance(sink, WriteSink)]
-        results = self._evaluate(*writes, *(sink.input for sink in receivers if not isinstance(sink, WriteSink)))
+        handed_over = [sink.input for sink, receiver in receivers.items() if receiver is not None]
+        results = self._evaluate(*(sink for sink, receiver in receivers.items() if receiver is None), *handed_over)
         for sink, receiver in receivers.items():
             if receiver is not None:
                 elements = results[sink.input]

@@ -20,11 +20,13 @@ from morisot.lower.planner import Lowering
 from morisot.lower.sink import as_table
 from morisot.lower.stages import in_worker
 from morisot.plan.files import is_local
+from morisot.plan.kafka import without_secrets
 from morisot.plan.node import Node
-from morisot.plan.sink import CollectCount, CollectVec, Sink, WriteSink, WriteTo
+from morisot.plan.sink import CollectCount, CollectVec, Sink, WriteKafka, WriteSink, WriteTo
 from morisot.plan.source import StreamCsv, StreamJson
 from morisot.plan.tally import Failures, Tally, divert
 from morisot.reference.source import misfits
+from morisot.run import kafka
 from morisot.run.failures import SPARK_ERRORS, is_data_error, job_error, users_error
 from morisot.run.files import write
 from morisot.run.left_out import reported
@@ -110,7 +112,8 @@ class BatchRunner:
             raise theirs from theirs.__cause__
         if is_data_error(error) and self.demotions.add(lowering.optimistic):
             return
-        raise job_error(error) from None
+        failure = job_error(error)
+        raise type(failure)(without_secrets(str(failure), lowering.nodes)) from None
 
     def collect(self, node: Node) -> list[Any]:
         return self.run(node, lambda _, frame: elements(frame.untimed().df, node.type))
@@ -137,6 +140,9 @@ class BatchRunner:
         frame = lowering.frame(sink)
         if isinstance(sink, WriteSink):
             write(sink, frame.df)
+            return
+        if isinstance(sink, WriteKafka):
+            kafka.write(sink, frame.df, lowering)
             return
         assert receiver is not None
         if isinstance(sink, CollectCount):

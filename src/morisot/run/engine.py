@@ -26,6 +26,7 @@ from morisot.lower.sink import as_table
 from morisot.plan.aggregate import Fold, Reduce
 from morisot.plan.check import breaks_running_values, mixed_above, unmatched_above
 from morisot.plan.graph import walk
+from morisot.plan.kafka import without_secrets
 from morisot.plan.node import Node
 from morisot.plan.pace import pace_of
 from morisot.plan.sink import Sink, WriteSink
@@ -244,7 +245,8 @@ class SparkEngine:
         lowering = dataclasses.replace(self._runner(), loops=NoLoops()).lowering(node)
         try:
             frame = lowering.frame(node)
-            return str(frame.df._jdf.queryExecution().toString()) if hasattr(frame.df, "_jdf") else ""
+            text = str(frame.df._jdf.queryExecution().toString()) if hasattr(frame.df, "_jdf") else ""
+            return without_secrets(text, lowering.nodes)
         finally:
             lowering.release()
 

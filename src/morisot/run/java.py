@@ -36,6 +36,8 @@ _NOISE = (b"WARNING: Using incubator modules",)
 # PySpark prints this, each time with an empty line, when a query that keeps states starts; no setting turns it off.
 _WORKERS_NAME = b"Streaming TransformWithStateInPandas Python worker"
 _WORKERS_NOISE = (_WORKERS_NAME, b"Starting " + _WORKERS_NAME)
+_EVERYTHING = (b"",)
+_UNFETCHED = re.compile(r"unresolved dependency: ([^\s\]]+?):? (?:not found|[\w ]+)")
 
 
 @dataclass(frozen=True)
@@ -111,18 +113,24 @@ def archive_options(java: Java) -> list[str]:
     return [f"-XX:ArchiveClassesAtExit={archive}"]
 
 
-def launch(conf: SparkConf, *, verbose: bool) -> JavaGateway:
-    """Start the JVM with its stderr in our hands."""
+def launch(conf: SparkConf, config: Config) -> JavaGateway:
+    """Start the JVM with its stderr in our hands; Spark fetches packages before it is up, and tells of every file."""
     from pyspark.errors import PySparkRuntimeError
     from pyspark.java_gateway import launch_gateway
 
     receiving, sending = os.pipe()
-    forwarding = _Forwarding(receiving, quiet=not verbose)
+    forwarding = _Forwarding(receiving, quiet=not config.verbose, drop=_EVERYTHING if config.packages else _NOISE)
     try:
         gateway = launch_gateway(conf, {"stderr": sending})  # type: ignore[no-untyped-call]
     except PySparkRuntimeError:
         os.close(sending)
         said = forwarding.give_up()
+        if missing := _UNFETCHED.search(said):
+            raise EnvironmentProblem(
+                f"Spark could not fetch {missing[1]}, which the setting `packages` asks for: check its name, and that "
+                "this machine reaches Maven Central; another repository is named by the Spark setting "
+                "jars.repositories, or in a file that jars.ivySettings names."
+            ) from None
         raise EnvironmentProblem(
             "Java did not start; check the settings `memory` and `spark`. It said:\n" + (said or "nothing")
         ) from None
@@ -176,10 +184,10 @@ class _Forwarding(threading.Thread):
     Lines that come before the JVM is up are held, for the message if it never is, and dropped if they are noise.
     """
 
-    def __init__(self, descriptor: int, *, quiet: bool) -> None:
+    def __init__(self, descriptor: int, *, quiet: bool, drop: tuple[bytes, ...]) -> None:
         super().__init__(name="morisot-stderr", daemon=True)
         self._source: IO[bytes] = open(descriptor, "rb", buffering=0)  # noqa: SIM115 - a pipe, closed by run
-        self._drop = _NOISE if quiet else ()
+        self._drop = drop if quiet else ()
         self._news: Callable[[bytes], bytes] = WithoutWorkersNoise() if quiet else bytes
         self._held: list[bytes] | None = []
         self._lock = threading.Lock()

@@ -14,11 +14,12 @@ import signal
 import sys
 import tempfile
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from morisot.config import Config
+from morisot.config import CONNECTORS, Config
 from morisot.errors import EnvironmentProblem
 from morisot.run.java import Java, find_java, java_options, launch
 
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _STREAMING = "org.apache.spark.sql.execution.streaming"
+_PACKAGES = "spark.jars.packages"
 
 
 def active_session() -> SparkSession | None:
@@ -61,7 +63,7 @@ def build_session(config: Config | None = None) -> SparkSession:
     atexit.register(shutil.rmtree, scratch, ignore_errors=True)
     conf = SparkConf(loadDefaults=False).setAll(list(session_settings(config, scratch, java).items()))
     with _environment(_variables(config)):
-        gateway = None if SparkContext._gateway else launch(conf, verbose=config.verbose)
+        gateway = None if SparkContext._gateway else launch(conf, config)
         context = SparkContext(conf=conf, gateway=gateway)
     _cancel_jobs_at_interrupt(context)
     return SparkSession(context)
@@ -149,7 +151,17 @@ def session_settings(config: Config, scratch: str, java: Java) -> dict[str, str]
                 f"{_STREAMING}.checkpointing.FileSystemBasedCheckpointFileManager"
             ),
         }
-    return settings | config.spark
+    settings |= config.spark
+    if config.packages:
+        fetched = [*filter(None, [settings.get(_PACKAGES)]), *coordinates(config.packages)]
+        settings[_PACKAGES] = ",".join(fetched)
+    return settings
+
+
+def coordinates(packages: Iterable[str]) -> list[str]:
+    """The Maven coordinates of packages: those of a part of Spark's own, in Spark's version, or as they are given."""
+    version = metadata.version("pyspark")
+    return [CONNECTORS[each].format(version=version) if each in CONNECTORS else each for each in packages]
 
 
 def _import_path() -> list[str]:

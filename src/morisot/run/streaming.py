@@ -22,10 +22,11 @@ from morisot.plan.description import Description, describe
 from morisot.plan.handover import HandOver
 from morisot.plan.node import Node
 from morisot.plan.pace import Pace
-from morisot.plan.sink import Sink, WriteSink, WriteTo
+from morisot.plan.sink import Sink, WriteKafka, WriteSink, WriteTo
 from morisot.plan.snapshots import Snapshot, Snapshots
 from morisot.plan.source import StreamChannel
 from morisot.plan.tally import Tally, divert
+from morisot.run import kafka
 from morisot.run.batch import BatchRunner, Receiver, elements
 from morisot.run.checkpoint import Checkpoint
 from morisot.run.failures import SPARK_ERRORS, is_lost_worker, users_error
@@ -197,19 +198,25 @@ class StreamPart:
     def _deliver(self, df: DataFrame, batch: int) -> None:
         self._name_micro_batch(batch)
         try:
-            if "at" in df.columns:
-                df = df.orderBy("at")
-            delivered = elements(df, self._sink.type)
-            if self._hand_over is not None:
-                self._hand_over(batch, delivered)
-            elif self._receiver is not None:
-                self._receiver(delivered)
-            self._measures.elements_out += len(delivered)
+            self._measures.elements_out += self._handed_over(df, batch)
         except BaseException as error:
             # The JVM would keep only the text, and Spark searches it with a regular expression that overflows the
             # stack on a long one: it gets a short one, and the error itself waits here.
             self._delivery_failure = error
             raise RuntimeError(f"{self._sink.operator} failed") from None
+
+    def _handed_over(self, df: DataFrame, batch: int) -> int:
+        """How many elements of a micro-batch the sink was given."""
+        if isinstance(self._sink, WriteKafka):
+            counting = Observation()
+            kafka.write(self._sink, df.observe(counting, F.expr("count(1) AS elements")), self._lowering)
+            return int(counting.get["elements"])
+        delivered = elements(df.orderBy("at") if "at" in df.columns else df, self._sink.type)
+        if self._hand_over is not None:
+            self._hand_over(batch, delivered)
+        elif self._receiver is not None:
+            self._receiver(delivered)
+        return len(delivered)
 
     def _write_changes(self, sink: WriteSink) -> Callable[[DataFrame, int], None]:
         def write(df: DataFrame, batch: int) -> None:

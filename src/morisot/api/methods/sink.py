@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from morisot.api import kafka
 from morisot.api.base import StreamBase, T
 from morisot.api.location import caller
 from morisot.api.output import Channel, Output
 from morisot.errors import PlanError
+from morisot.plan.closure import Closure
 from morisot.plan.endpoints import Sink as UsersSink
 from morisot.plan.files import is_local
+from morisot.plan.node import Node
+from morisot.plan.rowwise import Map
 from morisot.plan.sink import (
     AT_THE_END,
     CollectChannel,
@@ -21,12 +25,13 @@ from morisot.plan.sink import (
     Sink,
     WriteCsv,
     WriteJson,
+    WriteKafka,
     WriteMode,
     WriteParquet,
     WriteText,
     WriteTo,
 )
-from morisot.types.element import STR, Dict, List, Optional, Type, contains_any
+from morisot.types.element import ANY, STR, Dict, List, Optional, Tuple, Type, contains_any, with_value
 
 if TYPE_CHECKING:
     import pandas
@@ -137,6 +142,62 @@ class SinkMethods(StreamBase[T]):
         """Write the elements as Parquet files in the directory `path`, a column for each field."""
         self._refuse_untyped("write_parquet")
         self._write(WriteParquet(self._node, absolute(path), mode=mode, type=self.type, location=caller()))
+
+    def write_kafka(
+        self,
+        servers: str | Sequence[str],
+        topic: str,
+        *,
+        key: Callable[..., str | bytes | None] | None = None,
+        value: Callable[..., str | bytes | None] | None = None,
+        options: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Write the elements as records of a topic of Kafka's: str or bytes, or what `key` and `value` give for them.
+
+        A keyed stream writes its keys, and `key` and `value` take (key, value).
+        """
+        where, location = kafka.checked_servers(servers, "write_kafka"), caller()
+        (name,) = kafka.checked_topics([topic], "write_kafka")
+        settings = kafka.checked_settings(options, "write_kafka")
+        records = self._records(key, value)
+        self._write(WriteKafka(records, where, name, settings=settings, type=records.type, location=location))
+
+    def _records(self, key: Callable[..., Any] | None, value: Callable[..., Any] | None) -> Node:
+        """The elements as records: values, or pairs of a key and a value."""
+        *own_key, own_value = self._arguments
+        key_function, key_type = self._part(key, "key", *own_key)
+        value_function, value_type = self._part(value, "value", own_value)
+        if key_function is None and value_function is None:
+            return self._node
+        if key_type is None:  # a plain stream has no keys
+            assert value_function is not None
+            function, type_ = value_function, value_type
+        else:
+            assert value_type is not None
+            function = kafka.pairing(key_function, value_function, keyed=bool(own_key))
+            type_ = Tuple((key_type, value_type))
+        assert type_ is not None
+        location = caller()
+        closure = Closure(function, location, "write_kafka", type_)
+        whole = with_value(self.type, type_)
+        node = Map(self._node, closure, type=whole, location=location, operator="write_kafka")
+        self._context.check(node)
+        return node
+
+    def _part(
+        self, function: Callable[..., Any] | None, part: str, own: Type | None = None
+    ) -> tuple[Callable[..., Any] | None, Type | None]:
+        """How the key or the value of a record is made, and its type; no function: it is that part of the element."""
+        advice = f"give it as text: {part}=lambda {'k, v' if len(self._arguments) > 1 else 'x'}: str(…)"
+        if function is None:
+            if own is not None:
+                kafka.refuse_part(own, part, advice)
+            return None, own
+        closure, verdict = self._compiled(function, "write_kafka", self._arguments)
+        if verdict.type == ANY:
+            return kafka.encoding(closure.function), kafka.ENCODED
+        kafka.refuse_part(verdict.type, part, advice)
+        return closure.function, verdict.type
 
     def _write(self, node: Sink) -> None:
         self._context.add_sink(node, None)

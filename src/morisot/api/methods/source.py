@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any, TypeVar, get_args, get_origin, overload
 from morisot.api.base import check_callable
 from morisot.api.inlet import Inlet, Memory, Store
 from morisot.api.location import caller
+from morisot.api.methods.kafka import KafkaMethods
 from morisot.api.methods.rowwise import items_declared
 from morisot.errors import PlanError, SourceError
 from morisot.plan.closure import Closure
 from morisot.plan.endpoints import OffsetSource, Source
 from morisot.plan.files import is_local, local_files
-from morisot.plan.node import Node
 from morisot.plan.source import (
     OnError,
     StreamArrow,
@@ -46,15 +46,13 @@ T = TypeVar("T")
 PathLike = str | os.PathLike[str]
 
 
-class SourceMethods:
-    """The sources. Reading ones take `unbounded=True` to follow a directory."""
+class SourceMethods(KafkaMethods):
+    """The sources. Reading ones take `unbounded=True` to follow a directory or a topic."""
 
     if TYPE_CHECKING:
 
         @property
         def engine(self) -> Engine: ...
-
-        def plain(self, node: Node) -> Stream[Any]: ...
 
         def _store(self, type_: Type, capacity: int) -> tuple[Store, Callable[[Any], None]]: ...
 

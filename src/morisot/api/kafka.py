@@ -1,0 +1,204 @@
+"""What users say about Kafka: where it is, and what a record is made of; what cannot be is refused at their line."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from morisot.api.location import caller
+from morisot.errors import PlanError
+from morisot.types import infer
+from morisot.types.element import BYTES, DATETIME, INT, STR, Optional, Record, Type
+from morisot.types.kafka import KafkaRecord
+
+_SERVER = re.compile(r"[^\s,]+:\d{1,5}")
+_TOPIC = re.compile(r"(?!\.{1,2}$)[\w.-]{1,249}", re.ASCII)
+_SETTING = re.compile(r"[a-z0-9][a-z0-9._-]*")
+_OWN = frozenset(
+    {
+        "auto.offset.reset",
+        "bootstrap.servers",
+        "enable.auto.commit",
+        "interceptor.classes",
+        "key.deserializer",
+        "key.serializer",
+        "value.deserializer",
+        "value.serializer",
+    }
+)
+"""Settings that the connector needs for itself."""
+
+
+# -- where it is ------------------------------------------------------------------------------------------------------
+
+
+def checked_servers(servers: Any, operator: str) -> str:
+    """The addresses as Kafka wants them, separated by commas."""
+    given = several([each.strip() for each in servers.split(",")] if isinstance(servers, str) else servers)
+    if not given or not all(isinstance(each, str) and _SERVER.fullmatch(each) for each in given):
+        raise PlanError(
+            f"{operator} needs the addresses of Kafka's servers, not {servers!r}",
+            location=caller(),
+            advice='give host and port: "localhost:9092", or a list of several',
+        )
+    return ",".join(given)
+
+
+def checked_topics(topic: Any, operator: str) -> tuple[str, ...]:
+    """The names of topics, each once."""
+    given = several(topic)
+    if not given:
+        raise PlanError(f"{operator} needs a topic", location=caller(), advice="name one, or a list of several")
+    for each in given:
+        if not isinstance(each, str) or not _TOPIC.fullmatch(each):
+            raise PlanError(
+                f"{operator} cannot use {each!r} as the name of a topic",
+                location=caller(),
+                advice="give the name, or a list of names: letters, digits, '.', '_' and '-', at most 249 of them",
+            )
+    return tuple(dict.fromkeys(given))
+
+
+def several(given: Any) -> list[Any]:
+    """What was given, one thing or several."""
+    return [given] if isinstance(given, str) or not isinstance(given, Iterable) else list(given)
+
+
+def checked_settings(options: Mapping[Any, Any] | None, operator: str) -> dict[str, str]:
+    """The settings of Kafka's client by Kafka's names; no value is ever part of a message."""
+    settings: dict[str, str] = {}
+    for name, value in (options or {}).items():
+        plain = name.removeprefix("kafka.") if isinstance(name, str) else ""
+        if not _SETTING.fullmatch(plain):
+            raise PlanError(
+                f"{name!r} in the options of {operator} is no setting of Kafka's clients",
+                location=caller(),
+                advice="use Kafka's own names, such as security.protocol and sasl.jaas.config; "
+                "what Spark calls an option is an argument here",
+            )
+        if plain in _OWN:
+            raise PlanError(
+                f"{operator} sets {plain} itself: it cannot be among its options",
+                location=caller(),
+                advice="leave it out",
+            )
+        settings[plain] = str(value).lower() if isinstance(value, bool) else str(value)
+    return settings
+
+
+def checked_starting(starting: str, operator: str, unbounded: bool) -> None:
+    """Refuse a place to start from that is none, or behind which a bounded stream has nothing."""
+    if starting not in ("earliest", "latest"):
+        raise PlanError(f"starting is {starting!r}: give 'earliest' or 'latest'", location=caller())
+    if starting == "latest" and not unbounded:
+        raise PlanError(
+            f"{operator} reads what is in the topic when the job starts: there is nothing after the latest record",
+            location=caller(),
+            advice="leave out starting=, or pass unbounded=True to follow the topic",
+        )
+
+
+def checked_size(records_per_batch: int | None, operator: str, unbounded: bool) -> None:
+    """Refuse a size of micro-batches that is none, or where there are none."""
+    if records_per_batch is None:
+        return
+    if not unbounded:
+        raise PlanError(
+            f"{operator} reads everything at once: records_per_batch= is for a topic that is followed",
+            location=caller(),
+            advice="leave it out, or pass unbounded=True",
+        )
+    if type(records_per_batch) is not int or records_per_batch < 1:
+        raise PlanError(
+            f"records_per_batch is {records_per_batch!r}: give a whole number of 1 or more", location=caller()
+        )
+
+
+# -- what is read -----------------------------------------------------------------------------------------------------
+
+
+def element_type(record: bool, key: Any, value: Any) -> Type:
+    """The type of the elements: the value, or a record, whose key may be missing unless the user says otherwise."""
+    value_type = checked_part(value, "value", "stream_kafka")
+    if not record:
+        if key is not None:
+            raise PlanError(
+                "stream_kafka gives the values alone: key= says what the key of a record is",
+                location=caller(),
+                advice="pass record=True to get mo.KafkaRecord elements",
+            )
+        return value_type
+    key_type = Optional(STR) if key is None else checked_part(key, "key", "stream_kafka")
+    return Record(KafkaRecord, KafkaRecord._fields, (key_type, value_type, STR, INT, INT, DATETIME))
+
+
+def checked_part(annotation: Any, part: str, operator: str) -> Type:
+    """What the user says a key or a value is."""
+    type_ = infer.of_annotation(annotation)
+    if not is_text(type_):
+        raise PlanError(
+            f"the {part} of {operator} cannot be {annotation!r}",
+            location=caller(),
+            advice=f"pass {part}=str or {part}=bytes, or `… | None` if it may be missing; map(…) makes more of it",
+        )
+    return type_
+
+
+def is_text(type_: Type) -> bool:
+    """Whether Kafka holds values of the type: str as UTF-8, bytes as they are, None as nothing."""
+    return infer.without_none(type_) in (STR, BYTES)
+
+
+# -- what is written --------------------------------------------------------------------------------------------------
+
+
+def refuse_part(type_: Type, part: str, advice: str) -> None:
+    """Refuse to write what is neither text nor bytes."""
+    if not is_text(type_):
+        raise PlanError(f"write_kafka writes str or bytes, and the {part} is {type_}", location=caller(), advice=advice)
+
+
+def encoding(function: Callable[..., Any]) -> Callable[..., bytes | None]:
+    """The function as one that gives bytes, for functions of which nobody knows whether they give str or bytes."""
+
+    def encoded(*element: Any) -> bytes | None:
+        found = function(*element)
+        if found is None or isinstance(found, bytes):
+            return found
+        if isinstance(found, str):
+            return found.encode()
+        raise TypeError(f"write_kafka writes str or bytes, and the function gave {found!r} ({type(found).__name__})")
+
+    return encoded
+
+
+ENCODED = Optional(BYTES)
+"""What `encoding` makes of a function that gives anything."""
+
+
+def pairing(
+    key: Callable[..., Any] | None, value: Callable[..., Any] | None, *, keyed: bool
+) -> Callable[..., tuple[Any, Any]]:
+    """One function for the key and the value of a record; a part without a function is that of the element.
+
+    Written out, so that the compiler can read it: where both functions have a column form, so has this one.
+    """
+    if keyed:
+        own_key, own_value = key or _first, value or _second
+        return lambda k, v: (own_key(k, v), own_value(k, v))
+    assert key is not None, "the records of a plain stream have no key of their own"
+    given, made = key, value or _itself
+    return lambda element: (given(element), made(element))
+
+
+def _itself(element: Any) -> Any:
+    return element
+
+
+def _first(key: Any, _: Any) -> Any:
+    return key
+
+
+def _second(_: Any, value: Any) -> Any:
+    return value

@@ -1,0 +1,33 @@
+"""The settings of Kafka's clients hold passwords: nothing that anybody reads may hold them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from morisot.plan.node import Node
+from morisot.plan.sink import WriteKafka
+from morisot.plan.source import StreamKafka
+
+_HARMLESS = re.compile(r"true|false|\d*", re.IGNORECASE)
+_QUOTED = re.compile(r'"([^"]*)"')
+_HIDDEN = "…"
+
+
+def without_secrets(text: str, nodes: Iterable[Node]) -> str:
+    """A text of Spark's or Kafka's without the values that the user gave as settings, or quoted inside them.
+
+    >>> from morisot.errors import Location
+    >>> from morisot.types.element import STR
+    >>> login = {"sasl.jaas.config": 'PlainLoginModule required password="tulip";'}
+    >>> node = StreamKafka("host:9092", ("t",), settings=login, type=STR, location=Location("p.py", 1))
+    >>> without_secrets("no login with tulip", [node])
+    'no login with …'
+    """
+    for node in nodes:
+        if isinstance(node, StreamKafka | WriteKafka):
+            for value in node.settings.values():
+                for secret in (value, *_QUOTED.findall(value)):
+                    if not _HARMLESS.fullmatch(secret):
+                        text = text.replace(secret, _HIDDEN)
+    return text

@@ -1,0 +1,36 @@
+"""Records into topics of Kafka's: each at least once, those of a key in the stream's order."""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame
+
+from morisot.lower.frame import PLACE
+from morisot.lower.kafka import client_options
+from morisot.lower.ordered import ORDER, gathered, numbered
+from morisot.lower.planner import Lowering
+from morisot.plan.sink import WriteKafka
+
+
+def write(sink: WriteKafka, df: DataFrame, lowering: Lowering) -> None:
+    """Write the rows of a bounded stream, or of a micro-batch."""
+    if not lowering.optimistic:
+        send(sink, df, lowering)
+        return
+    # a native form may still fail on the last element, and what is sent cannot be taken back
+    kept = df.persist()
+    try:
+        kept.count()
+        send(sink, kept, lowering)
+    finally:
+        kept.unpersist()
+
+
+def send(sink: WriteKafka, df: DataFrame, lowering: Lowering) -> None:
+    """Send the rows; tasks send side by side, so that those of a key must be in one."""
+    columns = df.columns
+    rows = df
+    if "key" in columns:
+        order = [PLACE, ORDER] if "at" in columns else [ORDER]
+        rows = gathered(lowering, numbered(df), ["key"], order)
+    written = rows.select(*(name for name in ("key", "value") if name in columns))
+    written.write.format("kafka").options(**client_options(sink), topic=sink.topic).save()

@@ -1,0 +1,1 @@
+"""Programs that talk to a real broker."""
