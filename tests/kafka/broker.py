@@ -14,9 +14,12 @@ from pathlib import Path
 
 import pyspark
 
+from morisot.config import CONNECTORS
 from morisot.run.java import find_java
 
-VERSION = "3.9.1"
+SERVER = "org.apache.kafka:kafka_2.13:3.9.2"
+EARLIER = "4.2.0"
+TOKENS = "org.apache.spark:spark-token-provider-kafka-0-10_2.13"
 _ENOUGH_SECONDS = 120
 _SETTINGS = """\
 process.roles=broker,controller
@@ -32,24 +35,42 @@ transaction.state.log.replication.factor=1
 transaction.state.log.min.isr=1
 group.initial.rebalance.delay.ms=0
 num.partitions=2
+broker.session.timeout.ms=600000
 """
 
 
 class NoJars(Exception):  # noqa: N818 - it says why a test is left out
-    """The jars of the broker could not be fetched."""
+    """Jars that a test needs could not be fetched."""
 
 
-def fetch(directory: Path) -> Path:
-    """The jars of a broker, in a directory; what was fetched once is in Ivy's cache."""
+def fetch(package: str, into: Path) -> Path:
+    """The jars of a package and of what it needs, in a directory; what was fetched once is in Ivy's cache."""
     (ivy,) = Path(pyspark.__file__).parent.glob("jars/ivy-*.jar")
-    jars = directory / "jars"
-    what = ["-dependency", "org.apache.kafka", "kafka_2.13", VERSION, "-confs", "default"]
-    command = [str(find_java().program), "-jar", str(ivy), "-warn", *what]
-    command += ["-retrieve", f"{jars}/[organisation]-[artifact]-[revision](-[classifier]).[ext]"]
-    done = subprocess.run(command, cwd=directory, capture_output=True, text=True, check=False, timeout=280)
-    if not list(jars.glob("*kafka_2.13*.jar")):
-        raise NoJars(f"the jars of Kafka {VERSION} could not be fetched: {(done.stdout + done.stderr).strip()[-500:]}")
-    return jars
+    organisation, artifact, version = package.split(":")
+    command = [str(find_java().program), "-XX:TieredStopAtLevel=1", "-jar", str(ivy), "-warn", "-confs", "default"]
+    command += ["-dependency", organisation, artifact, version]
+    command += ["-retrieve", f"{into}/[organisation]-[artifact]-[revision](-[classifier]).[ext]"]
+    into.mkdir(parents=True)
+    done = subprocess.run(command, cwd=into, capture_output=True, text=True, check=False, timeout=280)
+    if done.returncode != 0 or not list(into.glob(f"*{artifact}-{version}.jar")):
+        raise NoJars(f"{package} could not be fetched: {(done.stdout + done.stderr).strip()[-500:]}")
+    return into
+
+
+def connector(directory: Path) -> dict[str, str]:
+    """The settings, as variables, of a session with the connector.
+
+    A repository may lack the one of this very version of Spark. The one before it works as well, and with the part of
+    it that looks after tokens in an older version.
+    """
+    own = CONNECTORS["kafka"].format(version=pyspark.__version__)
+    try:
+        fetch(own, directory / "own")
+    except NoJars:
+        (tokens,) = fetch(f"{TOKENS}:4.0.0", directory / "tokens").glob("*token-provider*.jar")
+        packages = CONNECTORS["kafka"].format(version=EARLIER)
+        return {"MORISOT_PACKAGES": packages, "MORISOT_SPARK": f"jars.excludes={TOKENS},jars={tokens}"}
+    return {"MORISOT_PACKAGES": "kafka"}
 
 
 @contextlib.contextmanager

@@ -6,6 +6,7 @@ The session of the other tests has no connector, and a process has one session.
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import io
 import json
 import sys
@@ -15,7 +16,8 @@ from typing import Any
 
 import morisot as mo
 
-CONFIG = mo.Config(master="local[2]", parallelism=2, memory="1g", progress=False, packages=("kafka",))
+SMALL = {"master": "local[2]", "parallelism": 2, "memory": "1g", "progress": False}
+CONFIG = dataclasses.replace(mo.Config.from_environment(), **SMALL)  # type: ignore[arg-type]
 Program = Callable[[mo.StreamContext, str, Path], Any]
 
 
@@ -93,14 +95,11 @@ def followed(_: mo.StreamContext, servers: str, directory: Path) -> Any:
     rounds = [run_once(servers, directory, [f"line {n}" for n in range(12)])]
     rounds.append(run_once(servers, directory, [f"line {n}" for n in range(12, 20)]))
     with mo.StreamContext(config=CONFIG) as ctx:
-        copies = ctx.stream_kafka(servers, "copies", record=True).map(lambda record: (record.key, record.value))
+        totals = ctx.stream_kafka(servers, "totals", record=True).map(lambda record: (record.key, record.value))
         return {
             "rounds": rounds,
             "files": sorted(ctx.stream_file(directory / "out").collect()),
-            "copies": copies.collect(),
-            "totals": [
-                each for file in sorted((directory / "totals").glob("part-*")) for each in file.read_text().split()
-            ],
+            "totals": totals.collect(),
         }
 
 
@@ -112,17 +111,18 @@ def run_once(servers: str, directory: Path, lines: list[str]) -> Any:
     with mo.StreamContext(config=CONFIG, snapshots=mo.Snapshots(directory / "saves")) as ctx:
         stream = ctx.stream_kafka(servers, "lines", unbounded=True, records_per_batch=6)
         stream.map(lambda line: line.upper()).write_text(str(directory / "out"))
-        stream.group_by(lambda line: line[-1]).write_kafka(servers, "copies")
-        seen = stream.group_by(lambda line: line[-1]).rich_map("", lambda seen, _, line: (seen + line[5:] + ";",) * 2)
-        seen.map(lambda _, seen: seen, returns=str).drop_key().write_text(str(directory / "totals"))
+        keyed = stream.group_by(lambda line: line[-1])
+        keyed.rich_map("", lambda seen, _, line: (seen + line[5:] + ";",) * 2, returns=str).write_kafka(
+            servers, "totals"
+        )
         job = ctx.start()
         job.catch_up()
         job.wait(0)
         metrics = job.metrics()
         job.stop()
-        out, copied, _ = metrics["sinks"]
+        out, totals = metrics["sinks"]
         return {
-            "out": (out["elements_out"], copied["elements_out"]),
+            "out": (out["elements_out"], totals["elements_out"]),
             "several": out["batches"] > 1,
             "behind": sorted(out["behind"]),
             "offsets": job.snapshots()[-1].offsets,
