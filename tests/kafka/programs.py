@@ -16,8 +16,13 @@ from typing import Any
 
 import morisot as mo
 
-SMALL = {"master": "local[2]", "parallelism": 2, "memory": "1g", "progress": False}
-CONFIG = dataclasses.replace(mo.Config.from_environment(), **SMALL)  # type: ignore[arg-type]
+GIVEN = mo.Config.from_environment()
+SMALL = {
+    "driver.extraJavaOptions": "-XX:TieredStopAtLevel=1"
+}  # so little runs here that compiling it well is lost time
+CONFIG = dataclasses.replace(
+    GIVEN, master="local[2]", parallelism=2, memory="1g", progress=False, spark={**GIVEN.spark, **SMALL}
+)
 Program = Callable[[mo.StreamContext, str, Path], Any]
 
 

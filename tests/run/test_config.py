@@ -1,6 +1,7 @@
 """One Config, three ways in, and what is said when a setting is wrong."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -53,6 +54,20 @@ def test_from_args_leaves_the_rest_to_the_program() -> None:
         progress=False,
         spark={"spark.sql.ansi.enabled": "false", "spark.a.b": "x=y"},
     )
+
+
+def test_packages_are_read_from_everywhere(tmp_path: Path) -> None:
+    path = tmp_path / "job.toml"
+    path.write_text('packages = ["kafka"]\n')
+    assert Config.from_file(path).packages == ("kafka",)
+    assert Config.from_environment({"MORISOT_PACKAGES": "kafka, a.b:c:1"}).packages == ("kafka", "a.b:c:1")
+    assert Config.from_args(["--packages", "kafka"])[0].packages == ("kafka",)
+
+
+@pytest.mark.parametrize("packages", ["kafka", ["kafak"], ["a:b"], [1], None, ["a:b:c,d:e:f"]])
+def test_packages_that_are_none(packages: Any) -> None:
+    with pytest.raises(ConfigError, match="packages is .*: give a list of 'kafka' or of Maven coordinates"):
+        Config(packages=packages)
 
 
 def test_from_file_reads_its_table(file: Path) -> None:

@@ -28,6 +28,7 @@ class Numbers(mo.OffsetSource[int]): ...
 
 SOURCES = {
     "file": lambda ctx, path: ctx.stream_file(path, unbounded=True),
+    "kafka": lambda ctx, path: ctx.stream_kafka("127.0.0.1:9", "lines", unbounded=True),
     "rate": lambda ctx, path: ctx.stream_rate(1),
     "offsets": lambda ctx, path: ctx.stream(Numbers()),
     "socket": lambda ctx, path: ctx.stream_socket("127.0.0.1", 9),
@@ -35,18 +36,19 @@ SOURCES = {
 }
 SINKS = {
     "write": lambda stream, path: stream.write_json(f"{path}/out"),
+    "topic": lambda stream, path: stream.write_kafka("127.0.0.1:9", "lines", value=str),
     "for_each": lambda stream, path: stream.for_each(print),
     "channel": lambda stream, path: stream.collect_channel(),
     "repeats": lambda stream, path: stream.write_to(Repeats()),
     "remembers": lambda stream, path: stream.write_to(Remembers()),
 }
-AGAIN = ("file", "rate", "offsets")
+AGAIN = ("file", "kafka", "rate", "offsets")
 EXPECTED = {
     **{(source, sink): "exactly once" for source in AGAIN for sink in ("write", "remembers")},
-    **{(source, sink): "at least once" for source in AGAIN for sink in ("for_each", "repeats")},
+    **{(source, sink): "at least once" for source in AGAIN for sink in ("topic", "for_each", "repeats")},
     **{(source, "channel"): "none" for source in SOURCES},
     **{(source, sink): "at most once" for source in ("socket", "both") for sink in ("write", "remembers")},
-    **{(source, sink): "none" for source in ("socket", "both") for sink in ("for_each", "repeats")},
+    **{(source, sink): "none" for source in ("socket", "both") for sink in ("topic", "for_each", "repeats")},
 }
 
 

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 import time
+from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -60,6 +61,15 @@ def test_every_sql_setting_is_one_that_spark_knows(spark: SparkSession) -> None:
 def test_users_settings_win() -> None:
     settings = session_settings(Config(spark={"sql.ansi.enabled": "false"}), "/tmp/x", find_java())
     assert settings["spark.sql.ansi.enabled"] == "false"
+
+
+def test_packages_become_coordinates() -> None:
+    ours = f"org.apache.spark:spark-sql-kafka-0-10_2.13:{metadata.version('pyspark')}"
+    settings = session_settings(Config(packages=("kafka", "a.b:c:1")), "/tmp/x", find_java())
+    assert settings["spark.jars.packages"] == f"{ours},a.b:c:1"
+    both = Config(packages=("kafka",), spark={"jars.packages": "d:e:2"})
+    assert session_settings(both, "/tmp/x", find_java())["spark.jars.packages"] == f"d:e:2,{ours}"
+    assert "spark.jars.packages" not in session_settings(Config(), "/tmp/x", find_java())
 
 
 def test_a_cluster_is_not_given_what_is_right_for_one_machine() -> None:
@@ -196,6 +206,28 @@ except EnvironmentProblem as problem:
     )
     assert done.stdout.startswith("Java did not start; check the settings `memory` and `spark`. It said:\n")
     assert "heap" in done.stdout
+
+
+@pytest.mark.jvm
+def test_a_package_that_cannot_be_fetched_is_named(tmp_path: Path) -> None:
+    nowhere = f'<filesystem name="none"><artifact pattern="{tmp_path}/none/[artifact].[ext]"/></filesystem>'
+    settings = f'<settings defaultResolver="none"/><caches defaultCacheDir="{tmp_path}/cache"/>'
+    ivy = f"<ivysettings>{settings}<resolvers>{nowhere}</resolvers></ivysettings>"
+    tmp_path.joinpath("ivy.xml").write_text(ivy)
+    done = run_program(
+        f"""
+from morisot.config import Config
+from morisot.errors import EnvironmentProblem
+from morisot.run.session import build_session
+try:
+    build_session(Config(packages=["org.example:nothing:1.0"], spark={{"jars.ivySettings": "{tmp_path}/ivy.xml"}}))
+except EnvironmentProblem as problem:
+    print(problem)
+"""
+    )
+    said = "Spark could not fetch org.example:nothing:1.0, which the setting `packages` asks for: check its name"
+    assert said in done.stdout
+    assert done.stderr == ""
     assert done.stderr == ""
 
 

@@ -126,8 +126,9 @@ def launch(conf: SparkConf, config: Config) -> JavaGateway:
         os.close(sending)
         said = forwarding.give_up()
         if missing := _UNFETCHED.search(said):
+            package = re.sub("[#;]", ":", missing[1])
             raise EnvironmentProblem(
-                f"Spark could not fetch {missing[1]}, which the setting `packages` asks for: check its name, and that "
+                f"Spark could not fetch {package}, which the setting `packages` asks for: check its name, and that "
                 "this machine reaches Maven Central; another repository is named by the Spark setting "
                 "jars.repositories, or in a file that jars.ivySettings names."
             ) from None
