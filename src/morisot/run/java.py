@@ -129,8 +129,9 @@ def launch(conf: SparkConf, config: Config) -> JavaGateway:
             package = re.sub("[#;]", ":", missing[1])
             raise EnvironmentProblem(
                 f"Spark could not fetch {package}, which the setting `packages` asks for: check its name, and that "
-                "this machine reaches Maven Central; another repository is named by the Spark setting "
-                "jars.repositories, or in a file that jars.ivySettings names."
+                "this machine reaches Maven Central. If this version is not there, name another by its coordinates. "
+                "Another repository is named by the Spark setting jars.repositories, or in a file that "
+                "jars.ivySettings names."
             ) from None
         raise EnvironmentProblem(
             "Java did not start; check the settings `memory` and `spark`. It said:\n" + (said or "nothing")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, Observation
+from pyspark.sql import functions as F  # noqa: N812 - the name every Spark program uses
 
 from morisot.lower.frame import PLACE
 from morisot.lower.kafka import client_options
@@ -11,18 +12,20 @@ from morisot.lower.planner import Lowering
 from morisot.plan.sink import WriteKafka
 
 
-def write(sink: WriteKafka, df: DataFrame, lowering: Lowering) -> None:
-    """Write the rows of a bounded stream, or of a micro-batch."""
+def write(sink: WriteKafka, df: DataFrame, lowering: Lowering) -> int:
+    """Write the rows of a bounded stream, or of a micro-batch; how many they were."""
     if not lowering.optimistic:
-        send(sink, df, lowering)
-        return
+        counting = Observation()
+        send(sink, df.observe(counting, F.expr("count(1) AS elements")), lowering)
+        return int(counting.get["elements"])
     # a native form may still fail on the last element, and what is sent cannot be taken back
     kept = df.persist()
     try:
-        kept.count()
+        count = kept.count()
         send(sink, kept, lowering)
     finally:
         kept.unpersist()
+    return count
 
 
 def send(sink: WriteKafka, df: DataFrame, lowering: Lowering) -> None:
