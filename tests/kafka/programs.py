@@ -13,10 +13,8 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
-from unittest import mock
 
 import morisot as mo
-from morisot.lower import kafka
 
 GIVEN = mo.Config.from_environment()
 SMALL = {
@@ -35,10 +33,7 @@ def records(ctx: mo.StreamContext, servers: str, _: Path) -> Any:
     ctx.execute()
     found = ctx.stream_kafka(servers, "numbers", record=True).collect()
     values = ctx.stream_kafka(servers, "numbers").map(lambda text: int(text))
-    with mock.patch.object(kafka, "_MOST_READ_ONE_BY_ONE", 1):  # as many partitions as are too many
-        in_sorted_order = values.collect()
     return {
-        "sorted": in_sorted_order,
         "records": [[*each[:5], each.timestamp.isoformat()] for each in found],
         "classes": sorted({type(each).__name__ for each in found}),
         "values": values.collect(),
@@ -57,7 +52,6 @@ def kinds(ctx: mo.StreamContext, servers: str, _: Path) -> Any:
     counts = ctx.stream_iter(["a", "b", "a"]).group_by_count(lambda word: word)
     counts.write_kafka(servers, "counts", value=lambda word, count: f"{word} {count}")
     ctx.stream_iter(["gone"]).write_kafka(servers, "gone", key=lambda word: word, value=lambda word: eval("None"))
-    ctx.stream_iter(["a"]).filter(lambda word: len(word) > 1).write_kafka(servers, "raw")
     ctx.execute()
     pairs = ctx.stream_kafka(servers, "counts", record=True).map(lambda record: (record.key, record.value))
     return {
@@ -140,23 +134,7 @@ def run_once(servers: str, directory: Path, lines: list[str]) -> Any:
         }
 
 
-def news(ctx: mo.StreamContext, servers: str, _: Path) -> Any:
-    """What comes after the start of a job, by a function that could have failed."""
-    stream = ctx.stream_kafka(servers, "lines", unbounded=True, starting="latest")
-    stream.write_kafka(servers, "doubled", value=lambda line: str(int(line[5:]) * 2))
-    job = ctx.start()
-    job.catch_up()
-    with mo.StreamContext(config=CONFIG) as beside:
-        beside.stream_iter(["line 40", "line 41"]).write_kafka(servers, "lines")
-        beside.execute()
-    job.catch_up()
-    job.wait(0)
-    metrics = job.metrics()
-    job.stop()
-    return {"doubled": sorted(ctx.stream_kafka(servers, "doubled").collect()), "out": metrics["elements_out"]}
-
-
-PROGRAMS: tuple[Program, ...] = (records, kinds, failures, followed, news)
+PROGRAMS: tuple[Program, ...] = (records, kinds, failures, followed)
 
 
 def main(servers: str, where: str) -> None:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from pyspark.sql import DataFrame, Observation
-from pyspark.sql import functions as F  # noqa: N812 - the name every Spark program uses
+from pyspark.sql import DataFrame
 
 from morisot.lower.frame import PLACE
 from morisot.lower.kafka import client_options
@@ -12,20 +11,18 @@ from morisot.lower.planner import Lowering
 from morisot.plan.sink import WriteKafka
 
 
-def write(sink: WriteKafka, df: DataFrame, lowering: Lowering) -> int:
-    """Write the rows of a bounded stream, or of a micro-batch; how many they were."""
+def write(sink: WriteKafka, df: DataFrame, lowering: Lowering) -> None:
+    """Write the rows of a bounded stream, or of a micro-batch."""
     if not lowering.optimistic:
-        counting = Observation()
-        send(sink, df.observe(counting, F.expr("count(1) AS elements")), lowering)
-        return int(counting.get["elements"])
+        send(sink, df, lowering)
+        return
     # a native form may still fail on the last element, and what is sent cannot be taken back
     kept = df.persist()
     try:
-        count = kept.count()
+        kept.count()
         send(sink, kept, lowering)
     finally:
         kept.unpersist()
-    return count
 
 
 def send(sink: WriteKafka, df: DataFrame, lowering: Lowering) -> None:
