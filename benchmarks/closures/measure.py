@@ -26,7 +26,7 @@ LEAST = 0.001
 class Options:
     """How many rows, how often."""
 
-    rows: int = 120_000
+    rows: int = 60_000
     """For what runs in Python; columns and kernels, which take less, get more."""
     runs: int = 1
     more_runs: int = 4
@@ -38,8 +38,8 @@ class Options:
         """How many rows a way of running gets: more if it is fast, or if a ratio is promised for the closure."""
         promised = 8 if entry.key in TARGETS else 1
         if way == MORISOT:
-            return self.rows * (5 if fast else 1) * promised
-        return self.rows * (promised // 4 or 1) // (4 if way == RDD else 1)
+            return self.rows * (10 if fast else 1) * promised
+        return self.rows * (promised // 4 or 1) // (2 if way == RDD else 1)
 
 
 @dataclass
