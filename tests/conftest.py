@@ -17,6 +17,9 @@ SOURCE = Path(__file__).parents[1] / "src" / "morisot"
 # Packages whose doctests run programs on Spark.
 ON_SPARK = tuple(SOURCE / name for name in ("api", "run", "lower", "annotations", "cli"))
 
+# Tests are many short jobs: the JVM's second compiler takes more than it gives back, also in programs that tests start.
+os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+
 hypothesis.settings.register_profile(
     "ci", max_examples=30, deadline=None, derandomize=True, suppress_health_check=[hypothesis.HealthCheck.too_slow]
 )

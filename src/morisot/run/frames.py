@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+import re
 import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
@@ -23,7 +24,7 @@ from morisot.plan.iterate import Body, DeltaIterate, Loop
 from morisot.plan.node import Node
 from morisot.run.rounds import Progress, Rounds
 from morisot.run.snapshot import LoopSaves, Saved
-from morisot.types.element import Type
+from morisot.types.element import BOOL, FLOAT, INT, Type, leaves
 
 
 def run(node: Loop, lowering: Lowering, rounds: Rounds) -> Frame | None:
@@ -45,9 +46,10 @@ def run(node: Loop, lowering: Lowering, rounds: Rounds) -> Frame | None:
                     body = inside(node.body, lowering, {**given, node.body.input: entering})
                     leaving, fold = one_round(node, body)
                 held.callback(body.release)
-            rounds.fold(deltas_of(fold))
+            deltas = deltas_of(fold)
+            rounds.fold(deltas)
             if node.feedback:
-                entering = iterate.as_type(leaving, node.body.input.type)
+                entering = counted(iterate.as_type(leaving, node.body.input.type), sum(count for count, _ in deltas))
             if rounds.is_due():
                 save(rounds, entering if node.feedback else None)
         node.body.state.clear()
@@ -87,6 +89,29 @@ def deltas_of(fold: DataFrame) -> list[tuple[int, Any]]:
     """How many elements each partition folded, and what they gave, in the order of the partitions."""
     rows = sorted(fold.collect(), key=lambda row: int(row[0]))
     return [(row[1], pickle.loads(row[2])) for row in rows]
+
+
+_WIDTHS = {INT: 8, FLOAT: 8, BOOL: 1}
+_WIDTH, _ROW = 20, 16
+"""What Spark takes for the bytes of a value of unknown length, and of a row around its values."""
+
+
+def counted(frame: Frame, rows: int) -> Frame:
+    """A frame whose rows were counted: if they are few, a join may send all of them to every task.
+
+    Spark guesses the size of what a round left from the plan of that round, and takes a join for a product.
+    """
+    width = _ROW + sum(_WIDTHS.get(leaf.type, _WIDTH) for leaf in leaves(frame.type))
+    return frame.over(frame.df.hint("broadcast")) if rows * width <= broadcast_bytes(frame.df) else frame
+
+
+def broadcast_bytes(df: DataFrame) -> int:
+    """Up to how many bytes the session lets a join send to every task; -1 if it never does."""
+    found = re.fullmatch(r"(-?\d+)([bkmg]?)b?", (df.sparkSession.conf.get(_BROADCAST, "-1") or "-1").lower())
+    return int(found[1]) * 1024 ** "bkmg".find(found[2] or "b") if found else -1
+
+
+_BROADCAST = "spark.sql.autoBroadcastJoinThreshold"
 
 
 def inside(body: Body, lowering: Lowering, given: dict[Node, Frame]) -> Lowering:
@@ -133,9 +158,10 @@ def run_delta(node: DeltaIterate, lowering: Lowering, progress: Progress, saves:
             kept_as, entries = resumed(node, lowering, lowering.spark.read.parquet(saved.elements))
         done = 0 if saved is None else node.max_iterations if saved.over else saved.round
         progress.rounds = progress.first_round = done
+        changed: int | None = None
         for number in range(done + 1, node.max_iterations + 1):
             began = time.perf_counter()
-            entering = kept_as.updates(entries)
+            entering = kept_as.updates(entries) if changed is None else counted(kept_as.updates(entries), changed)
             with within(saves, number):
                 body = inside(node.body, lowering, {**given, node.body.input: entering})
             leaving = body.frame(node.body.output).untimed()
