@@ -3,6 +3,8 @@
 Elements are written into a followed directory at a steady rate, a small file every `--every` milliseconds, each element
 with the time at which it was made. A job without end delivers them to a function in the driver, which looks at the
 clock. The same is done in plain PySpark with a session of Spark's own defaults. Each job runs in a process of its own.
+An element waits in its file for half of `--every` on average, then for the micro-batch that runs, then for its own. The
+result of a window is taken for as old as its newest element.
 """
 
 from __future__ import annotations
@@ -39,26 +41,46 @@ class Event(NamedTuple):
 # -- the jobs -------------------------------------------------------------------------------------------------------
 
 
-def morisot(work: str, inbox: str, arrived: Callable[[Sequence[int]], None], over: Callable[[], bool]) -> None:
-    """The job, on a session that Morisot makes."""
+Arrived = Callable[[Sequence[int]], None]
+
+
+def morisot(work: str, inbox: str, arrived: Arrived, over: Callable[[], bool]) -> list[int]:
+    """The job, on a session that Morisot makes; how many milliseconds its micro-batches took."""
+    from pyspark.sql import SparkSession
+
     import morisot as mo
 
     with mo.StreamContext(config=mo.Config(progress=False)) as ctx:
         events = ctx.stream_parquet(inbox, Event, unbounded=True)
         if work == "stateless":
             events.filter(lambda e: e.key >= 0).map(lambda e: e.stamp).for_each(lambda stamp: arrived((stamp,)))
-        else:
+        elif work == "keyed":
             latest = events.group_by_max_element(lambda e: e.key, lambda e: e.stamp)
             latest.for_each(lambda _, event: arrived((event.stamp,)))
+        else:
+            timed = events.add_timestamps(lambda e: e.stamp // 1_000_000, delay=0).group_by(lambda e: e.key)
+            newest = timed.window(mo.EventTimeWindow.tumbling("1s")).max(lambda e: e.stamp)
+            newest.for_each(lambda _, stamp: arrived((stamp,)))
         job = ctx.start()
         while not over():
             job.wait(0.05)
+        session = SparkSession.getActiveSession()
+        assert session is not None
+        batches = took_batches(session)
         job.stop()
+        return batches
 
 
-def spark(work: str, inbox: str, arrived: Callable[[Sequence[int]], None], over: Callable[[], bool]) -> None:
+def took_batches(session: Any) -> list[int]:
+    """How many milliseconds the last micro-batches took that had elements."""
+    every = [progress for query in session.streams.active for progress in query.recentProgress]
+    return [int(progress["batchDuration"]) for progress in every if progress["numInputRows"]]
+
+
+def spark(work: str, inbox: str, arrived: Arrived, over: Callable[[], bool]) -> list[int]:
     """The same by hand, with nothing set but what keeps Spark quiet and local."""
     from pyspark.sql import SparkSession
+    from pyspark.sql.functions import window
 
     os.environ["PYSPARK_PYTHON"] = sys.executable
     session = (
@@ -72,8 +94,12 @@ def spark(work: str, inbox: str, arrived: Callable[[Sequence[int]], None], over:
     events = session.readStream.schema("key BIGINT, stamp BIGINT").parquet(inbox)
     if work == "stateless":
         result, mode = events.where("key >= 0").select("stamp"), "append"
-    else:
+    elif work == "keyed":
         result, mode = events.groupBy("key").agg({"stamp": "max"}).selectExpr("`max(stamp)` AS stamp"), "update"
+    else:
+        timed = events.selectExpr("*", "timestamp_micros(stamp div 1000) AS at").withWatermark("at", "0 seconds")
+        windows = timed.groupBy(window("at", "1 second"), "key").agg({"stamp": "max"})
+        result, mode = windows.selectExpr("`max(stamp)` AS stamp"), "append"
 
     def deliver(batch: Any, _: int) -> None:
         for row in batch.collect():
@@ -83,12 +109,14 @@ def spark(work: str, inbox: str, arrived: Callable[[Sequence[int]], None], over:
         query = result.writeStream.outputMode(mode).option("checkpointLocation", place).foreachBatch(deliver).start()
         while not over():
             query.awaitTermination(1)
+        batches = took_batches(session)
         query.stop()
     session.stop()
+    return batches
 
 
 JOBS = {"Morisot": morisot, "Spark's defaults": spark}
-WORKS = ("stateless", "keyed")
+WORKS = ("stateless", "keyed", "windowed")
 
 
 def job(name: str, work: str, directory: Path) -> None:
@@ -103,11 +131,15 @@ def job(name: str, work: str, directory: Path) -> None:
 
     def over() -> bool:
         last = directory / "last"
-        return last.exists() and bool(took) and max(stamp for stamp, _ in took[-10 * KEYS :]) >= int(last.read_text())
+        if not last.exists() or not took:
+            return False
+        open_window = 2 * 10**9 if work == "windowed" else 0  # the last windows stay open
+        return max(stamp for stamp, _ in took[-10 * KEYS :]) >= int(last.read_text()) - open_window
 
-    JOBS[name](work, str(directory / "in"), arrived, over)
+    batches = JOBS[name](work, str(directory / "in"), arrived, over)
     begin = int((directory / "begin").read_text())
-    (directory / "took.json").write_text(json.dumps([each for stamp, each in took if stamp >= begin]))
+    kept = [each for stamp, each in took if stamp >= begin]
+    (directory / "took.json").write_text(json.dumps({"elements": kept, "batches": batches}))
 
 
 # -- the source -----------------------------------------------------------------------------------------------------
@@ -151,8 +183,14 @@ def feed(directory: Path, rate: int, seconds: float, every: float) -> None:
     beside.rename(directory / "last")  # the job ends when this one has arrived
 
 
-def measure(name: str, work: str, rate: int, seconds: float, every: float) -> list[float]:
-    """How many milliseconds elements took, sorted."""
+class Took(NamedTuple):
+    """How many milliseconds elements took, and micro-batches, both sorted."""
+
+    elements: list[float]
+    batches: list[int]
+
+
+def measure(name: str, work: str, rate: int, seconds: float, every: float) -> Took:
     with tempfile.TemporaryDirectory() as place:
         directory = Path(place)
         (directory / "in").mkdir()
@@ -169,7 +207,8 @@ def measure(name: str, work: str, rate: int, seconds: float, every: float) -> li
             raise
         if process.returncode:
             raise RuntimeError(errors.decode()[-2000:])
-        return sorted(each / _NANOSECONDS for each in json.loads((directory / "took.json").read_text()))
+        found = json.loads((directory / "took.json").read_text())
+        return Took(sorted(each / _NANOSECONDS for each in found["elements"]), sorted(found["batches"]))
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -185,14 +224,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if given.directory is not None:
         job(given.job, given.only, given.directory)
         return 0
-    table = Table("work", "elements/s", "job", "arrived", *(f"p{each} ms" for each in PERCENTILES), "worst ms")
+    columns = [f"p{each} ms" for each in PERCENTILES]
+    table = Table("work", "elements/s", "job", "micro-batch p50 ms", "arrived", *columns, "worst ms")
     for work in [given.only] if given.only else WORKS:
         for rate in given.rates:
             for name in JOBS:
                 took = measure(name, work, rate, given.seconds, given.every / 1000)
-                found = [f"{np.percentile(took, each):,.0f}" for each in PERCENTILES] if took else ["–"] * 3
-                worst = f"{took[-1]:,.0f}" if took else "–"
-                table.add_row(work, f"{rate:,}", name, f"{len(took):,}", *found, worst)
+                found = [f"{np.percentile(took.elements, each):,.0f}" for each in (*PERCENTILES, 100)]
+                batch = f"{np.percentile(took.batches, 50):,.0f}"
+                table.add_row(work, f"{rate:,}", name, batch, f"{len(took.elements):,}", *found)
     Console(width=120).print(table)
     return 0
 
