@@ -58,6 +58,32 @@ PROGRAMS: dict[str, tuple[Program, list[Any], int]] = {
         [(4, "1"), (4, "x"), (2, "22"), (4, "3")],
         1,
     ),
+    "values of windows": (
+        lambda s: s.window_all(mo.CountWindow.tumbling(2)).sum(whole, on_error="skip"),
+        [23],
+        2,
+    ),
+    "values of windows of keys": (
+        lambda s: s.key_by(len).window(mo.CountWindow.tumbling(1)).max(whole, on_error="skip"),
+        [(1, 1), (2, 22), (1, 3)],
+        2,
+    ),
+    "whole windows": (
+        lambda s: s.window_all(mo.CountWindow.tumbling(1)).map(lambda texts: whole(texts[0]), on_error="skip"),
+        [1, 22, 3],
+        2,
+    ),
+    "whole windows with bounds": (
+        lambda s: (
+            s.key_by(len)
+            .window(mo.CountWindow.tumbling(1))
+            .with_bounds()
+            .map(lambda texts: whole(texts[0]), on_error="skip")
+            .map(lambda _, window: window.value)
+        ),
+        [(1, 1), (2, 22), (1, 3)],
+        2,
+    ),
     "keyed map": (lambda s: s.key_by(len).map(lambda k, t: whole(t), on_error="skip"), [(1, 1), (2, 22), (1, 3)], 2),
     "keyed flat_map": (
         lambda s: s.key_by(len).flat_map(lambda k, t: [whole(t)], on_error="skip"),

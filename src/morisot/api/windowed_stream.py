@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from morisot.api import agg
 from morisot.api.agg import Aggregate
-from morisot.api.base import StreamBase, check_callable, late_handler
+from morisot.api.base import OnError, StreamBase, check_callable, late_handler
 from morisot.api.location import caller
 from morisot.api.methods.join import LATE_PAIR
 from morisot.compile.ladder import decide
@@ -102,6 +102,39 @@ class _Windows:
             source, self._kind, measures, row, late=self._late, type=type_, location=caller(), operator=operator
         )
         return bounded_node(node) if self._bounds else node
+
+    def _tried(self, function: Callable[..., Any] | None, on_error: OnError, method: str) -> Self:
+        """The windows of the elements on which the function does not fail, if it may leave the others out."""
+        operator, stream = f"{self._operator}.{method}", self._stream
+        if function is None or stream._policy(on_error, operator) == "raise":
+            return self
+        check_callable(function, operator, 1, caller(), "an element of the window")
+        keyed = stream._node.keyed
+        whole = (lambda _, value: function(value)) if keyed else function
+        node = stream._tried(Closure(whole, caller(), operator), on_error)
+        left = stream._context.keyed(node) if keyed else stream._context.plain(node)
+        return type(self)(left, self._kind, self._operator, self._bounds, self._late)
+
+    def _mapped(self, function: Callable[..., Any], returns: Any, on_error: OnError) -> Any:
+        """What a function makes of each window; a window on which it fails may be left out whole."""
+        operator = f"{self._operator}.map"
+        if self._stream._policy(on_error, operator) == "raise":
+            return self._make("map", agg.map(function, returns=returns))
+        check_callable(function, operator, 1, caller(), "the list of a window's elements", advice=_ADVICE["map"])
+        contents, keyed = self._make("map", agg.map(list)), self._stream._node.keyed
+        if not self._bounds:
+            whole = (lambda _, elements: function(elements)) if keyed else function
+            return contents.map(whole, returns=returns, on_error=on_error)
+        if keyed:
+            return contents.map(
+                lambda _, window: Windowed(window.start, window.end, function(window.value)), on_error=on_error
+            )
+        return contents.map(
+            lambda window: Windowed(window.start, window.end, function(window.value)), on_error=on_error
+        )
+
+    def _make(self, method: str, *aggregates: Any, **named: Any) -> Any:
+        raise NotImplementedError
 
     def _join(self, other: Any, late: Callable[..., Any] | None) -> Node:
         operator, location = f"{self._operator}.join", caller()
@@ -260,7 +293,7 @@ class WindowedStream(_Windows, Generic[T]):
     def _make(self, method: str, *aggregates: Any, **named: Any) -> Any:
         return self._stream._context.plain(self._window(method, *aggregates, named=named))
 
-    def sum(self, value: Callable[[T], Any] | None = None) -> Stream[Any]:
+    def sum(self, value: Callable[[T], Any] | None = None, *, on_error: OnError = "raise") -> Stream[Any]:
         """The sum of each window's elements, or of a value of each.
 
         >>> import morisot as mo
@@ -268,31 +301,31 @@ class WindowedStream(_Windows, Generic[T]):
         >>> numbers.window_all(mo.CountWindow.tumbling(2)).sum().collect()
         [3, 7]
         """
-        return self._make("sum", agg.sum(value))  # type: ignore[no-any-return]
+        return self._tried(value, on_error, "sum")._make("sum", agg.sum(value))  # type: ignore[no-any-return]
 
-    def min(self, value: Callable[[T], Any] | None = None) -> Stream[Any]:
+    def min(self, value: Callable[[T], Any] | None = None, *, on_error: OnError = "raise") -> Stream[Any]:
         """The smallest element of each window, or its smallest value."""
-        return self._make("min", agg.min(value))  # type: ignore[no-any-return]
+        return self._tried(value, on_error, "min")._make("min", agg.min(value))  # type: ignore[no-any-return]
 
-    def max(self, value: Callable[[T], Any] | None = None) -> Stream[Any]:
+    def max(self, value: Callable[[T], Any] | None = None, *, on_error: OnError = "raise") -> Stream[Any]:
         """The largest element of each window, or its largest value."""
-        return self._make("max", agg.max(value))  # type: ignore[no-any-return]
+        return self._tried(value, on_error, "max")._make("max", agg.max(value))  # type: ignore[no-any-return]
 
-    def min_element(self, value: Callable[[T], Any]) -> Stream[T]:
+    def min_element(self, value: Callable[[T], Any], *, on_error: OnError = "raise") -> Stream[T]:
         """The element of each window with the smallest value; of equals the first."""
-        return self._make("min_element", agg.min_element(value))  # type: ignore[no-any-return]
+        return self._tried(value, on_error, "min_element")._make("min_element", agg.min_element(value))  # type: ignore[no-any-return]
 
-    def max_element(self, value: Callable[[T], Any]) -> Stream[T]:
+    def max_element(self, value: Callable[[T], Any], *, on_error: OnError = "raise") -> Stream[T]:
         """The element of each window with the largest value; of equals the first."""
-        return self._make("max_element", agg.max_element(value))  # type: ignore[no-any-return]
+        return self._tried(value, on_error, "max_element")._make("max_element", agg.max_element(value))  # type: ignore[no-any-return]
 
     def count(self) -> Stream[int]:
         """How many elements each window has."""
         return self._make("count", agg.count())  # type: ignore[no-any-return]
 
-    def mean(self, value: Callable[[T], Any] | None = None) -> Stream[float]:
+    def mean(self, value: Callable[[T], Any] | None = None, *, on_error: OnError = "raise") -> Stream[float]:
         """The mean of each window's elements, or of a value of each."""
-        return self._make("mean", agg.mean(value))  # type: ignore[no-any-return]
+        return self._tried(value, on_error, "mean")._make("mean", agg.mean(value))  # type: ignore[no-any-return]
 
     def first(self) -> Stream[T]:
         """The element of each window that came first."""
@@ -310,9 +343,9 @@ class WindowedStream(_Windows, Generic[T]):
         """Like fold, from a window's first element on."""
         return self._make("reduce", agg.reduce(function))  # type: ignore[no-any-return]
 
-    def map(self, function: Callable[[list[T]], U], *, returns: Any = None) -> Stream[U]:
+    def map(self, function: Callable[[list[T]], U], *, returns: Any = None, on_error: OnError = "raise") -> Stream[U]:
         """What `function` makes of the list of a window's elements."""
-        return self._make("map", agg.map(function, returns=returns))  # type: ignore[no-any-return]
+        return self._mapped(function, returns, on_error)  # type: ignore[no-any-return]
 
     def aggregate(self, accumulator: Any = None, /, **aggregates: Any) -> Stream[Any]:
         """Several aggregates in one pass, as a record with their names; or one Accumulator of your own.
@@ -354,33 +387,33 @@ class KeyedWindowedStream(_Windows, Generic[K, V]):
     def _make(self, method: str, *aggregates: Any, **named: Any) -> Any:
         return self._stream._context.keyed(self._window(method, *aggregates, named=named))
 
-    def sum(self, value: Callable[[V], Any] | None = None) -> KeyedStream[K, Any]:
+    def sum(self, value: Callable[[V], Any] | None = None, *, on_error: OnError = "raise") -> KeyedStream[K, Any]:
         """The sum of each window's elements, or of a value of each."""
-        return self._make("sum", agg.sum(value))  # type: ignore[no-any-return]
+        return self._tried(value, on_error, "sum")._make("sum", agg.sum(value))  # type: ignore[no-any-return]
 
-    def min(self, value: Callable[[V], Any] | None = None) -> KeyedStream[K, Any]:
+    def min(self, value: Callable[[V], Any] | None = None, *, on_error: OnError = "raise") -> KeyedStream[K, Any]:
         """The smallest element of each window, or its smallest value."""
-        return self._make("min", agg.min(value))  # type: ignore[no-any-return]
+        return self._tried(value, on_error, "min")._make("min", agg.min(value))  # type: ignore[no-any-return]
 
-    def max(self, value: Callable[[V], Any] | None = None) -> KeyedStream[K, Any]:
+    def max(self, value: Callable[[V], Any] | None = None, *, on_error: OnError = "raise") -> KeyedStream[K, Any]:
         """The largest element of each window, or its largest value."""
-        return self._make("max", agg.max(value))  # type: ignore[no-any-return]
+        return self._tried(value, on_error, "max")._make("max", agg.max(value))  # type: ignore[no-any-return]
 
-    def min_element(self, value: Callable[[V], Any]) -> KeyedStream[K, V]:
+    def min_element(self, value: Callable[[V], Any], *, on_error: OnError = "raise") -> KeyedStream[K, V]:
         """The element of each window with the smallest value; of equals the first."""
-        return self._make("min_element", agg.min_element(value))  # type: ignore[no-any-return]
+        return self._tried(value, on_error, "min_element")._make("min_element", agg.min_element(value))  # type: ignore[no-any-return]
 
-    def max_element(self, value: Callable[[V], Any]) -> KeyedStream[K, V]:
+    def max_element(self, value: Callable[[V], Any], *, on_error: OnError = "raise") -> KeyedStream[K, V]:
         """The element of each window with the largest value; of equals the first."""
-        return self._make("max_element", agg.max_element(value))  # type: ignore[no-any-return]
+        return self._tried(value, on_error, "max_element")._make("max_element", agg.max_element(value))  # type: ignore[no-any-return]
 
     def count(self) -> KeyedStream[K, int]:
         """How many elements each window has."""
         return self._make("count", agg.count())  # type: ignore[no-any-return]
 
-    def mean(self, value: Callable[[V], Any] | None = None) -> KeyedStream[K, float]:
+    def mean(self, value: Callable[[V], Any] | None = None, *, on_error: OnError = "raise") -> KeyedStream[K, float]:
         """The mean of each window's elements, or of a value of each."""
-        return self._make("mean", agg.mean(value))  # type: ignore[no-any-return]
+        return self._tried(value, on_error, "mean")._make("mean", agg.mean(value))  # type: ignore[no-any-return]
 
     def first(self) -> KeyedStream[K, V]:
         """The element of each window that came first."""
@@ -398,9 +431,11 @@ class KeyedWindowedStream(_Windows, Generic[K, V]):
         """Like fold, from a window's first element on."""
         return self._make("reduce", agg.reduce(function))  # type: ignore[no-any-return]
 
-    def map(self, function: Callable[[list[V]], U], *, returns: Any = None) -> KeyedStream[K, U]:
+    def map(
+        self, function: Callable[[list[V]], U], *, returns: Any = None, on_error: OnError = "raise"
+    ) -> KeyedStream[K, U]:
         """What `function` makes of the list of a window's elements."""
-        return self._make("map", agg.map(function, returns=returns))  # type: ignore[no-any-return]
+        return self._mapped(function, returns, on_error)  # type: ignore[no-any-return]
 
     def aggregate(self, accumulator: Any = None, /, **aggregates: Any) -> KeyedStream[K, Any]:
         """Several aggregates in one pass, as a record with their names; or one Accumulator of your own."""
