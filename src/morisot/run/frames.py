@@ -91,7 +91,7 @@ def deltas_of(fold: DataFrame) -> list[tuple[int, Any]]:
     return [(row[1], pickle.loads(row[2])) for row in rows]
 
 
-_WIDTHS = {INT: 8, FLOAT: 8, BOOL: 1}
+_WIDTHS: dict[Type, int] = {INT: 8, FLOAT: 8, BOOL: 1}
 _WIDTH, _ROW = 20, 16
 """What Spark takes for the bytes of a value of unknown length, and of a row around its values."""
 
