@@ -12,15 +12,24 @@ from morisot.plan.sink import WriteKafka
 
 
 def write(sink: WriteKafka, df: DataFrame, lowering: Lowering) -> None:
-    """Write the rows of a bounded stream, or of a micro-batch."""
-    if not lowering.optimistic:
+    """Write the rows of a bounded stream."""
+    if lowering.optimistic:
+        write_kept(sink, df, lowering)
+    else:
         send(sink, df, lowering)
-        return
-    # a native form may still fail on the last element, and what is sent cannot be taken back
+
+
+def write_kept(sink: WriteKafka, df: DataFrame, lowering: Lowering) -> int:
+    """Write rows that are all computed before the first is sent; how many they are.
+
+    A native form may still fail on the last element, and what is sent cannot be taken back. Spark's own counter of what
+    passes through a plan (an Observation) never hears of a plan that Kafka's writer runs by itself.
+    """
     kept = df.persist()
     try:
-        kept.count()
+        rows = kept.count()
         send(sink, kept, lowering)
+        return rows
     finally:
         kept.unpersist()
 

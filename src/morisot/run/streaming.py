@@ -208,9 +208,7 @@ class StreamPart:
     def _handed_over(self, df: DataFrame, batch: int) -> int:
         """How many elements of a micro-batch the sink was given."""
         if isinstance(self._sink, WriteKafka):
-            counting = Observation()
-            kafka.write(self._sink, df.observe(counting, F.expr("count(1) AS elements")), self._lowering)
-            return int(counting.get["elements"])
+            return kafka.write_kept(self._sink, df, self._lowering)
         delivered = elements(df.orderBy("at") if "at" in df.columns else df, self._sink.type)
         if self._hand_over is not None:
             self._hand_over(batch, delivered)
