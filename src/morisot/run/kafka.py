@@ -22,8 +22,7 @@ def write(sink: WriteKafka, df: DataFrame, lowering: Lowering) -> None:
 def write_kept(sink: WriteKafka, df: DataFrame, lowering: Lowering) -> int:
     """Write rows that are all computed before the first is sent; how many they are.
 
-    A native form may still fail on the last element, and what is sent cannot be taken back. Spark's own counter of what
-    passes through a plan (an Observation) never hears of a plan that Kafka's writer runs by itself.
+    A native form may still fail on the last element, and what is sent cannot be taken back.
     """
     kept = df.persist()
     try:
