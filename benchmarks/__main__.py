@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import sys
 from pathlib import Path
@@ -54,6 +55,7 @@ def _arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--only", action="append", choices=WORKLOADS, help="this workload (may be repeated)")
     parser.add_argument("--variants", nargs="+", choices=VARIANTS, default=VARIANTS)
     parser.add_argument("--json", type=Path, default=Path("build/bench.json"))
+    parser.add_argument("--keep", action="store_true", help="keep what the JSON says of workloads that are not run")
     return parser.parse_args(arguments)
 
 
@@ -70,7 +72,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 run(WORKLOADS[name], spark, options, progress=status.update) for name in given.only or list(WORKLOADS)
             ]
         facts["load_average_after"] = os.getloadavg()
-        write_json(as_json(results, facts, options), given.json)
+        document = as_json(results, facts, options)
+        if given.keep and given.json.exists():
+            document["workloads"] = {**json.loads(given.json.read_text())["workloads"], **document["workloads"]}
+        write_json(document, given.json)
         show(results, facts, console)
         return int(any(one.problem is not None for result in results for one in result.measurements))
     finally:
