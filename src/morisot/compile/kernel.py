@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from morisot.compile import kernel_calls
+from morisot.compile.branchless import early_checks
 from morisot.compile.kernel_body import FunctionWriter
 from morisot.compile.kernel_terms import LIST_PARTS, Program, Term, Writer, is_list, term_of, texts
 from morisot.compile.scope import Refused, refuse
@@ -44,7 +45,7 @@ def compile_kernel(function: Any, parameters: Sequence[Type], declared: Type | N
         return refused.refusal
     except RecursionError:
         return Refusal("the function is nested too deeply", advice="split it into several operators")
-    source = "\n".join(program.functions)
+    source = early_checks("\n".join(program.functions))
     return type_, Kernel(source, tuple(place[:2] for place in inputs), type_, passed)
 
 

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from morisot.compile import kernel_calls, kernel_lists, records
+from morisot.compile.branchless import branchless
 from morisot.compile.kernel_arithmetic import binary, compare, integer, truth, unary
 from morisot.compile.kernel_states import State, Unclear, merge
 from morisot.compile.kernel_terms import Program, Term, Writer, describe, literal, rebuilt, renamed, texts
@@ -209,6 +210,12 @@ class Expressions(ABC):
     def _conditional(self, node: ast.AST, test: Term, body: ast.expr, orelse: ast.expr) -> Term:
         if test.constant is not None:
             return self.term(body if test.constant else orelse)
+        began = len(self.out.lines)
+        found = self._chosen(node, test, body, orelse)
+        self.out.lines[began:] = branchless(self.out.lines[began:])
+        return found
+
+    def _chosen(self, node: ast.AST, test: Term, body: ast.expr, orelse: ast.expr) -> Term:
         before = self.here()
         with self.out.block(f"if {test.text}:"):
             then = self.term(body)

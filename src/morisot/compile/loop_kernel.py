@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from morisot.compile import kernel_calls
-from morisot.compile.branchless import branchless, early_checks
+from morisot.compile.branchless import early_checks
 from morisot.compile.kernel_arithmetic import binary, floating, integer
 from morisot.compile.kernel_body import FunctionWriter
 from morisot.compile.kernel_terms import Program, Term, Writer, is_list, term_of
@@ -278,12 +278,6 @@ class _LoopWriter(FunctionWriter):
     def texts(self, terms: Iterable[Term]) -> list[str]:
         found = [leaf.text for term in terms for leaf in term.leaves() if _passed(leaf)]
         return [*found, *self.program.state_names]
-
-    def _conditional(self, node: ast.AST, test: Term, body: ast.expr, orelse: ast.expr) -> Term:
-        before = len(self.out.lines)
-        found = super()._conditional(node, test, body, orelse)
-        self.out.lines[before:] = branchless(self.out.lines[before:])
-        return found
 
     # -- results ----------------------------------------------------------------------------------------------------
 
