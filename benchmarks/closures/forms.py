@@ -24,6 +24,8 @@ TARGETS = {
     "numeric_loops.collatz": ("a numeric loop, collatz", 30.0),
 }
 """Closures for which a ratio to the Arrow UDF is promised."""
+RANGES = {"numeric_loops.collatz": 1_000_000}
+"""Closures that are measured on a range of numbers, from this one on: both ways make the numbers where they are used."""
 FILTERS = frozenset({"validation.large_in_europe"})
 """Conditions that are measured as what they are for: the rows for which they hold, instead of a column of answers."""
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from benchmarks.closures import data, variants
-from benchmarks.closures.forms import FILTERS, TARGETS, verdict
+from benchmarks.closures.forms import FILTERS, RANGES, TARGETS, verdict
 from benchmarks.closures.variants import ARROW_UDF, MORISOT, RDD
 from benchmarks.task_cpu import TaskClock
 
@@ -99,6 +99,9 @@ class Bench:
 
     def _applied(self, entry: Entry, size: int) -> Any:
         """The closure as it is measured."""
+        if entry.key in RANGES:
+            first = RANGES[entry.key]
+            return self.ctx.stream_par_iter(range(first, first + size)).map(entry.function, returns=entry.returns)
         if entry.key not in FILTERS:
             return self._mapped(entry, size)
         return data.stream(self.ctx, entry.rows, data.directory(entry.rows, size)).filter(entry.function)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from pyspark.sql.functions import udf
 
 from benchmarks.closures import data
-from benchmarks.closures.forms import FILTERS
+from benchmarks.closures.forms import FILTERS, RANGES
 from benchmarks.session import CORES
 from morisot.lower.columns import sql_type
 from morisot.types.element import Optional, Record
@@ -37,6 +37,10 @@ def arrow_udf(spark: SparkSession, entry: Entry, size: int) -> Callable[[], None
         inner = function
         function = lambda *columns: None if (found := inner(*columns)) is None else fields(found)  # noqa: E731
     applied = udf(function, sql_type(entry.returns), useArrow=True)
+    if entry.key in RANGES:
+        first = RANGES[entry.key]
+        numbers = spark.range(first, first + size, 1, CORES).select(applied("id").alias("result"))
+        return lambda: written(numbers)
     rows = spark.read.parquet(str(data.directory(entry.rows, size)))
     result = applied(*data.columns_of(entry.rows))
     frame = rows.where(result) if entry.key in FILTERS else rows.select(result.alias("result"))
@@ -45,7 +49,9 @@ def arrow_udf(spark: SparkSession, entry: Entry, size: int) -> Callable[[], None
 
 def rdd(spark: SparkSession, entry: Entry, size: int) -> Callable[[], None]:
     """The closure over Python objects that Spark keeps pickled."""
-    elements = spark.sparkContext.parallelize(entry.rows.take(size), CORES)
+    first = RANGES.get(entry.key)
+    taken = entry.rows.take(size) if first is None else range(first, first + size)
+    elements = spark.sparkContext.parallelize(taken, CORES)
     function = entry.function
 
     def run() -> None:
