@@ -25,7 +25,7 @@ TARGETS = {
 }
 """Closures for which a ratio to the Arrow UDF is promised."""
 RANGES = {"numeric_loops.collatz": 1_000_000}
-"""Closures that are measured on a range of numbers, from this one on: both ways make the numbers where they are used."""
+"""Closures that are measured on a range of numbers, from this one on, which both ways make where they use them."""
 FILTERS = frozenset({"validation.large_in_europe"})
 """Conditions that are measured as what they are for: the rows for which they hold, instead of a column of answers."""
 
