@@ -5,16 +5,15 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 
-from morisot.compile import iteration, mappings
+from morisot.compile import affixes, iteration, letters, mappings
 from morisot.compile.expr import Call, Each, Expr, Literal, Variable
 from morisot.compile.forms import call, integer
 from morisot.compile.iteration import Listed, Unrolled, join_all, list_of
-from morisot.compile.letters import simplified
 from morisot.compile.scope import Scope, refuse
 from morisot.compile.translate import STAGE, choose_or_refuse, condition, translates, truth_of, value
 from morisot.compile.values import FALSE, TRUE, Known, conjunction, convert, disjunction, expand, negate, pack, when
 from morisot.compile.verdict import Value
-from morisot.types.element import BOOL, NONE, List, Product
+from morisot.types.element import BOOL, NONE, STR, List, Product
 
 CONSUMERS = frozenset({any, all, sum, min, max, sorted, list, set, frozenset, dict})
 """Functions that take the items of a generator one after the other, so that a list serves as well."""
@@ -109,7 +108,12 @@ def _enter(loop: ast.comprehension, source: Unrolled | Listed, scope: Scope) -> 
     for node in loop.ifs:
         test = conjunction(test, _test(node, inner))
         inner = inner.where(test)
-    return (items if test == TRUE else Each("filter", items, variable, test)), inner, variable
+    if test == TRUE:
+        return items, inner, variable
+    text = letters.kept(items, variable, test)
+    if text is not None:
+        return affixes.characters(scope.small_expr(text, STR)), inner, variable
+    return Each("filter", items, variable, test), inner, variable
 
 
 def _unpack(target: ast.expr, item: Value) -> list[tuple[str, Value | Known]]:
@@ -131,7 +135,7 @@ def quantified(function: str, node: ast.expr, scope: Scope) -> Value:
         if isinstance(source, Unrolled):
             return Value(BOOL, _connected(function, comprehension.elt, loop, source, scope))
         items, inner, variable = _enter(loop, source, scope)
-        return Value(BOOL, simplified(Each(function, items, variable, _test(comprehension.elt, inner))))
+        return Value(BOOL, letters.simplified(Each(function, items, variable, _test(comprehension.elt, inner))))
     source = iteration.source(node, scope)
     if isinstance(source, Unrolled):
         item = ast.copy_location(ast.Name(iteration.ITEM), node)

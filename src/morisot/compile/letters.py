@@ -6,8 +6,11 @@ once the vowels are gone, and how long that is, costs a tenth.
 
 from __future__ import annotations
 
-from morisot.compile.expr import Call, Case, Each, Expr, Literal, Variable
-from morisot.compile.forms import Plain, call, integer, text
+import re
+
+from morisot.compile.affixes import is_plain
+from morisot.compile.expr import Call, Case, Each, Expr, Literal, Raise, Variable
+from morisot.compile.forms import Plain, call, guard, integer, text
 from morisot.types.element import STR
 
 _LAST = "\ud7ff"
@@ -24,17 +27,36 @@ class Simplified(Plain):
 def simplified(expr: Expr) -> Expr:
     """A function of the items of a list, without the list where the text it is made of serves."""
     match expr:
-        case Call("sum", (Each("transform", Each("filter") as kept, _, Literal(1)),)):
-            return simplified(call("size", kept))
+        case Call("sum", (Each("transform", items, _, Literal(1), ""),)):
+            return simplified(call("size", items))
         case Call("sum_of_bools", (Each("transform", items, variable, body, ""),)):
             return simplified(call("size", Each("filter", items, variable, body)))
         case Call("size", (Each("filter", items, variable, body, ""),)):
             return _counted(_text_of(items), _asked(body, variable)) or expr
+        case Call("size", (items,)) if (whole := _text_of(items)) is not None:
+            return call("length", whole)
         case Call("join", (Literal(""), Each("filter", items, variable, body, ""))):
             return _joined(_text_of(items), _asked(body, variable)) or expr
+        case Call("join", (Literal(""), items)) if (whole := _text_of(items)) is not None:
+            return whole
         case Each("exists" | "forall" as function, items, variable, body, ""):
-            return _quantified(function, _text_of(items), _asked(body, variable)) or expr
+            return _quantified(function, items, variable, body) or expr
     return expr
+
+
+def kept(items: Expr, variable: str, body: Expr) -> Expr | None:
+    """What is left of a text if only its characters of one kind are kept: `[c for c in text if c.isalnum()]`."""
+    whole = _text_of(items)
+    match body:
+        # see `affixes.made_of`: of characters that Python and Spark may know differently, the kind is not asked
+        case Case(((_, Call("rlike", (Variable(name), Literal(str() as pattern)))),), Raise(reason)) if whole:
+            kind = _KIND.fullmatch(pattern)
+            if kind and name == variable:
+                return guard(is_plain(whole), call("regexp_replace", whole, text(f"[^{kind[1]}]"), text("")), reason)
+    return None
+
+
+_KIND = re.compile(r"\^\[([^\[\]^]+)\]\+\\z")
 
 
 _Asked = tuple[str, bool]
@@ -90,12 +112,16 @@ def _joined(whole: Expr | None, asked: _Asked | None) -> Expr | None:
     return None if whole is None or asked is None or asked[1] else _without(whole, asked[0])
 
 
-def _quantified(function: str, whole: Expr | None, asked: _Asked | None) -> Expr | None:
+def _quantified(function: str, items: Expr, variable: str, body: Expr) -> Expr | None:
     """`any` and `all`: whether something goes, or something stays, once the characters are gone."""
-    if whole is None or asked is None:
+    whole, asked = _text_of(items), _asked(body, variable)
+    if whole is None:
         return None
+    if asked is None:
+        rest = kept(items, variable, body)
+        return rest and (call("unequal", rest, text("")) if function == "exists" else call("equal", rest, whole))
     characters, wanted = asked
-    rest = call("length", _without(whole, characters))
+    length = call("length", _without(whole, characters))
     if wanted == (function == "exists"):  # any in, all not in: whether something goes
-        return call("unequal" if wanted else "equal", rest, call("length", whole))
-    return call("equal" if wanted else "unequal", rest, integer(0))
+        return call("unequal" if wanted else "equal", length, call("length", whole))
+    return call("equal" if wanted else "unequal", length, integer(0))
