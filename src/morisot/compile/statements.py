@@ -29,6 +29,7 @@ from morisot.compile import (
 )
 from morisot.compile.expr import Expr, Literal, Raise
 from morisot.compile.reader import FunctionNode, read
+from morisot.compile.reuse import reusing
 from morisot.compile.scope import Refused, Scope, Sharing, refuse
 from morisot.compile.scope import known as from_object
 from morisot.compile.values import DELTA, NEVER, TRUE, Known, Match, Set, choose, conjunction, parameter
@@ -60,7 +61,7 @@ def compile_function(function: object, parameters: Sequence[Type]) -> ColumnForm
         return refused.refusal
     except RecursionError:
         return Refusal("the function is nested too deeply", advice="split it into several operators")
-    return ColumnForm(result, tuple(sharing.entries))
+    return reusing(ColumnForm(result, tuple(sharing.entries)))
 
 
 _nameless = types.FunctionType(compile("0", "<nothing>", "eval"), {})
