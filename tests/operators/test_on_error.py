@@ -64,8 +64,8 @@ PROGRAMS: dict[str, tuple[Program, list[Any], int]] = {
         2,
     ),
     "values of windows of keys": (
-        lambda s: s.key_by(len).window(mo.CountWindow.tumbling(1)).max(whole, on_error="skip"),
-        [(1, 1), (2, 22), (1, 3)],
+        lambda s: s.key_by(lambda _: "all").window(mo.CountWindow.tumbling(1)).max(whole, on_error="skip"),
+        [("all", 1), ("all", 22), ("all", 3)],
         2,
     ),
     "whole windows": (
@@ -75,13 +75,13 @@ PROGRAMS: dict[str, tuple[Program, list[Any], int]] = {
     ),
     "whole windows with bounds": (
         lambda s: (
-            s.key_by(len)
+            s.key_by(lambda _: "all")
             .window(mo.CountWindow.tumbling(1))
             .with_bounds()
             .map(lambda texts: whole(texts[0]), on_error="skip")
             .map(lambda _, window: window.value)
         ),
-        [(1, 1), (2, 22), (1, 3)],
+        [("all", 1), ("all", 22), ("all", 3)],
         2,
     ),
     "keyed map": (lambda s: s.key_by(len).map(lambda k, t: whole(t), on_error="skip"), [(1, 1), (2, 22), (1, 3)], 2),
