@@ -16,12 +16,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pyspark.sql import SparkSession
 
 import morisot as mo
 from morisot.errors import Location
+from morisot.lower.frame import Frame
 from morisot.plan.closure import Closure
 from morisot.plan.iterate import Body, LoopInput, Replay
 from morisot.plan.source import StreamIter
+from morisot.run.frames import broadcast_bytes, counted
 from morisot.run.leader import Leader
 from morisot.run.rounds import Progress, Rounds
 from morisot.types.element import INT
@@ -261,3 +264,10 @@ def test_a_lost_task_is_waited_for_and_gets_the_same_round_again(leader: Leader)
     second.send(pickle.dumps(Hello(Place(0, 1, 1), 1)))
     assert second.receive() == Round(2, 5)
     second.close()
+
+
+def test_few_elements_of_a_round_may_be_sent_to_every_task(spark: SparkSession) -> None:
+    frame = Frame(spark.range(3).selectExpr("id AS value"), INT)
+    assert broadcast_bytes(frame.df) == 10 * 1024 * 1024
+    plans = [counted(frame, rows).df._jdf.queryExecution().logical().toString() for rows in (3, 10**7)]
+    assert [("broadcast" in plan) for plan in plans] == [True, False]

@@ -107,7 +107,8 @@ def counted(frame: Frame, rows: int) -> Frame:
 
 def broadcast_bytes(df: DataFrame) -> int:
     """Up to how many bytes the session lets a join send to every task; -1 if it never does."""
-    found = re.fullmatch(r"(-?\d+)([bkmg]?)b?", (df.sparkSession.conf.get(_BROADCAST, "-1") or "-1").lower())
+    said = df.sparkSession.conf.get(_BROADCAST) or ""  # with a default of its own, get() does not tell Spark's
+    found = re.fullmatch(r"(-?\d+)([bkmg]?)b?", said.lower())
     return int(found[1]) * 1024 ** "bkmg".find(found[2] or "b") if found else -1
 
 
