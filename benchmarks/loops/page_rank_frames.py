@@ -24,11 +24,11 @@ FIRST = (100 - PERCENT) * UNIT // 100
 
 
 def weighted(ctx: mo.StreamContext, graph: Graph) -> Any:
-    """The edges as (source, target, how many edges leave the source)."""
+    """The edges as (source, target, how many edges leave the source); a loop keeps its side inputs."""
     edges = ctx.stream_parquet(graph.path, Edge)
     counts = edges.group_by_count(lambda edge: edge.source).unkey()
     met = edges.join(counts, lambda edge: edge.source, lambda count: count[0]).drop_key()
-    return met.map(lambda pair: (pair[0].source, pair[0].target, pair[1][1])).cache()
+    return met.map(lambda pair: (pair[0].source, pair[0].target, pair[1][1]))
 
 
 def with_join(spark: SparkSession, graph: Graph) -> Outcome:
