@@ -103,7 +103,7 @@ def test_variants_agree_on_a_little_data(tmp_path):
 
 
 @pytest.mark.jvm
-def test_loops_agree_with_plain_machine_code_on_a_little_data():
+def test_loops_agree_with_plain_machine_code_on_a_little_data(tmp_path: Path) -> None:
     names = [
         "overhead",
         "k_means_30",
@@ -116,7 +116,7 @@ def test_loops_agree_with_plain_machine_code_on_a_little_data():
     ]
     only = [word for name in names for word in ("--only", name)]
     command = [sys.executable, "-m", "benchmarks.loops", "--scale", "0.001", "--runs", "1", *only,
-               "--variants", "morisot", "numba"]  # fmt: skip
+               "--variants", "morisot", "numba", "--json", str(tmp_path / "loops.json")]  # fmt: skip
     done = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True)
     assert done.stdout.count("same") == 2 * len(names)
     assert "differs" not in done.stdout
