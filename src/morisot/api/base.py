@@ -116,6 +116,20 @@ def late_handler(handler: Callable[..., Any] | None, operator: str, what: str, *
     return Late(handler, keyed=keyed)
 
 
+def check_batch_size(size: int | None, name: str, operator: str, *, unbounded: bool, followed: str) -> None:
+    """Refuse a size of micro-batches that is none, or where there are none."""
+    if size is None:
+        return
+    if not unbounded:
+        raise PlanError(
+            f"{operator} reads everything at once: {name}= is for a {followed} that is followed",
+            location=caller(),
+            advice="leave it out, or pass unbounded=True",
+        )
+    if type(size) is not int or size < 1:
+        raise PlanError(f"{name} is {size!r}: give a whole number of 1 or more", location=caller())
+
+
 KEYED_ADVICE = "on a keyed stream functions take (key, value); on a plain one, the element"
 
 

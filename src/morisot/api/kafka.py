@@ -99,22 +99,6 @@ def checked_starting(starting: str, operator: str, unbounded: bool) -> None:
         )
 
 
-def checked_size(records_per_batch: int | None, operator: str, unbounded: bool) -> None:
-    """Refuse a size of micro-batches that is none, or where there are none."""
-    if records_per_batch is None:
-        return
-    if not unbounded:
-        raise PlanError(
-            f"{operator} reads everything at once: records_per_batch= is for a topic that is followed",
-            location=caller(),
-            advice="leave it out, or pass unbounded=True",
-        )
-    if type(records_per_batch) is not int or records_per_batch < 1:
-        raise PlanError(
-            f"records_per_batch is {records_per_batch!r}: give a whole number of 1 or more", location=caller()
-        )
-
-
 # -- what is read -----------------------------------------------------------------------------------------------------
 
 

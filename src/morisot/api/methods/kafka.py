@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, TypeVar, Unpack, overload
 
 from morisot.api import kafka
+from morisot.api.base import check_batch_size
 from morisot.api.location import caller
 from morisot.plan.node import Node
 from morisot.plan.source import Starting, StreamKafka
@@ -99,7 +100,7 @@ class KafkaMethods:
         where = kafka.checked_servers(servers, "stream_kafka")
         topics = kafka.checked_topics(topic, "stream_kafka")
         kafka.checked_starting(starting, "stream_kafka", unbounded)
-        kafka.checked_size(records_per_batch, "stream_kafka", unbounded)
+        check_batch_size(records_per_batch, "records_per_batch", "stream_kafka", unbounded=unbounded, followed="topic")
         node = StreamKafka(
             where,
             topics,

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, get_args, get_origin, overload
 
-from morisot.api.base import check_callable
+from morisot.api.base import check_batch_size, check_callable
 from morisot.api.inlet import Inlet, Memory, Store
 from morisot.api.location import caller
 from morisot.api.methods.kafka import KafkaMethods
@@ -304,17 +304,7 @@ def element_declared(source: Any) -> Any:
 
 def followed(operator: str, unbounded: bool, files_per_batch: int | None) -> dict[str, Any]:
     """How a directory is followed, if it is."""
-    if files_per_batch is not None:
-        if not unbounded:
-            raise PlanError(
-                f"{operator} reads everything at once: files_per_batch= is for a directory that is followed",
-                location=caller(),
-                advice="leave it out, or pass unbounded=True",
-            )
-        if type(files_per_batch) is not int or files_per_batch < 1:
-            raise PlanError(
-                f"files_per_batch is {files_per_batch!r}: give a whole number of 1 or more", location=caller()
-            )
+    check_batch_size(files_per_batch, "files_per_batch", operator, unbounded=unbounded, followed="directory")
     return {"unbounded": unbounded, "files_per_batch": files_per_batch}
 
 
