@@ -34,7 +34,7 @@ def sink(directory: Path) -> Sink:
 @pytest.fixture
 def checkpoint(tmp_path: Path) -> Checkpoint:
     """Twelve micro-batches of a file source and a file sink, the tenth of which was compacted, and one under way."""
-    made = Checkpoint(tmp_path / "saves", sink(tmp_path), keep=100)
+    made = Checkpoint({sink(tmp_path): tmp_path / "saves"}, keep=100)
     made.begin(describe(sink(tmp_path)))
     spark, out = tmp_path / "saves" / "spark", tmp_path / "out"
     files: list[Any] = []
@@ -134,7 +134,7 @@ def test_sizes_of_states_stay_as_long_as_their_snapshots(checkpoint: Checkpoint)
 
 
 def test_a_checkpoint_without_snapshots_goes_with_its_job(tmp_path: Path) -> None:
-    temporary = Checkpoint(tmp_path / "saves", sink(tmp_path))
+    temporary = Checkpoint({sink(tmp_path): tmp_path / "saves"})
     temporary.begin(describe(sink(tmp_path)))
     temporary.close()
     assert not (tmp_path / "saves").exists()

@@ -76,10 +76,10 @@ def test_explain_says_what_sinks_can_rely_on(tmp_path: Path, capsys: pytest.Capt
 def test_the_pace_of_a_job(tmp_path: Path) -> None:
     ctx = mo.StreamContext(engine="reference")
     rate = ctx.stream_rate(5)
-    assert pace_of(rate._node, None) == Pace()
-    assert pace_of(rate._node, mo.Snapshots(tmp_path, every="2s")) == Pace(2.0)
+    assert pace_of([rate._node], None) == Pace()
+    assert pace_of([rate._node], mo.Snapshots(tmp_path, every="2s")) == Pace(2.0)
     quick = rate.batch_mode(BatchMode.adaptive(100, 250)).map(lambda n: n)
-    assert pace_of(quick._node, None) == Pace(0.25, 100)
-    assert pace_of(quick._node, mo.Snapshots(tmp_path, every="2s")) == Pace(2.0, 100), "what snapshots say counts"
+    assert pace_of([quick._node], None) == Pace(0.25, 100)
+    assert pace_of([quick._node], mo.Snapshots(tmp_path, every="2s")) == Pace(2.0, 100), "what snapshots say counts"
     with pytest.raises(mo.PlanError, match=r"stream_rate cannot give 5 elements at a time.*\n.*every="):
-        pace_of(rate._node, mo.Snapshots(tmp_path, items=5))
+        pace_of([rate._node], mo.Snapshots(tmp_path, items=5))

@@ -126,8 +126,9 @@ class Lowering:
 
     def _share(self, node: Node, frame: Frame) -> Frame:
         """Keep what several operators read and would be dear to make again; a stream cannot be kept."""
-        if self._keeps and self._consumers[node] > 1 and node.bounded and self._is_dear(node):
-            self._kept[node] = frame.df.persist()
+        is_there = node.bounded or not frame.df.isStreaming  # a micro-batch of a stream is
+        if self._keeps and is_there and self._consumers[node] > 1 and self._is_dear(node):
+            self.keep(node, frame.df)
             return frame.over(frame.df)  # what follows starts from what is kept, and is not composed past it
         return frame
 
@@ -149,12 +150,16 @@ class Lowering:
         if not isinstance(df, ClassicDataFrame):
             return df
         size = int(df._jdf.queryExecution().optimizedPlan().stats().sizeInBytes())
-        kept = self._kept.setdefault(node, df.persist())
+        kept = self.keep(node, df)
         rows = kept._jdf.queryExecution().toRdd()
         session = self.spark._jsparkSession
         table = ClassicDataFrame(session.internalCreateDataFrame(rows, kept._jdf.schema(), False), self.spark)
         small = size <= session.sessionState().conf().autoBroadcastJoinThreshold()
         return F.broadcast(table) if small and broadcast else table
+
+    def keep(self, node: Node, df: DataFrame) -> DataFrame:
+        """Hold what a node gives in Spark's cache until it is released."""
+        return self._kept.setdefault(node, df.persist())
 
     def release(self) -> None:
         """Give back what was kept."""

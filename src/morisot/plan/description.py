@@ -23,12 +23,12 @@ _OWN = __name__.partition(".")[0]
 _PLAIN = (int, float, complex, bool, str, bytes, type(None))
 
 
-def describe(root: Node, **settings: int) -> Description:
-    """The operators that lead to a node, inputs first, and the settings on which saved states depend."""
+def describe(*roots: Node, **settings: int) -> Description:
+    """The operators that lead to some nodes, inputs first, and the settings on which saved states depend."""
     return {
         "python": f"{sys.version_info.major}.{sys.version_info.minor}",
         "settings": settings,
-        "operators": [_operator(node) for node in walk(root)],
+        "operators": [_operator(node) for node in walk(*roots)],
     }
 
 

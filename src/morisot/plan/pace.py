@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from morisot.errors import PlanError
@@ -24,21 +25,25 @@ class Pace:
     """The most elements of one, from sources that count them; None: all that are there."""
 
 
-def pace_of(sink: Node, snapshots: Snapshots | None) -> Pace:
-    """What `Snapshots` and the operators `batch_mode` say: the first of the two times, the least number."""
-    modes = [node.mode for node in walk(sink) if isinstance(node, Batched) and not node.bounded]
+def pace_of(sinks: Iterable[Node], snapshots: Snapshots | None) -> Pace:
+    """What `Snapshots` and the operators `batch_mode` say to sinks that are served together.
+
+    The first of the two times; of several times and numbers the least, with which all of them are kept.
+    """
+    nodes = tuple(walk(*sinks))
+    modes = [node.mode for node in nodes if isinstance(node, Batched) and not node.bounded]
     waits = [mode.milliseconds / _MILLISECONDS for mode in modes if mode.milliseconds]
     seconds = snapshots.seconds if snapshots is not None else None
     numbers = [mode.size for mode in modes]
     if snapshots is not None and snapshots.items is not None:
-        _refuse_uncounted(sink, snapshots.items)
+        _refuse_uncounted(nodes, snapshots.items)
         numbers.append(snapshots.items)
     return Pace(min(waits, default=None) if seconds is None else seconds, min(numbers, default=None))
 
 
-def _refuse_uncounted(sink: Node, items: int) -> None:
+def _refuse_uncounted(nodes: Iterable[Node], items: int) -> None:
     """Refuse a number of elements where the source does not count them."""
-    for node in walk(sink):
+    for node in nodes:
         if not node.inputs and not node.bounded and not isinstance(node, StreamChannel):
             raise PlanError(
                 f"{node.operator} cannot give {items} elements at a time, as Snapshots(items=…) asks",

@@ -47,23 +47,25 @@ class Tally:
         for node, (count, errors) in failures.items():
             self.totals[node] = self.totals.get(node, Total()) + Total(count, next(iter(errors), None))
 
-    def metrics(self) -> dict[str, dict[str, int]]:
-        """The counts by operator: of elements that failed, skipped or diverted to a handler, and that came too late."""
+    def metrics(self, nodes: Iterable[Node] | None = None) -> dict[str, dict[str, int]]:
+        """The counts by operator (of those given): elements that were skipped, diverted, or came too late."""
         counts: dict[str, dict[str, int]] = {kind: {} for kind in KINDS}
-        for node, total in self.totals.items():
+        for node, total in self._of(nodes).items():
             of_kind = counts[kind_of(node)]
             of_kind[node.title] = of_kind.get(node.title, 0) + total.count
         return counts
 
     def lines(self, nodes: Iterable[Node] | None = None) -> list[str]:
         """A line for each operator (of those given) that left something out."""
-        chosen = self.totals if nodes is None else {node: self.totals[node] for node in nodes if node in self.totals}
         return [
             f"{node.title}: {total.count} element{'s' if total.count > 1 else ''} "
             f"{kind_of(node)}{_because(total.example)}"
-            for node, total in chosen.items()
+            for node, total in self._of(nodes).items()
             if total.count
         ]
+
+    def _of(self, nodes: Iterable[Node] | None) -> dict[Node, Total]:
+        return self.totals if nodes is None else {node: self.totals[node] for node in nodes if node in self.totals}
 
 
 def _because(example: ElementError | None) -> str:

@@ -12,6 +12,7 @@ import shutil
 import urllib.parse
 from pathlib import Path
 
+from morisot.errors import SinkError
 from morisot.plan.files import is_local
 from morisot.plan.sink import WriteSink
 from morisot.run import logs
@@ -24,6 +25,7 @@ class Appended:
     """What a sink has written, where that is on this machine's disks."""
 
     def __init__(self, sink: WriteSink) -> None:
+        self._sink = sink
         self.is_local = is_local(sink.path)
         self._directory = Path(sink.path)
         self._log = self._directory / _LOG
@@ -31,6 +33,14 @@ class Appended:
     @property
     def exists(self) -> bool:
         return self._directory.is_dir()
+
+    def refuse_lost(self) -> None:
+        """Refuse to go on where the results of earlier micro-batches are gone."""
+        if self.is_local and not self.exists:
+            raise SinkError(
+                f"{self._sink.operator} ({self._sink.location}): {self._sink.path!r}, which the job has written "
+                "before, is gone; start anew with Snapshots(…, restart=None)"
+            )
 
     def can_go_back(self, number: int) -> bool:
         """Whether it is still known what was there after a micro-batch."""

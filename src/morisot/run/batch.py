@@ -63,7 +63,13 @@ class BatchRunner:
     tally: Tally
     caches: Caches | None = None
 
-    def lowering(self, *roots: Node, keeps: bool = True, told: Path | None = None) -> Lowering:
+    def lowering(
+        self,
+        *roots: Node,
+        keeps: bool = True,
+        told: Path | None = None,
+        given: Mapping[Node, Frame] | None = None,
+    ) -> Lowering:
         return Lowering(
             self.spark,
             roots,
@@ -74,6 +80,7 @@ class BatchRunner:
             ledger=self.ledger,
             caches=self.caches if keeps else None,
             told=told,
+            given=given,
         )
 
     def apart(self) -> BatchRunner:
@@ -103,17 +110,21 @@ class BatchRunner:
         self.tally.replace(failures)
         divert(failures)
 
-    def demote_or_raise(self, lowering: Lowering, error: BaseException) -> None:
-        """Return if another try makes sense; otherwise raise what the user should read."""
+    def demote_or_raise(self, lowering: Lowering, error: BaseException, nodes: Iterable[Node] = ()) -> None:
+        """Return if another try makes sense; otherwise raise what the user should read.
+
+        `nodes` are those that had a part in it, if they are more than the lowering's.
+        """
+        nodes = tuple(nodes) or lowering.nodes
         theirs = users_error(error)
         if isinstance(theirs, SourceError):
-            raise located(theirs, lowering.nodes) from None
+            raise located(theirs, nodes) from None
         if theirs is not None:
             raise theirs from theirs.__cause__
         if is_data_error(error) and self.demotions.add(lowering.optimistic):
             return
         failure = job_error(error)
-        raise type(failure)(without_secrets(str(failure), lowering.nodes)) from None
+        raise type(failure)(without_secrets(str(failure), nodes)) from None
 
     def collect(self, node: Node) -> list[Any]:
         return self.run(node, lambda _, frame: elements(frame.untimed().df, node.type))

@@ -28,21 +28,27 @@ _FILE_OFFSET = "logOffset"
 
 
 class Checkpoint:
-    """The directory of one sink of an unbounded job."""
+    """The directories of the sinks of one streaming query.
 
-    def __init__(self, directory: Path, sink: Sink, *, keep: int | None = None) -> None:
-        self.name = directory.name
+    Each of them holds the plan, so that a sink that is served otherwise than before is noticed. The first by name holds
+    everything else.
+    """
+
+    def __init__(self, places: Mapping[Sink, Path], *, keep: int | None = None) -> None:
+        by_name = sorted(places.items(), key=lambda item: item[1])
+        self.sinks = [sink for sink, _ in by_name]
+        """In an order that does not change when lines of the program move."""
+        self._directories = list(dict.fromkeys(place for _, place in by_name))
+        self.names = [place.name for place in self._directories]
         self.keep = keep
         """How many snapshots stay; None: the checkpoint goes with the job."""
-        self._directory = directory
+        directory = self._directory = self._directories[0]
         self._spark = directory / "spark"
-        self._plan = directory / "plan.json"
         self._sizes = directory / "sizes"
         self._mark = directory / "going-back"
         self.told = directory / "told"
         """Where inputs that are silent find the time of the others; it is of no use after a restart."""
-        self._sink = sink
-        self._written = Appended(sink) if isinstance(sink, WriteSink) else None
+        self._written = [Appended(sink) for sink in self.sinks if isinstance(sink, WriteSink)]
 
     @property
     def location(self) -> str:
@@ -53,7 +59,7 @@ class Checkpoint:
 
     def goes_on(self, restart: str | int | None) -> bool:
         """Whether there is something to go on from, and the user wants that."""
-        return restart is not None and self._plan.exists()
+        return restart is not None and any(_plan_in(each).exists() for each in self._directories)
 
     def begin(self, plan: Description) -> None:
         """Make ready for a start from nothing."""
@@ -70,27 +76,34 @@ class Checkpoint:
         if isinstance(restart, int):
             self.refuse_missing(restart)
             self._go_back(restart)
-        if self._committed() and self._written is not None:
-            self._refuse_lost_results(self._written)
-            self._written.remove_strays()
+        if self._committed():
+            for written in self._written:
+                written.refuse_lost()
+            for written in self._written:
+                written.remove_strays()
         self._save_plan(plan)
 
     def _save_plan(self, plan: Description) -> None:
-        beside = self._plan.with_suffix(".writing")
-        try:
-            self._directory.mkdir(parents=True, exist_ok=True)
-            beside.write_text(json.dumps(plan, indent=1), encoding="utf-8")
-            beside.replace(self._plan)
-        except OSError as error:
-            raise SinkError(f"snapshots cannot be written to {self._directory}: {error.strerror}") from None
+        text = json.dumps({**plan, "sinks": self.names}, indent=1)
+        for directory in self._directories:
+            beside = _plan_in(directory).with_suffix(".writing")
+            try:
+                directory.mkdir(parents=True, exist_ok=True)
+                beside.write_text(text, encoding="utf-8")
+                beside.replace(_plan_in(directory))
+            except OSError as error:
+                raise SinkError(f"snapshots cannot be written to {directory}: {error.strerror}") from None
 
     def _refuse_changes(self, plan: Description) -> None:
-        changes = differences(json.loads(self._plan.read_text(encoding="utf-8")), plan)
-        if changes:
+        for directory, sink in zip(self._directories, self.sinks, strict=False):
+            saved = _saved_in(directory)
+            changes = [] if saved is None else differences(saved, plan)
+            if not changes:
+                continue
             raise PlanError(
-                f"{self._sink.operator} cannot go on from the snapshots in {self._directory}, because the program has "
+                f"{sink.operator} cannot go on from the snapshots in {directory}, because the program has "
                 f"changed: {'; '.join(changes)}",
-                location=self._sink.location,
+                location=sink.location,
                 advice="run the program that made them, or start anew with restart=None; operators that had a name(…) "
                 "from the first start may change their functions",
             )
@@ -100,15 +113,8 @@ class Checkpoint:
         there = self.numbers()
         if number not in there:
             known = f"there are {', '.join(map(str, there))}" if there else "there is none yet"
-            raise ConfigError(f"restart is {number}: {self.name} has no such snapshot in {self._directory}; {known}.")
-
-    def _refuse_lost_results(self, written: Appended) -> None:
-        if written.is_local and not written.exists:
-            assert isinstance(self._sink, WriteSink)
-            raise SinkError(
-                f"{self._sink.operator} ({self._sink.location}): {self._sink.path!r}, which the job has written "
-                "before, is gone; start anew with Snapshots(…, restart=None)"
-            )
+            names = " and ".join(self.names)
+            raise ConfigError(f"restart is {number}: {names} has no such snapshot in {self._directory}; {known}.")
 
     # -- going back ---------------------------------------------------------------------------------------------------
 
@@ -116,8 +122,8 @@ class Checkpoint:
         """Forget what came after a snapshot. The mark stays until all of it is gone, however often that takes."""
         self._mark.write_text(str(number))
         offsets = self._offsets(number)
-        if self._written is not None:
-            self._written.go_back(number)
+        for written in self._written:
+            written.go_back(number)
         for source, log_number in _file_sources(offsets):
             logs.cut(self._spark / "sources" / str(source), log_number)
         for file in logs.files_under(self._spark / "state", lambda file: _version(file) > number + 1):
@@ -140,18 +146,19 @@ class Checkpoint:
         sources = self._spark / "sources"
         files = _file_sources(self._offsets(number))
         read = all(logs.reaching(sources / str(source), last) is not None for source, last in files)
-        return read and (self._written is None or self._written.can_go_back(number))
+        return read and all(written.can_go_back(number) for written in self._written)
 
     def snapshots(self) -> list[Snapshot]:
-        """The records of the snapshots from which a job can start."""
-        return [self._snapshot(number) for number in self.numbers()]
+        """The records of the snapshots from which a job can start, those of each sink."""
+        numbers = self.numbers()
+        return [self._snapshot(number, name) for name in self.names for number in numbers]
 
-    def _snapshot(self, number: int) -> Snapshot:
+    def _snapshot(self, number: int, name: str) -> Snapshot:
         metadata, *offsets = logs.lines(self._spark / "offsets" / str(number))
         when = datetime.datetime.fromtimestamp(metadata["batchTimestampMs"] / 1000, datetime.UTC)
         sizes = self._sizes / f"{number}.json"
         state = json.loads(sizes.read_text(encoding="utf-8")) if sizes.exists() else {}
-        return Snapshot(number, self.name, when, tuple(offsets), state)
+        return Snapshot(number, name, when, tuple(offsets), state)
 
     def _offsets(self, number: int) -> list[Any]:
         return logs.lines(self._spark / "offsets" / str(number))[1:]
@@ -188,13 +195,30 @@ class Checkpoint:
     def close(self) -> None:
         """The job has ended: a checkpoint without snapshots goes."""
         if self.keep is None:
-            shutil.rmtree(self._directory, ignore_errors=True)
-        elif self._written is not None and self._committed():
-            self._written.remove_strays()
+            self.clean()
+        elif self._committed():
+            for written in self._written:
+                written.remove_strays()
 
     def clean(self) -> None:
         """Remove everything that was saved."""
-        shutil.rmtree(self._directory, ignore_errors=True)
+        for directory in self._directories:
+            shutil.rmtree(directory, ignore_errors=True)
+
+
+def was_alone(directory: Path) -> bool:
+    """Whether a sink has snapshots here of a query that served no other."""
+    saved = _saved_in(directory)
+    return saved is not None and len(saved.get("sinks", [directory.name])) == 1
+
+
+def _saved_in(directory: Path) -> Description | None:
+    file = _plan_in(directory)
+    return json.loads(file.read_text(encoding="utf-8")) if file.exists() else None
+
+
+def _plan_in(directory: Path) -> Path:
+    return directory / "plan.json"
 
 
 def _file_sources(offsets: list[Any]) -> list[tuple[int, int]]:

@@ -5,10 +5,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import functools
-import re
-import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
 from pyspark.errors import AnalysisException
@@ -28,20 +25,18 @@ from morisot.plan.check import breaks_running_values, mixed_above, unmatched_abo
 from morisot.plan.graph import walk
 from morisot.plan.kafka import without_secrets
 from morisot.plan.node import Node
-from morisot.plan.pace import pace_of
 from morisot.plan.sink import Sink, WriteSink
 from morisot.plan.snapshots import Snapshots
-from morisot.plan.source import StreamChannel, StreamCsv, StreamJson
+from morisot.plan.source import StreamCsv, StreamJson
 from morisot.plan.tally import Tally, is_diverting, say
 from morisot.run import batch, live
 from morisot.run.batch import BatchRunner, Demotions, Receiver
-from morisot.run.checkpoint import Checkpoint
 from morisot.run.job import Job, Part, ThreadPart
 from morisot.run.left_out import reported
 from morisot.run.loop import Loops, NoLoops
 from morisot.run.progress import progress
 from morisot.run.session import borrow_session, check_session, return_session
-from morisot.run.streaming import StreamPart
+from morisot.run.streams import Streams
 from morisot.types.element import Record
 
 assert rules.FAMILIES, "importing the rules registers them"
@@ -57,7 +52,7 @@ class SparkEngine:
         self._checked = False
         self._demotions = Demotions()
         self._snapshots = snapshots
-        self._streams: list[StreamPart] = []
+        self._streams = Streams(snapshots, self._report)
         self._loops = Loops(snapshots)
         self._tally = Tally()
         self._ledger: Ledger | None = None
@@ -152,56 +147,16 @@ class SparkEngine:
     def start(self, receivers: Mapping[Sink, Receiver | None], closers: Mapping[Sink, Callable[[], None]]) -> Job:
         runner = self._runner()
         bounded = {sink: receiver for sink, receiver in receivers.items() if sink.bounded}
-        parts: list[Part] = []
-        counted: set[Node] = set()
-        announce_readers(sink for sink in receivers if not sink.bounded)
-        for sink, receiver in receivers.items():
-            if not sink.bounded:
-                own = {node for node in walk(sink) if node.leaves_out and not node.bounded} - counted
-                counted |= own
-                try:
-                    parts.append(self._start_stream(runner, sink, receiver, closers.get(sink), own))
-                except BaseException:
-                    for part in parts:  # a job runs whole, or not at all
-                        part.stop()
-                    raise
+        endless = {sink: receiver for sink, receiver in receivers.items() if not sink.bounded}
+        parts: list[Part] = [*self._streams.start(runner, endless, closers)]
         if bounded:
             counts = runner.apart()
             run = functools.partial(self._run_bounded, counts, bounded, closers)
             parts.append(ThreadPart("bounded", run, counts.tally.metrics))
         job = Job(parts, self._loops.snapshots)
-        if len(bounded) < len(receivers):
+        if endless:
             live.watch(job.metrics, lambda: not job.running, self._config.progress)
         return job
-
-    def _start_stream(
-        self,
-        runner: BatchRunner,
-        sink: Sink,
-        receiver: Receiver | None,
-        close: Callable[[], None] | None,
-        counts: set[Node],
-    ) -> StreamPart:
-        pace = pace_of(sink, self._snapshots)
-        checkpoint = self._checkpoint(sink)
-        settings = self._snapshots
-        part = StreamPart(
-            runner, sink, receiver, close, checkpoint, pace=pace, snapshots=settings, counts=counts, report=self._report
-        )
-        self._streams.append(part)
-        return part
-
-    def _checkpoint(self, sink: Sink) -> Checkpoint:
-        """Where a sink keeps how far it is: for this job, or under its name in the user's snapshots."""
-        if self._snapshots is None:
-            return Checkpoint(Path(tempfile.mkdtemp(prefix="morisot-checkpoint-")), sink)
-        running = {part.name for part in self._streams if not part.join(0)}
-        name = plain = re.sub(r"[^\w.-]+", "-", sink.input.label or sink.operator)
-        number = 1
-        while name in running:
-            number += 1
-            name = f"{plain}-{number}"
-        return Checkpoint(Path(self._snapshots.path).absolute() / "streams" / name, sink, keep=self._snapshots.keep)
 
     def _report(self, tally: Tally) -> None:
         if self._config.report:
@@ -261,28 +216,12 @@ class SparkEngine:
         """End the session if Morisot made it and no other context uses it; a user's own session stays."""
         self._caches.release_all()
         self._loops.close()
-        self._clean_streams()
+        self._streams.clean()
         if self._borrowed is not None:
             return_session(self._borrowed)
             self._spark = self._borrowed = self._ledger = None
             self._handed_out.clear()
             self._checked = False
-
-    def _clean_streams(self) -> None:
-        """Remove the snapshots of the sinks that have ended well, if the user wants that."""
-        if self._snapshots is not None and self._snapshots.clean_on_exit:
-            for part in self._streams:
-                if part.error is None:
-                    part.clean()
-        self._streams.clear()
-
-
-def announce_readers(sinks: Iterable[Sink]) -> None:
-    """Tell channels how many queries will read them."""
-    for sink in sinks:
-        for node in walk(sink):
-            if isinstance(node, StreamChannel) and not node.bounded:
-                node.inlet.expect(1)
 
 
 def moved(node: Node) -> str:

@@ -8,11 +8,21 @@ from typing import Any
 
 from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, DataFrameWriter
+from pyspark.sql import functions as F  # noqa: N812 - the name every Spark program uses
 from pyspark.sql.classic.dataframe import DataFrame as ClassicDataFrame
 
 from morisot.errors import SinkError
 from morisot.plan.sink import WriteCsv, WriteSink
 
+_COUNTED = "morisot"
+"""The name under which rows are counted on their way into files."""
+_FILE_FORMATS = {
+    "write_text": ("text", "TextFileFormat"),
+    "write_csv": ("csv", "CSVFileFormat"),
+    "write_json": ("json", "JsonFileFormat"),
+    "write_parquet": ("parquet", "ParquetFileFormat"),
+}
+"""The package and the name of Spark's class for each format."""
 FORMATS = {"write_text": "text", "write_csv": "csv", "write_json": "json", "write_parquet": "parquet"}
 
 
@@ -60,6 +70,30 @@ def replace(df: DataFrame, path: str, writer: DataFrameWriter, aside: str | None
     except BaseException:
         delete(df, aside)
         raise
+
+
+def append(sink: WriteSink, df: DataFrame, batch: int) -> int:
+    """Add the files of a micro-batch to a directory; how many rows they hold.
+
+    Spark's own sink does it, which lists them in the directory's log: a micro-batch that is in it is not written again.
+    """
+    jvm: Any = df.sparkSession._jvm
+    counted = df.observe(_COUNTED, F.expr("count(1) AS elements"))
+    execution = jvm.org.apache.spark.sql.execution
+    kind = _FILE_FORMATS[sink.operator]
+    format_ = getattr(getattr(execution.datasources, kind[0]), kind[1])()
+    options = jvm.PythonUtils.toScalaMap({name: _as_option(value) for name, value in write_options(sink).items()})
+    nothing = jvm.PythonUtils.toSeq([])
+    session = counted._jdf.sparkSession()
+    execution.streaming.sinks.FileStreamSink(session, sink.path, format_, nothing, options).addBatch(
+        batch, counted._jdf
+    )
+    observed = counted._jdf.queryExecution().observedMetrics().get(_COUNTED)
+    return int(observed.get().getLong(0)) if observed.isDefined() else 0
+
+
+def _as_option(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def refuse_existing(sink: WriteSink, df: DataFrame) -> None:

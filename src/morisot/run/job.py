@@ -13,7 +13,7 @@ from morisot.plan.tally import merged
 
 
 class Part(Protocol):
-    """One sink of a job."""
+    """What of a job runs by itself: the sinks of one streaming query, or all bounded ones."""
 
     def stop(self) -> None: ...
 
@@ -24,7 +24,9 @@ class Part(Protocol):
 
     def catch_up(self) -> None: ...
 
-    def metrics(self) -> dict[str, Any]: ...
+    def metrics(self) -> dict[str, Any]:
+        """Its own counts, and under `sinks` a record for each of its sinks."""
+        ...
 
     def snapshots(self) -> list[Snapshot]: ...
 
@@ -76,9 +78,9 @@ class Job:
 
     def metrics(self) -> dict[str, Any]:
         """Elements read, delivered and left out, micro-batches and rates, in all and per sink."""
-        sinks = [part.metrics() for part in self._parts]
-        totals = {name: sum(sink.get(name, 0) for sink in sinks) for name in ("elements_in", "elements_out", "batches")}
-        return {**totals, **merged(sinks), "sinks": sinks}
+        parts = [part.metrics() for part in self._parts]
+        totals = {name: sum(part.get(name, 0) for part in parts) for name in ("elements_in", "elements_out", "batches")}
+        return {**totals, **merged(parts), "sinks": [sink for part in parts for sink in part["sinks"]]}
 
     def _raise_failure(self) -> None:
         error = self.exception()
@@ -87,7 +89,7 @@ class Job:
 
     def __repr__(self) -> str:
         state = "failed" if self.exception() else "running" if self.running else "ended"
-        return f"<Job {state}: {len(self._parts)} sinks>"
+        return f"<Job {state}>"
 
 
 class ThreadPart:
@@ -119,7 +121,8 @@ class ThreadPart:
         self._thread.join()
 
     def metrics(self) -> dict[str, Any]:
-        return {"sink": self._name, **self._left_out()}
+        left_out = self._left_out()
+        return {**left_out, "sinks": [{"sink": self._name, **left_out}]}
 
     def snapshots(self) -> list[Snapshot]:
         """Those of a bounded run are its loops'."""

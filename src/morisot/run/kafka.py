@@ -13,24 +13,10 @@ from morisot.plan.sink import WriteKafka
 
 def write(sink: WriteKafka, df: DataFrame, lowering: Lowering) -> None:
     """Write the rows of a bounded stream."""
-    if lowering.optimistic:
-        write_kept(sink, df, lowering)
-    else:
-        send(sink, df, lowering)
-
-
-def write_kept(sink: WriteKafka, df: DataFrame, lowering: Lowering) -> int:
-    """Write rows that are all computed before the first is sent; how many they are.
-
-    A native form may still fail on the last element, and what is sent cannot be taken back.
-    """
-    kept = df.persist()
-    try:
-        rows = kept.count()
-        send(sink, kept, lowering)
-        return rows
-    finally:
-        kept.unpersist()
+    if lowering.optimistic:  # a native form may still fail on the last element, and what is sent cannot be taken back
+        df = lowering.keep(sink, df)
+        df.count()
+    send(sink, df, lowering)
 
 
 def send(sink: WriteKafka, df: DataFrame, lowering: Lowering) -> None:

@@ -6,14 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from morisot.plan.combine import Merge
+from morisot.plan.forks import STATELESS
 from morisot.plan.node import Node
-from morisot.plan.partition import Parallelism, RepartitionBy, Shuffle
-from morisot.plan.rowwise import Rowwise
-from morisot.plan.sink import Sink
-from morisot.plan.time import AddTimestamps, DropTimestamps
 
-_STATELESS = (AddTimestamps, DropTimestamps, Merge, Parallelism, RepartitionBy, Rowwise, Shuffle, Sink)
 _MILLISECONDS = 1000
 
 
@@ -24,7 +19,7 @@ def state_sizes(progress: Mapping[str, Any], nodes: Sequence[Node]) -> dict[str,
     they are called as there.
     """
     operators = list(progress["stateOperators"])[::-1]
-    keeping = [node for node in nodes if node.inputs and not node.bounded and not isinstance(node, _STATELESS)]
+    keeping = [node for node in nodes if node.inputs and not node.bounded and not isinstance(node, STATELESS)]
     if len(operators) == len(keeping):
         names = [node.title for node in keeping]
     else:
@@ -38,7 +33,6 @@ class Measures:
     """How the micro-batches of a query went."""
 
     elements_in: int = 0
-    elements_out: int = 0
     batches: int = 0
     arriving: float = 0.0
     """Elements that came in a second, in the last micro-batch."""
@@ -69,12 +63,12 @@ class Measures:
         self.watermark = (progress["eventTime"] or {}).get("watermark", self.watermark)
         self.state = state_sizes(progress, nodes)
 
-    def as_dict(self) -> dict[str, Any]:
-        """What `job.metrics()` shows of a sink."""
+    def as_dict(self, elements_out: int) -> dict[str, Any]:
+        """What `job.metrics()` shows of a sink that was given so many elements."""
         mean = self.total / self.batches if self.batches else 0.0
         return {
             "elements_in": self.elements_in,
-            "elements_out": self.elements_out,
+            "elements_out": elements_out,
             "batches": self.batches,
             "arriving_per_second": self.arriving,
             "elements_per_second": self.done,

@@ -1,38 +1,39 @@
-"""Unbounded jobs: each sink is a streaming query, watched by a thread that knows what to do when it fails."""
+"""Unbounded jobs: streaming queries, each watched by a thread that knows what to do when it fails."""
 
 from __future__ import annotations
 
 import contextlib
 import threading
 import uuid
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any
 
 from pyspark.errors import StreamingQueryException
-from pyspark.sql import DataFrame, Observation, SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name every Spark program uses
 from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
-from morisot.errors import MorisotError
+from morisot.errors import JobError, MorisotError
 from morisot.lower.buckets import BUCKETS_PER_PARTITION
-from morisot.lower.ledgers import MICRO_BATCH
 from morisot.lower.planner import Lowering
 from morisot.plan.description import Description, describe
-from morisot.plan.handover import HandOver
+from morisot.plan.forks import Group
+from morisot.plan.graph import walk
 from morisot.plan.node import Node
 from morisot.plan.pace import Pace
-from morisot.plan.sink import Sink, WriteKafka, WriteSink, WriteTo
+from morisot.plan.sink import WriteSink
 from morisot.plan.snapshots import Snapshot, Snapshots
 from morisot.plan.source import StreamChannel
-from morisot.plan.tally import Tally, divert
-from morisot.run import kafka
-from morisot.run.batch import BatchRunner, Receiver, elements
+from morisot.plan.tally import Failures, Tally, divert
+from morisot.run.batch import BatchRunner
 from morisot.run.checkpoint import Checkpoint
 from morisot.run.failures import SPARK_ERRORS, is_lost_worker, users_error
-from morisot.run.files import FORMATS, delete, is_connect, refuse_existing, replace, write_options
+from morisot.run.files import FORMATS, delete, is_connect, refuse_existing, write_options
 from morisot.run.left_out import by_operator
 from morisot.run.measures import Measures
+from morisot.run.outlets import COUNTED, Outlet
+from morisot.run.shared_query import Delivery
 from morisot.run.silence import Silence
 from morisot.run.spool import Spool
 
@@ -46,14 +47,13 @@ _starting = threading.Lock()
 
 
 class StreamPart:
-    """One sink of an unbounded job."""
+    """The sinks of an unbounded job that one query serves."""
 
     def __init__(
         self,
         runner: BatchRunner,
-        sink: Sink,
-        receiver: Receiver | None,
-        close: Callable[[], None] | None,
+        group: Group,
+        outlets: Sequence[Outlet],
         checkpoint: Checkpoint,
         *,
         pace: Pace,
@@ -62,11 +62,10 @@ class StreamPart:
         report: Callable[[Tally], None] = lambda _: None,
     ) -> None:
         self._runner = runner
-        self._sink = sink
-        self._receiver = receiver
-        self._close = close
+        self._group = group
+        self._outlets = outlets
         self._counts = counts
-        """The operators whose left-out elements this part counts; sinks that share an operator each run it."""
+        """The operators whose left-out elements this part counts; queries that share an operator each run it."""
         self._report = report
         self._tally = Tally()
         self._checkpoint = checkpoint
@@ -78,27 +77,31 @@ class StreamPart:
         self._done_at_last_try = -1
         self._watched: set[tuple[str, int]] = set()
         self._measures = Measures()
-        self._delivery_failure: BaseException | None = None
         self._handler_failure: MorisotError | None = None
         self._counting = threading.RLock()
         self.error: BaseException | None = None
-        self._hand_over = HandOver(sink) if isinstance(sink, WriteTo) else None
         self._lowering = self._lowered()
         self._channels: list[Spool] = [node.inlet for node in self._lowering.nodes if isinstance(node, StreamChannel)]
         self._reader = uuid.uuid4().hex
-        self._prepare()
-        for channel in self._channels:
-            channel.limit(pace.elements)
-            channel.attach(self._reader, checkpoint.files_read(channel.directory))
-        self._query = self._start_or_demote()
-        self._thread = threading.Thread(target=self._watch, name=f"morisot-{sink.operator}", daemon=True)
+        try:
+            self._prepare()
+            for channel in self._channels:
+                channel.limit(pace.elements)
+                channel.attach(self._reader, checkpoint.files_read(channel.directory))
+            self._query = self._start_or_demote()
+        except BaseException:
+            self._give_back()
+            raise
+        name = "-".join(sink.operator for sink in group.sinks)
+        self._thread = threading.Thread(target=self._watch, name=f"morisot-{name}", daemon=True)
         self._thread.start()
 
     # -- what the job asks ------------------------------------------------------------------------------------------
 
     @property
-    def name(self) -> str:
-        return self._checkpoint.name
+    def names(self) -> list[str]:
+        """What the sinks are called in the snapshots."""
+        return self._checkpoint.names
 
     def snapshots(self) -> list[Snapshot]:
         return self._checkpoint.snapshots() if self._settings is not None else []
@@ -109,8 +112,8 @@ class StreamPart:
 
     def stop(self) -> None:
         self._stopping.set()
-        if self._close is not None:
-            self._close()  # a sink that waits for its reader lets go
+        for outlet in self._outlets:
+            outlet.let_go()
         self._query.stop()
         self._thread.join()
 
@@ -129,13 +132,23 @@ class StreamPart:
             self._thread.join(_POLL_SECONDS)  # it failed: the watch goes on with another query, or ends
 
     def metrics(self) -> dict[str, Any]:
+        """What was read counts once, however many sinks it was read for."""
         self._count_progress()
         return {
-            "sink": self._sink.label or self._sink.operator,
-            **self._measures.as_dict(),
+            "elements_in": self._measures.elements_in,
+            "elements_out": sum(outlet.elements_out for outlet in self._outlets),
+            "batches": self._measures.batches,
+            **self._tally.metrics(),
+            "sinks": [self._metrics_of(outlet) for outlet in self._outlets],
+        }
+
+    def _metrics_of(self, outlet: Outlet) -> dict[str, Any]:
+        return {
+            "sink": outlet.sink.label or outlet.sink.operator,
+            **self._measures.as_dict(outlet.elements_out),
             "waiting": sum(channel.waiting for channel in self._channels),
             "silent": self._silence.silent,
-            **self._tally.metrics(),
+            **self._tally.metrics(walk(self._group.fork, outlet.sink)),
         }
 
     # -- the query --------------------------------------------------------------------------------------------------
@@ -151,21 +164,19 @@ class StreamPart:
                 self._lowering = self._lowered()
 
     def _lowered(self) -> Lowering:
-        return self._runner.lowering(self._sink, told=self._checkpoint.told)
+        return self._runner.lowering(self._group.fork, told=self._checkpoint.told)
 
     def _start(self) -> StreamingQuery:
-        df = self._lowering.frame(self._sink).df
+        df = self._lowering.frame(self._group.fork).df
         self._silence = Silence(self._lowering.nodes, self._checkpoint.told)
+        self._delivery = Delivery(self._runner, self._group, self._lowering, self._outlets)
         mode = self._lowering.output_mode
-        running_values = mode == "update"
         with _starting, kept(self._runner.spark, self._checkpoint.keep):
-            if not isinstance(self._sink, WriteSink):
-                return self._writer(df, mode).foreachBatch(self._deliver).start()
-            if running_values:  # files cannot be updated: each micro-batch's changes are rows of their own
-                return self._writer(df, mode).foreachBatch(self._write_changes(self._sink)).start()
-            counted = df.observe(_OBSERVED, F.expr("count(1) AS elements"))
-            files = self._writer(counted, mode).format(FORMATS[self._sink.operator])
-            return files.options(**write_options(self._sink)).start(self._sink.path)
+            if not isinstance(self._group.fork, WriteSink) or mode == "update":
+                return self._writer(df, mode).foreachBatch(self._delivery).start()
+            counted = df.observe(_OBSERVED, F.expr(COUNTED))
+            files = self._writer(counted, mode).format(FORMATS[self._group.fork.operator])
+            return files.options(**write_options(self._group.fork)).start(self._group.fork.path)
 
     def _writer(self, df: DataFrame, mode: str) -> DataStreamWriter:
         writer = df.writeStream.outputMode(mode).option("checkpointLocation", self._checkpoint.location)
@@ -174,63 +185,28 @@ class StreamPart:
         return writer.trigger(processingTime=f"{round(self._pace.seconds * 1000)} milliseconds")
 
     def _prepare(self) -> None:
-        """A directory for the results: new, emptied if the user says so, or as a snapshot left it."""
-        plan = describe(self._sink, parallelism=self._lowering.parallelism, buckets=BUCKETS_PER_PARTITION)
+        """Directories for the results: new, emptied if the user says so, or as a snapshot left them."""
+        settings = {"parallelism": self._lowering.parallelism, "buckets": BUCKETS_PER_PARTITION}
+        plan = describe(*self._checkpoint.sinks, **settings)
         restart = None if self._settings is None else self._settings.restart
         goes_on = self._checkpoint.goes_on(restart)
         if goes_on:
             self._checkpoint.resume(plan, restart)
         else:
             self._begin(plan, restart)
-        if self._hand_over is not None:
-            self._hand_over.open(goes_on=goes_on)
+        for outlet in self._outlets:
+            outlet.open(goes_on=goes_on)
 
     def _begin(self, plan: Description, restart: str | int | None) -> None:
         if isinstance(restart, int):
             self._checkpoint.refuse_missing(restart)
-        if isinstance(self._sink, WriteSink):
-            df = self._lowering.frame(self._sink).df
-            if not is_connect(df):
-                refuse_existing(self._sink, df)
-                delete(df, self._sink.path)
+        df = self._lowering.frame(self._group.fork).df
+        directories = [sink for sink in self._group.sinks if isinstance(sink, WriteSink) and not is_connect(df)]
+        for sink in directories:
+            refuse_existing(sink, df)
+        for sink in directories:
+            delete(df, sink.path)
         self._checkpoint.begin(plan)
-
-    def _deliver(self, df: DataFrame, batch: int) -> None:
-        self._name_micro_batch(batch)
-        try:
-            self._measures.elements_out += self._handed_over(df, batch)
-        except BaseException as error:
-            # The JVM would keep only the text, and Spark searches it with a regular expression that overflows the
-            # stack on a long one: it gets a short one, and the error itself waits here.
-            self._delivery_failure = error
-            raise RuntimeError(f"{self._sink.operator} failed") from None
-
-    def _handed_over(self, df: DataFrame, batch: int) -> int:
-        """How many elements of a micro-batch the sink was given."""
-        if isinstance(self._sink, WriteKafka):
-            return kafka.write_kept(self._sink, df, self._lowering)
-        delivered = elements(df.orderBy("at") if "at" in df.columns else df, self._sink.type)
-        if self._hand_over is not None:
-            self._hand_over(batch, delivered)
-        elif self._receiver is not None:
-            self._receiver(delivered)
-        return len(delivered)
-
-    def _write_changes(self, sink: WriteSink) -> Callable[[DataFrame, int], None]:
-        def write(df: DataFrame, batch: int) -> None:
-            self._name_micro_batch(batch)
-            counting = Observation()
-            counted = df.observe(counting, F.expr("count(1) AS elements"))
-            writer = counted.write.format(FORMATS[sink.operator]).options(**write_options(sink))
-            replace(df, f"{sink.path}/batch={batch}", writer, aside=f"{sink.path}/_writing-{batch}")
-            self._measures.elements_out += int(counting.get["elements"])
-
-        return write
-
-    def _name_micro_batch(self, batch: int) -> None:
-        """Tell the tasks which micro-batch they work on: the thread that Spark calls back on does not know."""
-        if any(node.leaves_out for node in self._lowering.nodes):
-            self._runner.spark.sparkContext.setLocalProperty(MICRO_BATCH, str(batch))
 
     # -- the watch --------------------------------------------------------------------------------------------------
 
@@ -265,38 +241,42 @@ class StreamPart:
 
     def _end(self) -> None:
         self._count_progress()
-        for channel in self._channels:
-            channel.detach(self._reader)
-        self.error = self.error or self._handler_failure or self._closing_failure()
-        self._runner.ledger.take(self._lowering.run)
-        self._lowering.release()
-        if self._close is not None:
-            self._close()
+        closing = self._give_back()
+        self.error = self.error or self._handler_failure or closing
         if self.error is not None and not self._stopping.is_set():
             self._query.stop()
         self._checkpoint.close()
         self._report(self._tally)
 
-    def _closing_failure(self) -> MorisotError | None:
-        try:
-            if self._hand_over is not None:
-                self._hand_over.close()
-        except MorisotError as error:
-            return error
-        return None
+    def _give_back(self) -> MorisotError | None:
+        """Let go of what the part holds; what goes wrong when sinks are closed."""
+        for channel in self._channels:
+            channel.detach(self._reader)
+        closing = [outlet.end() for outlet in self._outlets]
+        self._runner.ledger.take(self._lowering.run)
+        self._lowering.release()
+        return next(filter(None, closing), None)
 
     def _restart_or_raise(self, error: BaseException) -> None:
         """Go on from the checkpoint with the failing closures in Python, or raise what the user should read."""
-        failure, self._delivery_failure = self._delivery_failure or error, None
+        failure = self._delivery.failure or error
         if isinstance(failure, MorisotError):
             raise failure
         self._count_progress()
         if not self._may_try_again(failure):
-            self._runner.demote_or_raise(self._lowering, failure)
+            self._demote_or_raise(failure)
         self._runner.ledger.take(self._lowering.run)  # the micro-batch that failed is done again
         self._lowering.release()
         self._lowering = self._lowered()
         self._query = self._start_or_demote()
+
+    def _demote_or_raise(self, failure: BaseException) -> None:
+        try:
+            self._runner.demote_or_raise(self._lowering, failure, walk(*self._group.sinks))
+        except JobError as error:
+            if failure is not self._delivery.failure:
+                raise
+            raise JobError(f"{error}\n  while {self._delivery.failed} was served") from None
 
     def _may_try_again(self, failure: BaseException) -> bool:
         """Whether a Python worker died, and not again and again in the same micro-batch."""
@@ -328,19 +308,23 @@ class StreamPart:
             self._measures.add(progress)
             observed = (progress["observedMetrics"] or {}).get(_OBSERVED)
             if observed is not None:
-                self._measures.elements_out += int(observed["elements"])
+                self._outlets[0].elements_out += int(observed["elements"])
             self._count_left_out(batch[1])
 
     def _count_left_out(self, batch: int) -> None:
         """Count what a micro-batch that is done left out, and call the handlers of what was diverted."""
-        numbered = {number: node for number, node in enumerate(self._lowering.nodes) if node in self._counts}
-        if numbered:
-            failures = by_operator(self._runner.ledger.take(self._lowering.run, batch), numbered)
-            self._tally.add(failures)
-            try:
-                divert(failures)
-            except MorisotError as error:  # the thread that watches the query raises it
-                self._handler_failure = self._handler_failure or error
+        if self._counts:
+            numbered = {number: node for number, node in enumerate(self._lowering.nodes) if node.leaves_out}
+            before_the_fork = by_operator(self._runner.ledger.take(self._lowering.run, batch), numbered)
+            for failures in (before_the_fork, *self._delivery.left_out(batch)):
+                self._note_left_out({node: each for node, each in failures.items() if node in self._counts})
+
+    def _note_left_out(self, failures: Failures) -> None:
+        self._tally.add(failures)
+        try:
+            divert(failures)
+        except MorisotError as error:  # the thread that watches the query raises it
+            self._handler_failure = self._handler_failure or error
 
 
 @contextlib.contextmanager

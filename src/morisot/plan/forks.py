@@ -1,0 +1,107 @@
+"""Which sinks of a job without end can share one reading of the stream, and up to which operator."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from morisot.plan.combine import Merge
+from morisot.plan.graph import walk
+from morisot.plan.node import Node
+from morisot.plan.partition import Parallelism, RepartitionBy, Shuffle
+from morisot.plan.rowwise import Rowwise
+from morisot.plan.sink import Sink
+from morisot.plan.time import AddTimestamps, DropTimestamps
+
+STATELESS = (AddTimestamps, DropTimestamps, Merge, Parallelism, RepartitionBy, Rowwise, Shuffle, Sink)
+"""The operators that keep nothing from one micro-batch to the next."""
+
+
+@dataclass(frozen=True)
+class Group:
+    """Sinks that one streaming query serves: it computes the stream at the fork, and each sink takes it from there."""
+
+    fork: Node
+    """The last operator that all of them share; of a sink that is alone, the sink itself."""
+    sinks: tuple[Sink, ...]
+    named_otherwise: tuple[Node, ...] = ()
+    """What stands for the fork in the plans of some sinks: the same operator under another name."""
+
+    @property
+    def is_shared(self) -> bool:
+        return len(self.sinks) > 1
+
+    def apart(self) -> list[Group]:
+        """The same sinks, each by itself."""
+        return [Group(sink, (sink,)) for sink in self.sinks]
+
+
+def groups(sinks: Iterable[Sink]) -> list[Group]:
+    """The sinks, those together that have a fork, in the order of the first of each.
+
+    What is behind a fork runs on each micro-batch by itself. So two sinks have one if all that they read comes through
+    it, and neither has an operator behind it that remembers anything.
+    """
+    sinks = tuple(sinks)
+    first = _first_of_the_same(walk(*sinks))
+    found: dict[Node, list[Sink]] = {}
+    possible = {sink: [first[node] for node in _possible_forks(sink)] for sink in sinks}
+    for sink, forks in possible.items():
+        found.setdefault(forks[-1], []).append(sink)
+    return [_group(members, possible, first) for members in found.values()]
+
+
+def _group(sinks: list[Sink], possible: Mapping[Sink, list[Node]], first: Mapping[Node, Node]) -> Group:
+    if len(sinks) == 1:
+        return Group(sinks[0], tuple(sinks))
+    common = set.intersection(*(set(possible[sink]) for sink in sinks))
+    fork = next(node for node in possible[sinks[0]] if node in common)
+    others = (node for node in walk(*sinks) if first[node] is fork and node is not fork)
+    return Group(fork, tuple(sinks), tuple(others))
+
+
+def _first_of_the_same(nodes: Iterable[Node]) -> dict[Node, Node]:
+    """For each node the first that differs in nothing but its name: `name(…)` makes another node of an operator."""
+    known: dict[tuple[Any, ...], Node] = {}
+    first: dict[Node, Node] = {}
+    for node in nodes:
+        values = (getattr(node, field.name) for field in dataclasses.fields(node) if field.name != "label")
+        what = (type(node), *(_identities(value, first) for value in values))
+        first[node] = known.setdefault(what, node)
+    return first
+
+
+def _identities(value: object, first: Mapping[Node, Node]) -> Any:
+    if isinstance(value, tuple):
+        return tuple(_identities(part, first) for part in value)
+    return id(first[value]) if isinstance(value, Node) else id(value)
+
+
+def _possible_forks(sink: Sink) -> list[Node]:
+    """The operators through which everything comes that a sink reads, up to the first that remembers; nearest first.
+
+    Sinks that have one of them in common have all those above it in common, too.
+    """
+    place = {node: number for number, node in enumerate(walk(sink))}
+    forks: list[Node] = []
+    waiting: set[Node] = {sink.input}
+    while waiting:
+        node = max(waiting, key=place.__getitem__)  # nothing that waits leads to it again
+        if len(waiting) == 1:
+            forks.append(node)
+        if not _works_on_a_part(node):
+            break
+        waiting.remove(node)
+        waiting.update(node.inputs)
+    return forks
+
+
+def _works_on_a_part(node: Node) -> bool:
+    """Whether an operator gives for a micro-batch by itself what it gives for it in the stream.
+
+    A bounded stream that is merged with others would come with every micro-batch.
+    """
+    from_streams = bool(node.inputs) and not any(each.bounded for each in node.inputs)
+    return from_streams and isinstance(node, STATELESS)

@@ -1,0 +1,130 @@
+"""The jobs without end of one engine: which sinks one query serves, and where it keeps how far it is."""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+
+from morisot.plan.forks import Group, groups
+from morisot.plan.graph import walk
+from morisot.plan.node import Node
+from morisot.plan.pace import pace_of
+from morisot.plan.sink import Sink
+from morisot.plan.snapshots import Snapshots
+from morisot.plan.source import StreamChannel
+from morisot.plan.tally import Tally
+from morisot.run.batch import BatchRunner, Receiver
+from morisot.run.checkpoint import Checkpoint, was_alone
+from morisot.run.outlets import Outlet, outlet
+from morisot.run.streaming import StreamPart
+
+Closers = Mapping[Sink, Callable[[], None]]
+
+
+class Streams:
+    """Starts the streaming queries of an engine."""
+
+    def __init__(self, snapshots: Snapshots | None, report: Callable[[Tally], None]) -> None:
+        self._snapshots = snapshots
+        self._report = report
+        self._parts: list[StreamPart] = []
+
+    def start(
+        self, runner: BatchRunner, receivers: Mapping[Sink, Receiver | None], closers: Closers
+    ) -> list[StreamPart]:
+        """Start all sinks; a job runs whole, or not at all."""
+        places = self._places(receivers)
+        served = [each for group in groups(receivers) for each in self._together_or_apart(runner, group, places)]
+        announce_readers(served)
+        outlets = {sink: outlet(sink, receiver, closers.get(sink)) for sink, receiver in receivers.items()}
+        parts: list[StreamPart] = []
+        counted: set[Node] = set()
+        try:
+            for group in served:
+                own = {node for node in walk(*group.sinks) if node.leaves_out and not node.bounded} - counted
+                counted |= own
+                parts.append(self._start(runner, group, outlets, places, own))
+        except BaseException:
+            for part in parts:
+                part.stop()
+            for each in outlets.values():
+                each.let_go()
+            raise
+        return parts
+
+    def _start(
+        self,
+        runner: BatchRunner,
+        group: Group,
+        outlets: Mapping[Sink, Outlet],
+        places: Mapping[Sink, Path],
+        counts: set[Node],
+    ) -> StreamPart:
+        part = StreamPart(
+            runner,
+            group,
+            [outlets[sink] for sink in group.sinks],
+            self._checkpoint(group, places),
+            pace=pace_of(group.sinks, self._snapshots),
+            snapshots=self._snapshots,
+            counts=counts,
+            report=self._report,
+        )
+        self._parts.append(part)
+        return part
+
+    def _together_or_apart(self, runner: BatchRunner, group: Group, places: Mapping[Sink, Path]) -> list[Group]:
+        """A group as one query if this session can do that, and no sink has to go on from snapshots of its own.
+
+        A session of Spark Connect runs what is done with a micro-batch in a process of the server's.
+        """
+        restarts = self._snapshots is not None and self._snapshots.restart is not None
+        had_own = restarts and any(was_alone(places[sink]) for sink in group.sinks)
+        is_classic = hasattr(runner.spark, "_jsparkSession")
+        return [group] if is_classic and not had_own else group.apart()
+
+    # -- names --------------------------------------------------------------------------------------------------------
+
+    def _places(self, sinks: Iterable[Sink]) -> dict[Sink, Path]:
+        """The directory of each sink in the user's snapshots: the stream's name, or the sink's, with a number."""
+        if self._snapshots is None:
+            return {}
+        saved = Path(self._snapshots.path).absolute() / "streams"
+        taken = {name for part in self._parts if not part.join(0) for name in part.names}
+        places: dict[Sink, Path] = {}
+        for sink in sinks:
+            name = plain = re.sub(r"[^\w.-]+", "-", sink.input.label or sink.operator)
+            number = 1
+            while name in taken:
+                number += 1
+                name = f"{plain}-{number}"
+            taken.add(name)
+            places[sink] = saved / name
+        return places
+
+    def _checkpoint(self, group: Group, places: Mapping[Sink, Path]) -> Checkpoint:
+        """Where a query keeps how far it is: for this job, or in the user's snapshots."""
+        if self._snapshots is None:
+            place = Path(tempfile.mkdtemp(prefix="morisot-checkpoint-"))
+            return Checkpoint(dict.fromkeys(group.sinks, place))
+        return Checkpoint({sink: places[sink] for sink in group.sinks}, keep=self._snapshots.keep)
+
+    # -- the end ------------------------------------------------------------------------------------------------------
+
+    def clean(self) -> None:
+        """Remove the snapshots of the sinks that have ended well, if the user wants that."""
+        if self._snapshots is not None and self._snapshots.clean_on_exit:
+            for part in self._parts:
+                if part.error is None:
+                    part.clean()
+        self._parts.clear()
+
+
+def announce_readers(served: Iterable[Group]) -> None:
+    """Tell channels how many queries will read them."""
+    for group in served:
+        for node in walk(*group.sinks):
+            if isinstance(node, StreamChannel) and not node.bounded:
+                node.inlet.expect(1)
