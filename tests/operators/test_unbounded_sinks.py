@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow.parquet as pq
 import pytest
 
 import morisot as mo
+from tests.operators.test_endpoints import Kept
 from tests.operators.test_unbounded import until
 
 pytestmark = pytest.mark.jvm
@@ -37,6 +38,11 @@ def noting(file: Path) -> Callable[[Any], None]:
 
 def noted(file: Path) -> list[str]:
     return sorted(file.read_text().split())
+
+
+class Pair(NamedTuple):
+    number: int
+    text: str
 
 
 def followed(ctx: mo.StreamContext, directory: Path) -> mo.Stream[int]:
@@ -72,3 +78,190 @@ def test_two_sinks_of_one_stream_are_one_query(spark: Any, spark_ctx: mo.StreamC
         ("for_each", 4, 4),
         ("collect_channel", 4, 2),
     ]
+
+
+def test_branches_of_all_kinds_are_read_once(spark: Any, spark_ctx: mo.StreamContext, tmp_path: Path) -> None:
+    put(tmp_path / "in", 0, *range(6))
+    put(tmp_path / "in", 1, *range(6, 12))
+    sink = Kept()
+    pairs: list[Any] = []
+    even, odd = followed(spark_ctx, tmp_path / "in").inspect(noting(tmp_path / "notes")).split_by(lambda n: n % 2, 2)
+    low, high = even.inspect(noting(tmp_path / "even")).route(lambda n: n < 5, lambda n: n > 7)
+    low.merge(odd.map(lambda n: -n)).write_to(sink)
+    high.write_parquet(str(tmp_path / "high"))
+    odd.group_by(lambda n: n % 3).for_each(lambda k, n: pairs.append((k, n)))
+    even.shuffle().map(lambda n: str(n)).write_text(str(tmp_path / "even-lines"))
+    job = spark_ctx.start()
+    try:
+        job.catch_up()
+        assert len(spark.streams.active) == 1
+    finally:
+        job.stop()
+    assert sorted(sink.elements) == [-11, -9, -7, -5, -3, -1, 0, 2, 4]
+    assert sink.calls == ["open", *((step, batch) for batch in (0, 1) for step in ("prepare", "commit")), "close"]
+    assert rows_of(tmp_path / "high") == [8, 10]
+    assert sorted(pairs) == sorted((n % 3, n) for n in range(1, 12, 2))
+    lines = [line for file in (tmp_path / "even-lines").glob("part-*.txt") for line in file.read_text().split()]
+    assert sorted(map(int, lines)) == list(range(0, 12, 2))
+    assert noted(tmp_path / "notes") == sorted(map(str, range(12)))
+    assert noted(tmp_path / "even") == sorted(map(str, range(0, 12, 2))), "behind the fork, for three sinks, once too"
+
+
+def test_running_values_go_to_several_sinks(spark_ctx: mo.StreamContext, tmp_path: Path) -> None:
+    put(tmp_path / "in", 0, 1, 2, 4)
+    put(tmp_path / "in", 1, 2)
+    latest: dict[int, int] = {}
+    sums = followed(spark_ctx, tmp_path / "in").group_by_sum(lambda n: n % 2, lambda n: n)
+    sums.write_parquet(str(tmp_path / "out"))
+    sums.map(lambda k, n: n * 10).for_each(latest.__setitem__)
+    job = spark_ctx.start()
+    try:
+        job.catch_up()
+        until(lambda: job.metrics()["batches"] == 2)
+        ((title, state),) = job.metrics()["sinks"][1]["state"].items()
+    finally:
+        job.stop()
+    assert latest == {0: 80, 1: 10}
+    files = {name: sorted((tmp_path / "out" / name).glob("part-*")) for name in ("batch=0", "batch=1")}
+    rows = {
+        name: [row for each in found for row in pq.ParquetFile(each).read().to_pylist()]
+        for name, found in files.items()
+    }
+    assert sorted(row["value"] for row in rows["batch=0"]) == [1, 6]
+    assert [row["value"] for row in rows["batch=1"]] == [8]
+    assert title.startswith("group_by_sum (")
+    assert state["entries"] > 0
+
+
+def test_files_of_every_kind_behind_a_fork_are_read_back(spark_ctx: mo.StreamContext, tmp_path: Path) -> None:
+    put(tmp_path / "in", 0, 1, 22)
+    put(tmp_path / "in", 1, 333)
+    pairs = followed(spark_ctx, tmp_path / "in").map(lambda n: Pair(n, f'"{n}", a'))
+    pairs.write_csv(str(tmp_path / "csv"), delimiter=";", header=False)
+    pairs.write_json(str(tmp_path / "json"))
+    pairs.write_parquet(str(tmp_path / "parquet"))
+    pairs.map(lambda pair: pair.text).write_text(str(tmp_path / "text"))
+    job = spark_ctx.start()
+    try:
+        job.catch_up()
+        until(lambda: job.metrics()["elements_out"] == 12)
+    finally:
+        job.stop()
+    expected = [(n, f'"{n}", a') for n in (1, 22, 333)]
+    for read in (
+        lambda: spark_ctx.stream_csv(str(tmp_path / "csv"), Pair, delimiter=";", header=False),
+        lambda: spark_ctx.stream_json(str(tmp_path / "json"), Pair),
+        lambda: spark_ctx.stream_parquet(str(tmp_path / "parquet")),
+    ):
+        assert sorted(tuple(row) for row in read().collect()) == expected
+    assert sorted(spark_ctx.stream_file(tmp_path / "text").collect()) == sorted(text for _, text in expected)
+
+
+# -- what goes wrong ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("where", ["branch", "shared"])
+def test_a_column_that_cannot_do_a_value_delivers_nothing_twice(
+    where: str, spark_ctx: mo.StreamContext, tmp_path: Path
+) -> None:
+    put(tmp_path / "in", 0, 1)
+    put(tmp_path / "in", 1, 2**62, 3)
+    seen: list[int] = []
+    sink = Kept()
+    numbers = followed(spark_ctx, tmp_path / "in")
+    if where == "shared":
+        numbers = numbers.map(lambda n: n * 4 - n * 3)
+    numbers.for_each(seen.append)
+    numbers.map(lambda n: n + 1).write_parquet(str(tmp_path / "out"))
+    (numbers.map(lambda n: n * 4 - n * 3) if where == "branch" else numbers).write_to(sink)
+    job = spark_ctx.start()
+    try:
+        job.catch_up()
+        until(lambda: job.metrics()["batches"] == 2)
+        metrics = job.metrics()
+    finally:
+        job.stop()
+    assert job.exception() is None
+    assert seen == sink.elements == [1, 2**62, 3]
+    assert rows_of(tmp_path / "out") == [2, 4, 2**62 + 1]
+    assert (metrics["elements_in"], metrics["elements_out"]) == (3, 9)
+    assert any(title.startswith("map (") for title in spark_ctx.metrics()["moved_to_python"])
+
+
+def test_what_is_left_out_counts_once(spark_ctx: mo.StreamContext, tmp_path: Path) -> None:
+    put(tmp_path / "in", 0, 1, 0, 2)
+    put(tmp_path / "in", 1, 0, 5)
+    diverted: list[Any] = []
+    seen: list[Any] = []
+    lines = spark_ctx.stream_file(tmp_path / "in", unbounded=True, files_per_batch=1)
+    shared = lines.map(lambda t: 10 // int(t), on_error="skip")
+    half = shared.map(lambda n: {10: "ten", 5: "five"}[n], on_error=lambda error: diverted.append(error.value))
+    half.for_each(seen.append)
+    half.map(lambda text: len(text)).for_each(seen.append)
+    shared.for_each(seen.append)
+    job = spark_ctx.start()
+    try:
+        job.catch_up()
+        until(lambda: job.metrics()["batches"] == 2)
+        metrics = job.metrics()
+    finally:
+        job.stop()
+    assert seen == ["ten", "five", 3, 4, 10, 5, 2]
+    assert list(metrics["skipped"].values()) == [2]
+    assert list(metrics["diverted"].values()) == [1]
+    assert diverted == [2]
+    assert [list(each["diverted"].values()) for each in metrics["sinks"]] == [[1], [1], []]
+    assert [list(each["skipped"].values()) for each in metrics["sinks"]] == [[2], [2], [2]]
+
+
+def test_the_sink_that_fails_is_named(spark_ctx: mo.StreamContext, tmp_path: Path) -> None:
+    put(tmp_path / "in", 0, 1)
+    (tmp_path / "file").write_text("no directory")
+    seen: list[int] = []
+    numbers = followed(spark_ctx, tmp_path / "in")
+    numbers.for_each(seen.append)
+    numbers.write_parquet(str(tmp_path / "file" / "out"))
+    job = spark_ctx.start()
+    with pytest.raises(mo.JobError, match=r"while write_parquet \(.*test_unbounded_sinks.py:\d+\) was served"):
+        job.wait(120)
+    assert seen == [], "nobody was given anything"
+
+
+def test_a_function_of_one_sink_fails(spark_ctx: mo.StreamContext, tmp_path: Path) -> None:
+    put(tmp_path / "in", 0, 0)
+    numbers = followed(spark_ctx, tmp_path / "in")
+    channel = numbers.collect_channel()
+    numbers.for_each(lambda n: 1 // n)
+    sink = Kept()
+    numbers.write_to(sink)
+    job = spark_ctx.start()
+    with pytest.raises(mo.ElementError, match="for_each at .* failed on the element 0: ZeroDivisionError"):
+        job.wait(120)
+    assert list(channel) == [], "it has ended"
+    assert sink.calls[-1] == "close"
+
+
+def test_a_full_channel_keeps_neither_the_others_waiting_nor_the_job_from_stopping(
+    spark_ctx: mo.StreamContext, tmp_path: Path
+) -> None:
+    put(tmp_path / "in", 0, *range(10))
+    seen: list[int] = []
+    numbers = followed(spark_ctx, tmp_path / "in")
+    channel = numbers.collect_channel(capacity=3)
+    numbers.for_each(seen.append)
+    job = spark_ctx.start()
+    assert channel.get(timeout=120) == 0
+    assert seen == list(range(10))
+    job.stop()
+    assert not job.running
+
+
+def test_two_sinks_cannot_write_to_one_directory(spark_ctx: mo.StreamContext, tmp_path: Path) -> None:
+    put(tmp_path / "in", 0, 1)
+    numbers = followed(spark_ctx, tmp_path / "in")
+    numbers.write_parquet(str(tmp_path / "out"))
+    numbers.write_parquet(f"{tmp_path / 'out'}/")
+    with pytest.raises(
+        mo.PlanError, match=r"two sinks write to '.*out': write_parquet \(.*\) and write_parquet \(.*\)"
+    ):
+        spark_ctx.start()

@@ -7,11 +7,12 @@ import tempfile
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
+from morisot.errors import PlanError
 from morisot.plan.forks import Group, groups
 from morisot.plan.graph import walk
 from morisot.plan.node import Node
 from morisot.plan.pace import pace_of
-from morisot.plan.sink import Sink
+from morisot.plan.sink import Sink, WriteSink
 from morisot.plan.snapshots import Snapshots
 from morisot.plan.source import StreamChannel
 from morisot.plan.tally import Tally
@@ -35,6 +36,7 @@ class Streams:
         self, runner: BatchRunner, receivers: Mapping[Sink, Receiver | None], closers: Closers
     ) -> list[StreamPart]:
         """Start all sinks; a job runs whole, or not at all."""
+        refuse_one_directory(receivers)
         places = self._places(receivers)
         served = [each for group in groups(receivers) for each in self._together_or_apart(runner, group, places)]
         announce_readers(served)
@@ -120,6 +122,20 @@ class Streams:
                 if part.error is None:
                     part.clean()
         self._parts.clear()
+
+
+def refuse_one_directory(sinks: Iterable[Sink]) -> None:
+    """Refuse two sinks that would take each other's files for their own."""
+    writers: dict[str, Sink] = {}
+    for sink in sinks:
+        if isinstance(sink, WriteSink):
+            other = writers.setdefault(sink.path.rstrip("/"), sink)
+            if other is not sink:
+                raise PlanError(
+                    f"two sinks write to {other.path!r}: {other.title} and {sink.title}",
+                    location=sink.location,
+                    advice="give each a directory of its own, or merge the streams",
+                )
 
 
 def announce_readers(served: Iterable[Group]) -> None:
