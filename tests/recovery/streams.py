@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -58,8 +58,37 @@ def windows(numbers: mo.Stream[int], out: str) -> None:
     timed.window(mo.EventTimeWindow.tumbling("1s")).sum().with_bounds().write_parquet(out)
 
 
+class Book(mo.Sink[tuple[int, int]]):
+    """A file for each micro-batch, which is there whole when it is there."""
+
+    def __init__(self, directory: str) -> None:
+        self._directory = Path(directory)
+
+    def open(self) -> None:
+        self._directory.mkdir(exist_ok=True)
+
+    def last_committed(self) -> int | None:
+        return max((int(file.stem) for file in self._directory.glob("*.json")), default=None)
+
+    def prepare(self, batch: int, elements: Sequence[tuple[int, int]]) -> None:
+        (self._directory / f"{batch}.writing").write_text(json.dumps(elements))
+
+    def commit(self, batch: int) -> None:
+        page = self._directory / f"{batch}.json"
+        assert not page.exists(), "it was committed before"
+        (self._directory / f"{batch}.writing").rename(page)
+
+
+def several(numbers: mo.Stream[int], out: str) -> None:
+    """A state before the fork, and three sinks behind it that promise exactly once."""
+    states = numbers.group_by(lambda n: n % 7).rich_map(1, lambda s, k, n: ((s * 31 + n) % 10007,) * 2, returns=int)
+    states.write_parquet(out)
+    states.filter(lambda k, s: s % 2 == 0).write_parquet(f"{out}-even")
+    states.unkey().write_to(Book(f"{out}-book"))
+
+
 Program = Callable[[mo.Stream[int], str], None]
-PROGRAMS: dict[str, Program] = {program.__name__: program for program in (stateless, running, rich, windows)}
+PROGRAMS: dict[str, Program] = {program.__name__: program for program in (stateless, running, rich, windows, several)}
 
 
 def expected(name: str, numbers: list[int]) -> list[Any]:
@@ -79,6 +108,8 @@ def expected(name: str, numbers: list[int]) -> list[Any]:
     for n in numbers:
         states[n % 7] = (states[n % 7] * 31 + n) % 10007
         written.append((n % 7, states[n % 7]))
+    if name == "several":
+        return [sorted(written), sorted((key, state) for key, state in written if state % 2 == 0), sorted(written)]
     return sorted(written)
 
 
@@ -89,6 +120,10 @@ def written(name: str, directory: Path) -> list[Any]:
         for _, batch in sorted((int(each.name[6:]), each) for each in (directory / "out").glob("batch=*")):
             latest |= dict(rows(batch))
         return sorted(latest.items())
+    if name == "several":
+        pages = (directory / "out-book").glob("*.json")
+        book = [tuple(pair) for page in pages for pair in json.loads(page.read_text())]
+        return [sorted(rows(directory / "out")), sorted(rows(directory / "out-even")), sorted(book)]
     return sorted(rows(directory / "out"))
 
 

@@ -7,6 +7,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet as pq
 import pytest
 
 import morisot as mo
@@ -94,3 +95,96 @@ def test_a_number_of_elements_is_refused_where_nobody_counts_them(spark: Any, tm
     put(tmp_path / "in", 0, 1)
     with pytest.raises(mo.PlanError, match=r"stream_file cannot give 5 elements at a time.*\n.*files_per_batch="):
         run(spark, tmp_path, 1, items=5)
+
+
+# -- several sinks of one query ---------------------------------------------------------------------------------------
+
+
+def run_several(spark: Any, directory: Path, *sinks: str, **settings: Any) -> Any:
+    """Run a job with some of the sinks of one stream; what a function was given, and the snapshots."""
+    snapshots = mo.Snapshots(directory / "saves", **settings)
+    seen: list[int] = []
+    with mo.StreamContext(spark, config=mo.Config(progress=False), snapshots=snapshots) as ctx:
+        numbers = ctx.stream_file(directory / "in", unbounded=True, files_per_batch=1).map(lambda line: int(line))
+        sums = numbers.rich_map(0, lambda total, n: (total + n, total + n))
+        for sink in sinks:
+            match sink:
+                case "seen":
+                    sums.name("seen").for_each(seen.append)
+                case "doubled":
+                    sums.map(lambda n: n * 2).name("doubled").write_parquet(str(directory / "doubled"))
+                case "failing":
+                    sums.map(lambda n: n * 3).name("failing").for_each(failing_until_repaired(directory / "repaired"))
+                case "files":
+                    sums.name("files").write_parquet(str(directory / "files"))
+        job = ctx.start()
+        try:
+            job.catch_up()
+        finally:
+            queries = len(spark.streams.active)
+            job.stop()
+        return seen, [(each.of, each.id) for each in job.snapshots()], queries
+
+
+def failing_until_repaired(mark: Path) -> Any:
+    def fail(number: int) -> None:
+        if number == 33 and not mark.exists():
+            raise ValueError(number)
+
+    return fail
+
+
+def in_files(directory: Path) -> list[int]:
+    return sorted(n for file in directory.glob("part-*") for n in pq.ParquetFile(file).read()["value"].to_pylist())
+
+
+def test_sinks_of_one_query_are_saved_together(spark: Any, tmp_path: Path) -> None:
+    put(tmp_path / "in", 0, 1, 2)
+    put(tmp_path / "in", 1, 3)
+    three = ("seen", "files", "doubled")
+    seen, saved, queries = run_several(spark, tmp_path, *three)
+    assert (seen, queries) == ([1, 3, 6], 1)
+    assert saved == [(name, number) for name in sorted(three) for number in (0, 1)]
+    put(tmp_path / "in", 2, 4)
+    seen, saved, _ = run_several(spark, tmp_path, *reversed(three))
+    assert seen == [10], "lines of the program may move"
+    assert in_files(tmp_path / "files") == [1, 3, 6, 10]
+    put(tmp_path / "in", 1, 5)
+    seen, saved, _ = run_several(spark, tmp_path, *three, restart=0)
+    assert seen == [8, 12], "the states have gone back to the first micro-batch"
+    assert in_files(tmp_path / "files") == [1, 3, 8, 12], "and the files"
+    assert in_files(tmp_path / "doubled") == [2, 6, 16, 24]
+
+
+def test_another_group_of_sinks_is_another_program(spark: Any, tmp_path: Path) -> None:
+    put(tmp_path / "in", 0, 1)
+    run_several(spark, tmp_path, "seen", "files")
+    with pytest.raises(
+        mo.PlanError, match=r"write_parquet cannot .* program has changed: .*seen.*is not there any more"
+    ):
+        run_several(spark, tmp_path, "files")
+    with pytest.raises(mo.PlanError, match=r"for_each cannot .* program has changed: .*files.*is not there any more"):
+        run_several(spark, tmp_path, "seen")
+    with pytest.raises(mo.PlanError, match=r"program has changed: .*doubled.*is new"):
+        run_several(spark, tmp_path, "seen", "files", "doubled")
+
+
+def test_sinks_that_were_saved_alone_go_on_alone(spark: Any, tmp_path: Path) -> None:
+    put(tmp_path / "in", 0, 1)
+    assert run_several(spark, tmp_path, "seen")[0] == [1]
+    put(tmp_path / "in", 1, 2)
+    seen, _, queries = run_several(spark, tmp_path, "seen", "files")
+    assert (seen, queries) == ([3], 2)
+    assert in_files(tmp_path / "files") == [1, 3], "a new sink reads from the start"
+
+
+def test_a_failure_after_some_sinks_were_served(spark: Any, tmp_path: Path) -> None:
+    put(tmp_path / "in", 0, 1)
+    put(tmp_path / "in", 1, 10)
+    with pytest.raises(mo.ElementError, match="failed on the element 33"):
+        run_several(spark, tmp_path, "seen", "files", "failing")
+    assert in_files(tmp_path / "files") == [1, 11]
+    (tmp_path / "repaired").touch()
+    seen, _, _ = run_several(spark, tmp_path, "seen", "files", "failing")
+    assert seen == [11], "a function is given the micro-batch again"
+    assert in_files(tmp_path / "files") == [1, 11], "files are not written again"

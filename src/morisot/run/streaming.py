@@ -83,10 +83,11 @@ class StreamPart:
         self._lowering = self._lowered()
         self._channels: list[Spool] = [node.inlet for node in self._lowering.nodes if isinstance(node, StreamChannel)]
         self._reader = uuid.uuid4().hex
+        for channel in self._channels:
+            channel.limit(pace.elements)  # before a frame reads it
         try:
             self._prepare()
             for channel in self._channels:
-                channel.limit(pace.elements)
                 channel.attach(self._reader, checkpoint.files_read(channel.directory))
             self._query = self._start_or_demote()
         except BaseException:
