@@ -126,7 +126,7 @@ class Streams:
 
 def refuse_one_directory(sinks: Iterable[Sink]) -> None:
     """Refuse two sinks that would take each other's files for their own."""
-    writers: dict[str, Sink] = {}
+    writers: dict[str, WriteSink] = {}
     for sink in sinks:
         if isinstance(sink, WriteSink):
             other = writers.setdefault(sink.path.rstrip("/"), sink)
