@@ -15,9 +15,8 @@ from morisot.api.methods.source import SourceMethods
 from morisot.api.output import Channel
 from morisot.config import Config
 from morisot.errors import PlanError
-from morisot.plan.handover import HandOver
 from morisot.plan.node import Node
-from morisot.plan.sink import ForEach, Sink, WriteTo
+from morisot.plan.sink import ForEach, Sink
 from morisot.plan.snapshots import Snapshots
 from morisot.plan.source import StreamCsv, StreamJson
 from morisot.types.element import Type
@@ -198,19 +197,6 @@ class StreamContext(SourceMethods):
                         function(element)
                 except Exception as error:
                     raise element_error(node.operator, node.location, element, error, 1) from error
-
-        return receive
-
-    def handing_over(self, node: WriteTo) -> Callable[[list[Any]], None]:
-        """The receiver of write_to for bounded input, which is one batch; a job without end numbers its own."""
-
-        def receive(elements: list[Any]) -> None:
-            hand_over = HandOver(node)
-            try:
-                hand_over.open(goes_on=False)
-                hand_over(0, elements)
-            finally:
-                hand_over.close()
 
         return receive
 

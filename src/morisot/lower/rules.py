@@ -8,6 +8,7 @@ from morisot.lower import (
     join,
     keyed,
     partition,
+    pieces,
     rowwise,
     running,
     selection,
@@ -40,4 +41,5 @@ FAMILIES = (
     iterate,
     sink,
     testing,
+    pieces,
 )

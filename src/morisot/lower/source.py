@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable
 from typing import Any
+from urllib.parse import unquote
 
 import pyarrow as pa
 from pyspark.errors import AnalysisException
@@ -37,6 +38,8 @@ from morisot.worker.batches import encode, schema_of
 from morisot.worker.dealt import DealtRows
 
 _MOST_FILES_READ_ONE_BY_ONE = 64
+PIECE = 2**40
+"""How large the files of a piece are together, in the words of a list that says so whatever their sizes are."""
 
 
 @lowers(StreamIter, "bounded")
@@ -138,11 +141,17 @@ def read(node: PathSource, lowering: Lowering, load: Callable[[Any, str], DataFr
     try:
         if node.unbounded:
             limit = {} if node.files_per_batch is None else {"maxFilesPerTrigger": node.files_per_batch}
-            return load(lowering.spark.readStream.options(**limit), node.path)
+            reader = lowering.spark.readStream.options(**limit)
+            return load(reader, node.path) if node.listed is None else load(of_listed_files(reader), node.listed)
         df = load(lowering.spark.read, node.path)
         return in_order(df, lowering, load) if lowering.is_ordered(node) else df
     except AnalysisException as error:
         raise SourceError(f"{node.operator} ({node.location}) cannot read {node.path!r}: {first_line(error)}") from None
+
+
+def of_listed_files(reader: Any) -> Any:
+    """A reader of a directory whose log lists files that lie elsewhere, in the order and the pieces that it says."""
+    return reader.options(recursiveFileLookup=True, maxBytesPerTrigger=PIECE, maxFileAge="1000000d")
 
 
 def in_order(df: DataFrame, lowering: Lowering, load: Callable[[Any, str], DataFrame]) -> DataFrame:
@@ -151,7 +160,7 @@ def in_order(df: DataFrame, lowering: Lowering, load: Callable[[Any, str], DataF
     if len(files) < 2:
         return df
     if len(files) <= _MOST_FILES_READ_ONE_BY_ONE:
-        return functools.reduce(DataFrame.unionAll, (load(lowering.spark.read, file) for file in files))
+        return functools.reduce(DataFrame.unionAll, (load(lowering.spark.read, unquote(file)) for file in files))
     place = ["_metadata.file_path AS `at/file`", "_metadata.file_block_start AS `at/start`"]
     placed = df.selectExpr("*", *place, "monotonically_increasing_id() AS `at/row`")
     return placed.orderBy("at/file", "at/start", "at/row").drop("at/file", "at/start", "at/row")

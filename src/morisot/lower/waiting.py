@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from morisot.lower.planner import Lowering
 
-_LATEST = (2**63 - 1) // 1000
+LATEST = (2**63 - 1) // 1000
 """The largest number of milliseconds that a timestamp of Spark's has."""
 
 
@@ -47,7 +47,7 @@ class Clock:
     def timer(self, deadline: int) -> int:
         """The first millisecond at which the deadline has passed; no timer is for 0, where watermarks begin."""
         reached = deadline + 1 if self.processing else deadline
-        return min(max(-(-reached // self.per_millisecond), 1), _LATEST)
+        return min(max(-(-reached // self.per_millisecond), 1), LATEST)
 
 
 def clock_of(time: Type, *, processing: bool = False) -> Clock:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from morisot.errors import SinkError
@@ -44,3 +45,17 @@ class HandOver:
                 f"{self._node.operator} ({self._node.location}): {type(sink).__name__}.{method}{batch} failed: "
                 f"{type(error).__name__}: {error}"
             ) from error
+
+
+def handing_over(node: WriteTo, *, goes_on: bool = False) -> Callable[[list[Any]], None]:
+    """The receiver of write_to for bounded input, which is one batch; a job without end numbers its own."""
+
+    def receive(elements: list[Any]) -> None:
+        hand_over = HandOver(node)
+        try:
+            hand_over.open(goes_on=goes_on)
+            hand_over(0, elements)
+        finally:
+            hand_over.close()
+
+    return receive

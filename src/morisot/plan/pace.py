@@ -23,6 +23,8 @@ class Pace:
     """From the start of one to the start of the next; None: one follows the other."""
     elements: int | None = None
     """The most elements of one, from sources that count them; None: all that are there."""
+    once: bool = False
+    """Whether the job ends when it has read what is there now."""
 
 
 def pace_of(sinks: Iterable[Node], snapshots: Snapshots | None) -> Pace:

@@ -21,6 +21,8 @@ class Sink(Node):
 
     input: Node
     observes_order: ClassVar[bool] = True
+    takes_any_order: ClassVar[bool] = True
+    """Whether the order of a shuffle's results need not be restored for it."""
 
     def signature(self, closure: str) -> tuple[Type, ...]:
         return arguments(self.input.type)

@@ -52,6 +52,8 @@ class PathSource(Node):
     unbounded: bool = field(default=False, kw_only=True)
     files_per_batch: int | None = field(default=None, kw_only=True)
     """So many files at most in a micro-batch; None: all that are there."""
+    listed: str | None = field(default=None, repr=False, kw_only=True)
+    """A directory that lists the files in the pieces in which a bounded job with snapshots reads them."""
 
     @functools.cached_property
     def bounded(self) -> bool:

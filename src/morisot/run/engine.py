@@ -34,6 +34,7 @@ from morisot.run.batch import BatchRunner, Demotions, Receiver
 from morisot.run.job import Job, Part, ThreadPart
 from morisot.run.left_out import reported
 from morisot.run.loop import Loops, NoLoops
+from morisot.run.pieces import Pieces
 from morisot.run.progress import progress
 from morisot.run.session import borrow_session, check_session, return_session
 from morisot.run.streams import Streams
@@ -54,6 +55,7 @@ class SparkEngine:
         self._snapshots = snapshots
         self._streams = Streams(snapshots, self._report)
         self._loops = Loops(snapshots)
+        self._pieces = Pieces(snapshots, refuse_unbounded)
         self._tally = Tally()
         self._ledger: Ledger | None = None
         self._handed_out: list[Lowering] = []
@@ -103,13 +105,21 @@ class SparkEngine:
 
     def collect(self, node: Node) -> list[Any]:
         runner = self._runner()
-        with self._reporting((node,)), self._progress("collect"):
-            return runner.collect(node)
+        with (
+            self._reporting((node,)),
+            self._progress("collect"),
+            self._pieces.running(runner, "collect", (node,)) as rest,
+        ):
+            return runner.collect(rest.roots[node])
 
     def to_arrow(self, node: Node) -> Any:
         runner = self._runner()
-        with self._reporting((node,)), self._progress("to_arrow"):
-            return batch.to_arrow(runner, node)
+        with (
+            self._reporting((node,)),
+            self._progress("to_arrow"),
+            self._pieces.running(runner, "to_arrow", (node,)) as rest,
+        ):
+            return batch.to_arrow(runner, rest.roots[node])
 
     def to_dataframe(self, node: Node) -> DataFrame:
         # Nobody knows when the user is done with the DataFrame, so nothing is kept for it.
@@ -128,7 +138,11 @@ class SparkEngine:
     def execute(self, receivers: Mapping[Sink, Receiver | None]) -> None:
         runner = self._runner()
         with self._reporting(receivers), self._progress("execute"):
-            runner.execute(receivers)
+            self._execute(runner, receivers)
+
+    def _execute(self, runner: BatchRunner, receivers: Mapping[Sink, Receiver | None]) -> None:
+        with self._pieces.running(runner, next(iter(receivers)).operator, receivers) as rest:
+            runner.execute(rest.receivers(receivers))
 
     @contextlib.contextmanager
     def _reporting(self, roots: Iterable[Node], tally: Tally | None = None) -> Iterator[None]:
@@ -153,7 +167,7 @@ class SparkEngine:
             counts = runner.apart()
             run = functools.partial(self._run_bounded, counts, bounded, closers)
             parts.append(ThreadPart("bounded", run, counts.tally.metrics))
-        job = Job(parts, self._loops.snapshots)
+        job = Job(parts, lambda: [*self._loops.snapshots(), *self._pieces.snapshots()])
         if endless:
             live.watch(job.metrics, lambda: not job.running, self._config.progress)
         return job
@@ -170,7 +184,7 @@ class SparkEngine:
     ) -> None:
         try:
             with self._reporting(receivers, runner.tally):
-                runner.execute(receivers)
+                self._execute(runner, receivers)
         finally:
             for sink in receivers:
                 if sink in closers:
@@ -216,6 +230,7 @@ class SparkEngine:
         """End the session if Morisot made it and no other context uses it; a user's own session stays."""
         self._caches.release_all()
         self._loops.close()
+        self._pieces.close()
         self._streams.clean()
         if self._borrowed is not None:
             return_session(self._borrowed)

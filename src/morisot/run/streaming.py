@@ -181,6 +181,8 @@ class StreamPart:
 
     def _writer(self, df: DataFrame, mode: str) -> DataStreamWriter:
         writer = df.writeStream.outputMode(mode).option("checkpointLocation", self._checkpoint.location)
+        if self._pace.once:
+            return writer.trigger(availableNow=True)
         if self._pace.seconds is None:
             return writer
         return writer.trigger(processingTime=f"{round(self._pace.seconds * 1000)} milliseconds")

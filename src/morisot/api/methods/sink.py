@@ -14,6 +14,7 @@ from morisot.errors import PlanError
 from morisot.plan.closure import Closure
 from morisot.plan.endpoints import Sink as UsersSink
 from morisot.plan.files import is_local
+from morisot.plan.handover import handing_over
 from morisot.plan.node import Node
 from morisot.plan.rowwise import Map
 from morisot.plan.sink import (
@@ -108,7 +109,7 @@ class SinkMethods(StreamBase[T]):
                 advice="derive a class from mo.Sink with prepare(batch, elements), or use for_each(…)",
             )
         node = WriteTo(self._node, sink, type=self.type, location=caller())
-        self._context.add_sink(node, self._context.handing_over(node))
+        self._context.add_sink(node, handing_over(node))
 
     def write_text(self, path: str, *, mode: WriteMode = "error") -> None:
         """Write each element, a str, as a line of text files in the directory `path`."""

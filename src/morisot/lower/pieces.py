@@ -1,0 +1,61 @@
+"""Bounded plans in pieces: the elements of a source in files, and what the pieces gave."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F  # noqa: N812 - the name every Spark program uses
+
+from morisot.lower import schema
+from morisot.lower.columns import quoted
+from morisot.lower.frame import TIME, Frame
+from morisot.lower.ordered import grouped_by_key
+from morisot.lower.planner import Lowering
+from morisot.lower.registry import lowers
+from morisot.lower.source import in_order, of_listed_files
+from morisot.plan.pieces import KeepPieces, SavedPieces, StreamCopied
+from morisot.types.element import Keyed
+
+NUMBER = quoted("piece")
+"""The column with the number of the piece, where values replace those of earlier ones."""
+
+
+@lowers(StreamCopied, "unbounded")
+def lower_stream_copied(node: StreamCopied, lowering: Lowering) -> Frame:
+    reader = of_listed_files(lowering.spark.readStream.schema(schema.ddl(node.type)))
+    return Frame(reader.parquet(node.listed), node.type)
+
+
+@lowers(KeepPieces, "unbounded")
+def lower_keep_pieces(node: KeepPieces, lowering: Lowering, frame: Frame) -> Frame:
+    return frame
+
+
+@lowers(SavedPieces, "bounded")
+def lower_saved_pieces(node: SavedPieces, lowering: Lowering) -> Frame:
+    timed = node.time is not None
+    columns = schema.ddl(node.type, *([TIME] if timed else []), *([NUMBER] if node.running else []))
+
+    def load(reader: Any, path: str) -> DataFrame:
+        df: DataFrame = reader.schema(columns).option("recursiveFileLookup", True).parquet(path)
+        return df
+
+    df = load(lowering.spark.read, node.directory)
+    if node.running:
+        return Frame(last_values(node, df), node.type)
+    return Frame(in_order(df, lowering, load) if lowering.is_ordered(node) else df, node.type, timed)
+
+
+def last_values(node: SavedPieces, df: DataFrame) -> DataFrame:
+    """The values that no later piece replaced: of each key as it came first, or of the whole stream."""
+    frame = Frame(df, node.type)
+    if not isinstance(node.type, Keyed):
+        return df.orderBy(F.desc("piece")).limit(1).select(*frame.columns)
+    rows, group = grouped_by_key(node, df, node.type)
+    key, value = (", ".join(frame.columns_under(place)) for place in (0, 1))
+    last = rows.groupBy(*map(F.expr, group)).agg(
+        F.expr(f"min_by(struct({key}), {NUMBER})").alias("first"),
+        F.expr(f"max_by(struct({value}), {NUMBER})").alias("last"),
+    )
+    return last.selectExpr("first.*", "last.*")

@@ -1,0 +1,172 @@
+"""Cuts the source of a bounded job into pieces: files as they are, other elements copied into files first."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import shutil
+import urllib.parse
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from morisot.errors import PlanError, SinkError
+from morisot.lower.stages import dumps
+from morisot.plan.files import is_local
+from morisot.plan.node import Node
+from morisot.plan.pieces import copied, in_pieces_of_files
+from morisot.plan.source import PathSource, StreamArrow, StreamIter, StreamParquet, StreamRange
+from morisot.run.batch import BatchRunner
+from morisot.run.listing import Listing, in_pieces, replace_text
+from morisot.types.element import contains_any
+from morisot.worker.batches import encode, schema_of
+
+_PIECES = 20
+"""How many pieces a job has that is not told how many elements one has."""
+_ROWS = 100_000
+"""The elements of a file into which they are copied, where nobody knows how many there are."""
+_PART = re.compile(r"part-(\d+)-.*?(?:c(\d+))?\.\w+\.parquet")
+
+
+class CutSource:
+    """A source of a job, cut into pieces in a directory of its own."""
+
+    def __init__(self, source: Node, directory: Path, items: int | None) -> None:
+        self._source = source
+        self._directory = directory
+        self._items = items
+        self._listing = Listing(directory)
+        self._content = directory / "content.json"
+
+    @property
+    def node(self) -> Node:
+        """What stands in its place in a plan that runs in pieces."""
+        listed = str(self._directory)
+        if isinstance(self._source, PathSource):
+            return in_pieces_of_files(self._source, listed)
+        return copied(self._source, listed)
+
+    def prepare(self, runner: BatchRunner) -> None:
+        """Cut it, or see that it still is what was cut."""
+        content = content_of(self._source, runner)
+        if self._directory.is_dir():
+            self._refuse_changes(content)
+            return
+        writing = self._directory.with_name(f"{self._directory.name}.writing")
+        shutil.rmtree(writing, ignore_errors=True)
+        try:
+            writing.mkdir(parents=True)
+        except OSError as error:
+            raise SinkError(f"snapshots cannot be written to {writing}: {error.strerror}") from None
+        Listing(writing).write(self._pieces(runner, writing, content))
+        replace_text(writing / self._content.name, json.dumps(content))
+        writing.rename(self._directory)
+
+    def _pieces(self, runner: BatchRunner, writing: Path, content: Any) -> list[list[str]]:
+        if isinstance(self._source, PathSource):
+            files = [file for file, *_ in content]
+            rows = counted_rows(self._source, files) if self._items is not None else None
+            sizes = rows or [size for _, size, _ in content]
+            # Nobody knows how many elements a text has: with a number of elements, each file is a piece.
+            largest = None if self._items is None else self._items if rows else 0
+        else:
+            copies = copy(self._source, runner, writing / "elements", self._rows_per_file())
+            files = [(self._directory / "elements" / file.name).as_uri() for file in copies]
+            sizes = [pq.read_metadata(file).num_rows for file in copies]
+            largest = self._items
+        return [[files[place] for place in piece] for piece in in_pieces(sizes, largest=largest, number=_PIECES)]
+
+    def _rows_per_file(self) -> int:
+        if self._items is not None:
+            return self._items
+        match self._source:
+            case StreamIter(values=known) | StreamRange(range=known) | StreamArrow(table=known):
+                return max(1, -(-len(known) // _PIECES))
+        return _ROWS
+
+    def _refuse_changes(self, content: Any) -> None:
+        before = json.loads(self._content.read_text(encoding="utf-8"))
+        if before == content:
+            return
+        raise PlanError(
+            f"{self._source.operator} has other elements than the job had whose snapshots are in "
+            f"{self._directory.parent}: {difference(before, content)}",
+            location=self._source.location,
+            advice="run the program on the same input, or start anew with restart=None",
+        )
+
+    def add_end(self, number: int) -> None:
+        """List a file without elements: a micro-batch for what waits for time, when time has come to its end."""
+        name = self._directory / f"end-{number}"
+        if isinstance(self._source, PathSource) and not isinstance(self._source, StreamParquet):
+            name.write_bytes(b"")
+        else:
+            pq.write_table(pa.table({"none": pa.array([], pa.int64())}), name)
+        self._listing.add(name)
+
+
+def content_of(source: Node, runner: BatchRunner) -> Any:
+    """What tells whether a source has the elements it had: files with sizes and times, or a digest; else nothing."""
+    if isinstance(source, PathSource):
+        lowering = runner.lowering(source)
+        files = sorted(lowering.frame(source).df.inputFiles())
+        return [[file, *size_and_time(file)] for file in files]
+    if isinstance(source, StreamRange):
+        return repr(source.range)
+    if isinstance(source, StreamArrow):
+        return digest(source.table)
+    if isinstance(source, StreamIter) and not contains_any(source.type):
+        return digest(pa.Table.from_arrays(encode(source.values, source.type, dumps), schema=schema_of(source.type)))
+    return None
+
+
+def size_and_time(file: str) -> tuple[int, int]:
+    """Those of a file on this machine; of others, only the address tells them apart."""
+    parts = urllib.parse.urlsplit(file)
+    if parts.scheme != "file":
+        return 1, 0
+    found = Path(urllib.parse.unquote(parts.path)).stat()
+    return found.st_size, found.st_mtime_ns
+
+
+def digest(table: pa.Table) -> str:
+    """A short text for the rows of a table."""
+    content = hashlib.sha256()
+    for batch in table.combine_chunks().to_batches():
+        content.update(batch.serialize())
+    return content.hexdigest()
+
+
+def counted_rows(source: PathSource, files: list[str]) -> list[int] | None:
+    """The rows of each Parquet file on this machine; None for other files, which would have to be read."""
+    if not isinstance(source, StreamParquet) or not is_local(source.path):
+        return None
+    return [pq.read_metadata(urllib.parse.unquote(urllib.parse.urlsplit(file).path)).num_rows for file in files]
+
+
+def difference(before: Any, now: Any) -> str:
+    """What changed, in words."""
+    if not (isinstance(before, list) and isinstance(now, list)):
+        return "its content changed"
+    was, is_ = ({file: rest for file, *rest in each} for each in (before, now))
+    sentences = [f"{name_of(file)} is new" for file in is_ if file not in was]
+    sentences += [f"{name_of(file)} is gone" for file in was if file not in is_]
+    return "; ".join(sentences + [f"{name_of(file)} changed" for file in is_ if was.get(file, is_[file]) != is_[file]])
+
+
+def name_of(file: str) -> str:
+    return urllib.parse.unquote(file.rpartition("/")[2])
+
+
+def copy(source: Node, runner: BatchRunner, directory: Path, rows: int) -> list[Path]:
+    """The elements of a source in Parquet files with so many rows at most, in the order of their names."""
+    runner.run(
+        source,
+        lambda _, frame: frame.df.write.option("maxRecordsPerFile", rows).mode("overwrite").parquet(str(directory)),
+    )
+    found = ((_PART.fullmatch(file.name), file) for file in directory.glob("part-*"))
+    in_order = sorted((int(match[1]), int(match[2] or 0), file) for match, file in found if match)
+    return [file.rename(directory / f"{place:08}.parquet") for place, (_, _, file) in enumerate(in_order)]

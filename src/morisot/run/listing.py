@@ -1,0 +1,90 @@
+"""Lists of files in pieces: what a bounded job with snapshots reads, and in which order.
+
+Spark follows a directory by the times of its files. One that a streaming query has written has a log of its files, with
+their times and sizes, and who follows it believes the log. So a directory that holds nothing but such a log lets a
+query read files that lie elsewhere, in any order, and as many in each micro-batch as the log makes fit into it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from morisot.lower.source import PIECE
+
+_LOG = Path("_spark_metadata") / "0"
+_PIECES = "pieces.json"
+
+
+class Listing:
+    """A directory that lists files in pieces."""
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+        self._pieces = directory / _PIECES
+
+    def write(self, pieces: Sequence[Sequence[str]]) -> None:
+        """List files, by their addresses."""
+        (self._directory / _LOG).parent.mkdir(parents=True, exist_ok=True)
+        replace_text(self._pieces, json.dumps(pieces))
+        self._write_log(pieces)
+
+    def add(self, file: Path) -> None:
+        """List one file more, as a piece of its own."""
+        self.write([*self.pieces(), [file.absolute().as_uri()]])
+
+    def pieces(self) -> list[list[str]]:
+        pieces: list[list[str]] = json.loads(self._pieces.read_text(encoding="utf-8"))
+        return pieces
+
+    def _write_log(self, pieces: Sequence[Sequence[str]]) -> None:
+        listed = [(file, PIECE // len(piece)) for piece in pieces for file in piece]
+        entries = [_entry(file, size, second) for second, (file, size) in enumerate(listed, start=1)]
+        replace_text(self._directory / _LOG, "\n".join(["v1", *map(json.dumps, entries)]))
+
+
+def _entry(file: str, size: int, second: int) -> dict[str, Any]:
+    """What Spark writes about a file. The files of a piece are together just as large as a micro-batch may be."""
+    return {
+        "path": file,
+        "size": size,
+        "isDir": False,
+        "modificationTime": second * 1000,
+        "blockReplication": 1,
+        "blockSize": PIECE,
+        "action": "add",
+    }
+
+
+def replace_text(file: Path, text: str) -> None:
+    """Write a file that is there whole, as it was or as it is to be."""
+    beside = file.with_name(f".{file.name}.writing")
+    beside.write_text(text, encoding="utf-8")
+    beside.replace(file)
+
+
+def in_pieces(sizes: Iterable[int], *, largest: int | None, number: int) -> list[range]:
+    """Which of some files, by their places, form a piece: none larger than `largest`, or about `number` pieces.
+
+    >>> in_pieces([1, 1, 1, 5, 1], largest=3, number=2)
+    [range(0, 3), range(3, 4), range(4, 5)]
+    >>> in_pieces([1, 1, 1, 1, 4], largest=None, number=2)
+    [range(0, 4), range(4, 5)]
+    """
+    sizes = list(sizes)
+    total, before, within = sum(sizes), 0, 0
+    starts: list[int] = []
+    last = -1
+    for place, size in enumerate(sizes):
+        if largest is not None:
+            begins = not starts or within + size > largest
+            within = size if begins else within + size
+        else:
+            share = min(int((before + size / 2) * number / total), number - 1) if total else 0
+            begins, last = share != last, share
+        before += size
+        if begins:
+            starts.append(place)
+    return [range(start, end) for start, end in zip(starts, [*starts[1:], len(sizes)], strict=True)]

@@ -1,0 +1,241 @@
+"""Bounded jobs with snapshots: parts of the plan run as streams, piece by piece, the rest over what those gave.
+
+A job is a directory: each source that is cut, and each part with its checkpoint and what its pieces gave. Everything
+stays until the snapshots are removed, so a program that runs again does only what is not there.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import json
+import re
+import shutil
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from morisot.lower.buckets import BUCKETS_PER_PARTITION
+from morisot.lower.waiting import LATEST
+from morisot.plan.check import gives_running_values
+from morisot.plan.description import describe
+from morisot.plan.files import is_local
+from morisot.plan.graph import walk
+from morisot.plan.handover import handing_over
+from morisot.plan.node import Node
+from morisot.plan.pace import Pace
+from morisot.plan.pieces import Cut, KeepPieces, Part, SavedPieces, cut, substituted
+from morisot.plan.sink import Sink, WriteSink, WriteTo
+from morisot.plan.snapshots import Snapshot, Snapshots
+from morisot.run import logs
+from morisot.run.batch import BatchRunner, Receiver
+from morisot.run.checkpoint import Checkpoint
+from morisot.run.cutting import CutSource
+from morisot.run.listing import replace_text
+from morisot.run.streaming import StreamPart
+
+_PIECE = re.compile(r"piece-(\d+)")
+
+
+@dataclass(frozen=True)
+class Rest:
+    """What is left of a job when its parts are done."""
+
+    roots: Mapping[Node, Node]
+    """What to run in the place of each of the plan's roots."""
+    goes_on: bool = False
+    """Whether an earlier program was killed while it delivered."""
+
+    def receivers(self, given: Mapping[Sink, Receiver | None]) -> dict[Sink, Receiver | None]:
+        """Who gets the elements of each sink: one of the user's is asked what it has, if it may have been given it."""
+        found: dict[Sink, Receiver | None] = {}
+        for sink, receiver in given.items():
+            new = self.roots[sink]
+            assert isinstance(new, Sink)
+            found[new] = handing_over(new, goes_on=True) if self.goes_on and isinstance(new, WriteTo) else receiver
+        return found
+
+
+class Pieces:
+    """The bounded jobs of one engine."""
+
+    def __init__(self, settings: Snapshots | None, refuse: Callable[[Node], None]) -> None:
+        self._settings = settings
+        self._refuse = refuse
+        self._names: Counter[str] = Counter()
+        self._jobs: list[PieceJob] = []
+        self._failed = False
+
+    def cut(self, roots: Iterable[Node]) -> Cut | None:
+        """Which parts of a plan run in pieces; None if nothing is saved at all."""
+        return None if self._settings is None else cut(roots, self._refuse)
+
+    @contextlib.contextmanager
+    def running(self, runner: BatchRunner, operator: str, roots: Iterable[Node]) -> Iterator[Rest]:
+        """Run the parts, then let the rest be run."""
+        roots = tuple(roots)
+        found = self.cut(roots) if hasattr(runner.spark, "_jsparkSession") else None
+        if self._settings is None or found is None or not found.parts:
+            yield Rest({root: root for root in roots})
+            return
+        job = PieceJob(self._directory(operator, roots), operator, self._settings, runner)
+        self._jobs.append(job)
+        try:
+            yield job.rest(roots, {part.end: job.run(part) for part in found.parts})
+        except BaseException:
+            self._failed = True
+            raise
+        job.finish()
+
+    def _directory(self, operator: str, roots: tuple[Node, ...]) -> Path:
+        """Where a job is saved: by the name of its first stream, else by its method, and by which of them it is."""
+        assert self._settings is not None
+        stream = roots[0].inputs[0] if isinstance(roots[0], Sink) else roots[0]
+        plain = re.sub(r"[^\w.-]+", "-", stream.label or operator)
+        self._names[plain] += 1
+        name = plain if self._names[plain] == 1 else f"{plain}-{self._names[plain]}"
+        return Path(self._settings.path).absolute() / "bounded" / name
+
+    def snapshots(self) -> list[Snapshot]:
+        """The pieces that are done, of each part of each job."""
+        return [snapshot for job in self._jobs for snapshot in job.snapshots()]
+
+    def close(self) -> None:
+        """Remove what was saved if the user wants that and nothing is left to go on from."""
+        if self._settings is not None and self._settings.clean_on_exit and not self._failed:
+            for job in self._jobs:
+                job.clean()
+        self._jobs.clear()
+
+
+class PieceJob:
+    """One run of some bounded sinks."""
+
+    def __init__(self, directory: Path, operator: str, settings: Snapshots, runner: BatchRunner) -> None:
+        self._directory = directory
+        self._operator = operator
+        self._settings = settings
+        self._runner = runner
+        self._delivering = directory / "delivering.json"
+        self._sources: dict[Node, CutSource] = {}
+        self._checkpoints: list[Checkpoint] = []
+        if settings.restart is None:
+            self.clean()
+
+    # -- the parts ----------------------------------------------------------------------------------------------------
+
+    def run(self, part: Part) -> SavedPieces:
+        """Do what is not done of a part; what its pieces gave."""
+        source = self._source(part.source)
+        place = self._directory / f"part-{len(self._checkpoints)}"
+        end = part.over(source.node)
+        kept = place / "pieces"
+        sink = KeepPieces(
+            end, str(kept), part.ordered, type=end.type, location=end.location, operator=self._operator, label=end.label
+        )
+        checkpoint = Checkpoint(place, sink, keep=self._settings.keep)
+        checkpoint.name = f"{self._directory.name}/{part.end.label or part.end.operator}"
+        self._checkpoints.append(checkpoint)
+        restart = self._settings.restart if checkpoint.goes_on(self._settings.restart) else "latest"
+        if checkpoint.goes_on(restart):  # before its elements are looked at: another program may read others
+            checkpoint.resume(describe_part(sink, self._runner), "latest")
+        source.prepare(self._runner)
+        done = place / "done"
+        if isinstance(restart, int):
+            done.unlink(missing_ok=True)
+        if not done.exists():
+            self._run_pieces(sink, checkpoint, source, restart)
+            done.touch()
+        running = any(gives_running_values(node) for node in walk(end))
+        return SavedPieces(
+            directory=str(kept),
+            kind=end.time,
+            running=running,
+            type=end.type,
+            location=end.location,
+            operator=part.end.operator,
+        )
+
+    def _source(self, source: Node) -> CutSource:
+        if source not in self._sources:
+            place = self._directory / f"input-{len(self._sources)}"
+            self._sources[source] = CutSource(source, place, self._settings.items)
+        return self._sources[source]
+
+    def _run_pieces(
+        self, sink: KeepPieces, checkpoint: Checkpoint, source: CutSource, restart: str | int | None
+    ) -> None:
+        kept = Path(sink.directory)
+        kept.mkdir(parents=True, exist_ok=True)
+        self._stream(sink, checkpoint, restart)
+        spark = Path(checkpoint.location)
+        done = logs.numbers(spark / "commits")
+        waits = any(node.awaits_time and not node.bounded for node in walk(sink))
+        if done and waits and not time_has_ended(spark, done[-1]):
+            end_time(spark / "commits" / str(done[-1]))
+            source.add_end(done[-1])
+            self._stream(sink, checkpoint, "latest")
+        last = max(logs.numbers(spark / "commits"), default=-1)
+        for piece in kept.iterdir():  # what a job left that went back to an earlier piece
+            found = _PIECE.fullmatch(piece.name)
+            if found is None or int(found[1]) > last:
+                shutil.rmtree(piece, ignore_errors=True)
+
+    def _stream(self, sink: KeepPieces, checkpoint: Checkpoint, restart: str | int | None) -> None:
+        settings = dataclasses.replace(self._settings, restart=restart)  # type: ignore[arg-type]
+        part = StreamPart(self._runner, sink, None, None, checkpoint, pace=Pace(once=True), snapshots=settings)
+        try:
+            part.join(None)
+        except BaseException:
+            part.stop()
+            raise
+        if part.error is not None:
+            raise part.error from part.error.__cause__
+
+    # -- the rest -----------------------------------------------------------------------------------------------------
+
+    def rest(self, roots: tuple[Node, ...], saved: Mapping[Node, SavedPieces]) -> Rest:
+        """What is left to do. A directory that an earlier program has begun to write is this job's to write."""
+        goes_on = self._delivering.exists()
+        own: list[str] = json.loads(self._delivering.read_text(encoding="utf-8")) if goes_on else []
+        new = substituted(roots, saved)
+        for root, sink in new.items():
+            if isinstance(sink, WriteSink) and sink.mode == "error" and is_local(sink.path):
+                path = str(Path(sink.path).absolute())
+                if path in own:
+                    new[root] = dataclasses.replace(sink, mode="overwrite")
+                elif not Path(path).exists():
+                    own.append(path)
+        replace_text(self._delivering, json.dumps(own))
+        return Rest(new, goes_on)
+
+    def finish(self) -> None:
+        """Everything has been delivered."""
+        self._delivering.unlink(missing_ok=True)
+
+    def snapshots(self) -> list[Snapshot]:
+        return [snapshot for checkpoint in self._checkpoints for snapshot in checkpoint.snapshots()]
+
+    def clean(self) -> None:
+        shutil.rmtree(self._directory, ignore_errors=True)
+
+
+def describe_part(sink: KeepPieces, runner: BatchRunner) -> dict[str, object]:
+    """What a part is, for later programs to be compared with."""
+    return describe(sink, parallelism=runner.parallelism, buckets=BUCKETS_PER_PARTITION)
+
+
+def time_has_ended(spark: Path, number: int) -> bool:
+    """Whether a micro-batch was run with all time passed."""
+    metadata = logs.lines(spark / "offsets" / str(number))[0]
+    return bool(metadata["batchWatermarkMs"] >= LATEST)
+
+
+def end_time(commit: Path) -> None:
+    """Let the next micro-batch find all time passed: its watermark is in the log of the last one that is done."""
+    version, content = commit.read_text(encoding="utf-8").split("\n", 1)
+    values = json.loads(content)
+    values["nextBatchWatermarkMs"] = LATEST
+    (commit.parent / f".{commit.name}.crc").unlink(missing_ok=True)
+    replace_text(commit, f"{version}\n{json.dumps(values)}")
