@@ -17,9 +17,9 @@ ROOT = Path(__file__).parents[2]
 class Run:
     """A program in a process group of its own."""
 
-    def __init__(self, name: str, directory: Path, restart: str = "latest") -> None:
+    def __init__(self, name: str, directory: Path, restart: str = "latest", *, module: str = "streams") -> None:
         path = os.pathsep.join([str(ROOT / "src"), str(ROOT)])
-        command = [sys.executable, "-m", "tests.recovery.streams", name, str(directory), restart]
+        command = [sys.executable, "-m", f"tests.recovery.{module}", name, str(directory), restart]
         self._errors = (directory / "errors.txt").open("w")
         self.process = subprocess.Popen(
             command,
@@ -81,9 +81,9 @@ def command_line(pid: int) -> bytes:
         return b""
 
 
-def wait_for_commit(directory: Path, count: int) -> None:
+def wait_for_commit(directory: Path, count: int, checkpoints: str = "saves/streams/*") -> None:
     """Wait until so many micro-batches are done."""
     deadline = time.monotonic() + 300
-    while len([file for file in directory.glob("saves/streams/*/spark/commits/*") if file.name.isdigit()]) < count:
+    while len([file for file in directory.glob(f"{checkpoints}/spark/commits/*") if file.name.isdigit()]) < count:
         assert time.monotonic() < deadline, "it never got so far"
         time.sleep(0.02)

@@ -55,6 +55,9 @@ class Engine(Protocol):
     def spark_plan(self, node: Node) -> str:
         """Spark's own plan, as text."""
 
+    def saving(self, node: Node) -> str:
+        """What a crash costs a bounded job that ends with a node, if it is saved while it runs."""
+
     def uncache(self, node: Node) -> None:
         """Give up what is kept of a stream."""
 

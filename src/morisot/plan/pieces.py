@@ -113,7 +113,16 @@ class Cut:
     parts: tuple[Part, ...]
     """What runs in pieces; nothing if the plan runs as it does without snapshots."""
     problem: str = ""
-    """Why nothing runs in pieces."""
+    """What hinders that, and what begins again after a crash therefore."""
+
+    def sentence(self, *roots: Node) -> str:
+        """What a crash costs, for explain."""
+        if not self.parts:
+            return f"{self.problem} begins again after a crash"
+        if {part.end for part in self.parts} == set(roots):
+            return "runs in pieces, and a crash costs the one under way"
+        ends = " and ".join(part.end.title for part in self.parts)
+        return f"runs in pieces up to {ends}, and a crash costs the one under way; what follows begins again"
 
 
 def cut(roots: Iterable[Node], refuse: Callable[[Node], None], *, whole: frozenset[Node] = frozenset()) -> Cut:

@@ -86,6 +86,10 @@ class ReferenceEngine:
     def spark_plan(self, node: Node) -> str:
         return "(the reference engine has no Spark plan)"
 
+    def saving(self, node: Node) -> str:
+        """Nothing is saved."""
+        return ""
+
     def uncache(self, node: Node) -> None:
         self._kept.pop(node, None)
 

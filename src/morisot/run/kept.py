@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pyspark.sql import DataFrame, Observation
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the name every Spark program uses
 
 from morisot.plan.check import gives_running_values
@@ -11,13 +11,12 @@ from morisot.plan.pieces import KeepPieces
 from morisot.run.files import replace
 
 
-def keep_piece(sink: KeepPieces, df: DataFrame, piece: int) -> int:
-    """Keep what a piece gives, in the place of what an earlier try gave; how many elements those are."""
-    counting = Observation()
-    rows = df.observe(counting, F.expr("count(1) AS elements"))
+def keep_piece(sink: KeepPieces, df: DataFrame, piece: int) -> None:
+    """Keep what a piece gives, in the place of what an earlier try gave."""
+    rows = df
     if sink.ordered:
         # Rows of one file have one place, and are in order. Spark would compute them twice to sort them.
-        rows = rows.selectExpr("*", "monotonically_increasing_id() AS `at/row`").persist()
+        rows = df.selectExpr("*", "monotonically_increasing_id() AS `at/row`").persist()
     try:
         ordered = rows.orderBy("at", "at/row") if sink.ordered else rows
         if any(gives_running_values(node) for node in walk(sink)):
@@ -27,4 +26,3 @@ def keep_piece(sink: KeepPieces, df: DataFrame, piece: int) -> int:
     finally:
         if sink.ordered:
             rows.unpersist()
-    return int(counting.get["elements"])

@@ -7,6 +7,7 @@ query read files that lie elsewhere, in any order, and as many in each micro-bat
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -87,4 +88,4 @@ def in_pieces(sizes: Iterable[int], *, largest: int | None, number: int) -> list
         before += size
         if begins:
             starts.append(place)
-    return [range(start, end) for start, end in zip(starts, [*starts[1:], len(sizes)], strict=True)]
+    return [range(start, end) for start, end in itertools.pairwise([*starts, len(sizes)])]

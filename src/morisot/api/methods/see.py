@@ -22,6 +22,9 @@ class SeeMethods(StreamBase[T]):
         from morisot.viz.text import text_tree
 
         print(text_tree(self._node, self._context.engine.demoted))
+        saving = self._context.engine.saving(self._node)
+        if saving:
+            print(f"with snapshots: {saving}")
         if detail:
             print()
             print(self._context.engine.spark_plan(self._node).rstrip())
