@@ -40,12 +40,12 @@ def aggregate(numbers: mo.Stream[int], out: str) -> Any:
     return numbers.group_by_sum(lambda n: n % 7, lambda n: n).unkey().sorted_by(lambda pair: -pair[1]).collect()
 
 
-def rich(numbers: mo.Stream[int], out: str) -> Any:
+def ordered(numbers: mo.Stream[int], out: str) -> Any:
     """A state that depends on the order of everything before."""
     return numbers.rich_map(1, lambda s, n: ((s * 31 + n) % 10007,) * 2, returns=int).collect()
 
 
-def windows(numbers: mo.Stream[int], out: str) -> Any:
+def late_windows(numbers: mo.Stream[int], out: str) -> Any:
     """Windows of event time over elements that are as late as can be."""
     timed = numbers.add_timestamps(lambda n: -n * 100, delay=0).group_by(lambda n: n % 7)
     return sorted(timed.window(mo.EventTimeWindow.sliding("2s", "1s")).sum().with_bounds().collect())
@@ -58,7 +58,9 @@ def joined(numbers: mo.Stream[int], out: str) -> Any:
 
 
 Program = Callable[[mo.Stream[int], str], Any]
-PROGRAMS: dict[str, Program] = {program.__name__: program for program in (rows, aggregate, rich, windows, joined)}
+PROGRAMS: dict[str, Program] = {
+    program.__name__: program for program in (rows, aggregate, ordered, late_windows, joined)
+}
 
 
 def expected(name: str, directory: Path) -> Any:

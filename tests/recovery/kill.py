@@ -1,4 +1,4 @@
-"""Kill streaming programs again and again: `python -m tests.recovery.kill [--times N] [--seed S] [--program NAME]`.
+"""Kill programs again and again: `python -m tests.recovery.kill [--times N] [--seed S] [--program NAME]`.
 
 Each time a program is started on fresh input, killed at random moments (everything at once, only the driver, or one
 Python worker), started again until it is done, and what it wrote is compared with an undisturbed run.
@@ -11,19 +11,20 @@ import random
 import tempfile
 import time
 from pathlib import Path
+from typing import Any
 
+from tests.recovery import bounded, streams
 from tests.recovery.processes import Run
-from tests.recovery.streams import PROGRAMS, expected, lines_of, write_input, written
 
 _LONGEST_KILL = 12.0
 """Seconds from the start of a job to its end by force, at most."""
 
 
-def disturbed(name: str, directory: Path, chance: random.Random) -> list[str]:
-    """What was done to a program before it came to its end."""
+def disturbed(name: str, directory: Path, chance: random.Random) -> tuple[list[str], bool]:
+    """What was done to a program before it came to its end, and whether that was the end of an undisturbed run."""
     done: list[str] = []
     while True:
-        run = Run(name, directory)
+        run = Run(name, directory, module="bounded" if name in bounded.PROGRAMS else "streams")
         kind = chance.choice(["everything", "driver", "worker", "nothing"]) if len(done) < 4 else "nothing"
         if run.has_started() and kind != "nothing":
             time.sleep(chance.uniform(0, _LONGEST_KILL))
@@ -33,25 +34,31 @@ def disturbed(name: str, directory: Path, chance: random.Random) -> list[str]:
                     run.kill(alone=kind == "driver")
                     continue
                 run.kill_worker()
-        run.result()
-        return done
+        return done, is_right(name, directory, run.result())
+
+
+def is_right(name: str, directory: Path, result: Any) -> bool:
+    """Whether a program gave or wrote what an undisturbed run does."""
+    if name in bounded.PROGRAMS:
+        return bool(result == bounded.expected(name, directory))
+    return streams.written(name, directory) == streams.expected(name, streams.lines_of(directory))
 
 
 def main() -> None:
+    names = sorted({**streams.PROGRAMS, **bounded.PROGRAMS})
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--times", type=int, default=50)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--program", choices=sorted(PROGRAMS))
+    parser.add_argument("--program", choices=names)
     arguments = parser.parse_args()
     chance = random.Random(arguments.seed)
     kills = wrong = 0
     for time_ in range(arguments.times):
-        name = arguments.program or chance.choice(sorted(PROGRAMS))
+        name = arguments.program or chance.choice(names)
         with tempfile.TemporaryDirectory() as place:
             directory = Path(place)
-            write_input(directory)
-            done = disturbed(name, directory, chance)
-            right = written(name, directory) == expected(name, lines_of(directory))
+            streams.write_input(directory)
+            done, right = disturbed(name, directory, chance)
         kills += len(done)
         wrong += not right
         print(
