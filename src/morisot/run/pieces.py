@@ -21,6 +21,7 @@ from morisot.lower.waiting import LATEST
 from morisot.plan.check import gives_running_values
 from morisot.plan.description import describe
 from morisot.plan.files import is_local
+from morisot.plan.forks import Group
 from morisot.plan.graph import walk
 from morisot.plan.handover import handing_over
 from morisot.plan.node import Node
@@ -32,6 +33,7 @@ from morisot.run import logs
 from morisot.run.batch import BatchRunner, Receiver
 from morisot.run.checkpoint import Checkpoint
 from morisot.run.cutting import CutSource
+from morisot.run.kept import PiecesOutlet
 from morisot.run.listing import replace_text
 from morisot.run.streaming import StreamPart
 
@@ -134,8 +136,8 @@ class PieceJob:
         sink = KeepPieces(
             end, str(kept), part.ordered, type=end.type, location=end.location, operator=self._operator, label=end.label
         )
-        checkpoint = Checkpoint(place, sink, keep=self._settings.keep)
-        checkpoint.name = f"{self._directory.name}/{part.end.label or part.end.operator}"
+        checkpoint = Checkpoint({sink: place}, keep=self._settings.keep)
+        checkpoint.names = [f"{self._directory.name}/{part.end.label or part.end.operator}"]
         self._checkpoints.append(checkpoint)
         restart = self._settings.restart if checkpoint.goes_on(self._settings.restart) else "latest"
         if checkpoint.goes_on(restart):  # before its elements are looked at: another program may read others
@@ -184,7 +186,8 @@ class PieceJob:
 
     def _stream(self, sink: KeepPieces, checkpoint: Checkpoint, restart: str | int | None) -> None:
         settings = dataclasses.replace(self._settings, restart=restart)  # type: ignore[arg-type]
-        part = StreamPart(self._runner, sink, None, None, checkpoint, pace=Pace(once=True), snapshots=settings)
+        group, outlets = Group(sink, (sink,)), [PiecesOutlet(sink)]
+        part = StreamPart(self._runner, group, outlets, checkpoint, pace=Pace(once=True), snapshots=settings)
         try:
             part.join(None)
         except BaseException:
