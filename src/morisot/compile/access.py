@@ -10,7 +10,7 @@ from typing import ClassVar
 
 from morisot.compile import methods, records, rows, texts, trials
 from morisot.compile.expr import Call, Expr, Literal
-from morisot.compile.forms import guard
+from morisot.compile.forms import guard, number
 from morisot.compile.scope import Scope, refuse
 from morisot.compile.scope import known as from_object
 from morisot.compile.translate import STAGE, choose_or_refuse, expression, operand, translates, usable, value, value_of
@@ -127,6 +127,9 @@ def item(node: ast.AST, owner: Value, index: Value, scope: Scope) -> Value:
         return _item_of_product(node, owner, index)
     if isinstance(scope.sharing.written_out(pack(owner)), Call):
         scope.owe(owner)  # Spark takes an item out of array(…) or map(…) without the others
+    end = texts.split_end(pack(owner), number(pack(index))) if owner.type == List(STR) and index.type == INT else None
+    if end is not None:
+        return Value(STR, end)
     index, owner = scope.small(index), scope.small(owner)
     if isinstance(owner.type, Match):
         from morisot.compile import regex

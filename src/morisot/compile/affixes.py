@@ -130,10 +130,13 @@ _MARK = "\x01 "
 
 def title(a: Expr) -> Expr:
     """Letters after what is no letter are capitals, also in "o'neil"; `initcap` knows blanks only, so it gets some."""
+    simple = negate(call("rlike", a, text("[^A-Za-z ]")))
     marked = call("regexp_replace", a, text(f"[^A-Za-z{LOWER}{UPPER}]"), text(f"$0{_MARK}"))
     shown = call("replace", call("initcap", marked), text(_MARK), text(""))
     unmarked = negate(call("contained", text("\x01"), a))
-    return guard(conjunction(is_plain(a), unmarked), shown, "the title of such a text")
+    return when(
+        simple, call("initcap", a), guard(conjunction(is_plain(a), unmarked), shown, "the title of such a text")
+    )
 
 
 def casefold(a: Expr) -> Expr:

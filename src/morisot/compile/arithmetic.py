@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from morisot.compile.expr import Case, Each, Expr, Literal, Raise, Variable
+from morisot.compile.expr import Call, Case, Each, Expr, Literal, Raise, Variable
 from morisot.compile.forms import Form, call, checked, guard, integer, number, text
 from morisot.compile.values import conjunction, disjunction, negate, when
 from morisot.types.element import BOOL, FLOAT
@@ -102,6 +102,8 @@ def float_mod(a: Expr, b: Expr) -> Expr:
 
 def float_floordiv(a: Expr, b: Expr) -> Expr:
     """float_floor_div of CPython's floatobject.c, written out."""
+    if _constant(b) == 1:
+        return _floor(a)
     zero, one = Literal(0.0, FLOAT), Literal(1.0, FLOAT)
     remainder = checked("rem", a, b)
     signs_differ = call("unequal", call("less", remainder, zero), call("less", b, zero))
@@ -120,6 +122,18 @@ def float_floordiv(a: Expr, b: Expr) -> Expr:
         ),
         rounded,
     )
+
+
+def _constant(b: Expr) -> float | None:
+    """A constant divisor, also an int that became a float."""
+    return number(b.arguments[0] if isinstance(b, Call) and b.name == "double" else b)
+
+
+def _floor(a: Expr) -> Expr:
+    """`a // 1`: nothing is rounded on the way, -0.0 stays, and of what is endless or NaN the remainder is NaN."""
+    endless = call("equal", call("abs", a), Literal(math.inf, FLOAT))
+    naught = call("equal", a, Literal(0.0, FLOAT))
+    return Case(((endless, Literal(math.nan, FLOAT)), (naught, a)), call("floor_double", a))
 
 
 def float_equal(a: Expr, b: Expr) -> Expr:

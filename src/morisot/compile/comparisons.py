@@ -6,7 +6,7 @@ import ast
 import math
 from collections.abc import Sequence
 
-from morisot.compile import forms, known, records, rows
+from morisot.compile import forms, known, letters, records, rows
 from morisot.compile.expr import Call, Expr, Literal
 from morisot.compile.scope import Scope, refuse
 from morisot.compile.scope import known as from_object
@@ -177,6 +177,9 @@ def _compare_lists(node: ast.AST, name: str, left: Value, right: Value, scope: S
         return Call("equal", tuple(sizes))
     if joined is None or joined != left.type or joined != right.type or not _is_comparable(joined):
         refuse(node, f"comparing {left.type} with {right.type} has no exact column form", STAGE)
+    texts = [letters.spelled(pack(side), scope.sharing.written_out) for side in (left, right)]
+    if texts[0] is not None and texts[1] is not None:  # characters are in the order of their texts
+        return Call(name, (texts[0], texts[1]))
     return Call(name, (pack(scope.small(left)), pack(scope.small(right))))
 
 

@@ -7,10 +7,12 @@ once the vowels are gone, and how long that is, costs a tenth.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 from morisot.compile.affixes import is_plain
 from morisot.compile.expr import Call, Case, Each, Expr, Literal, Raise, Variable
 from morisot.compile.forms import Plain, call, guard, integer, text
+from morisot.compile.values import when
 from morisot.types.element import STR
 
 _LAST = "\ud7ff"
@@ -39,6 +41,8 @@ def simplified(expr: Expr) -> Expr:
             return _joined(_text_of(items), _asked(body, variable)) or expr
         case Call("join", (Literal(""), items)) if (whole := _text_of(items)) is not None:
             return whole
+        case Call("join", (Literal(" "), Call("array_remove", (Call("split", (spaced, Literal(" "), _)), Literal(""))))):
+            return _single_spaced(spaced)
         case Each("exists" | "forall" as function, items, variable, body, ""):
             return _quantified(function, items, variable, body) or expr
     return expr
@@ -54,6 +58,22 @@ def kept(items: Expr, variable: str, body: Expr) -> Expr | None:
             if kind and name == variable:
                 return guard(is_plain(whole), call("regexp_replace", whole, text(f"[^{kind[1]}]"), text("")), reason)
     return None
+
+
+def spelled(items: Expr, written_out: Callable[[Expr], Expr]) -> Expr | None:
+    """The text that a list of characters spells, also backwards; `written_out` knows what shared values stand for."""
+    found = written_out(items)
+    match found:
+        case Call("reverse_list", (inner,)):
+            forwards = spelled(inner, written_out)
+            return forwards and call("reverse", forwards)
+    return _text_of(found)
+
+
+def _single_spaced(spaced: Expr) -> Expr:
+    """`" ".join(text.split())`, of a text whose blanks are all spaces: see `texts.text_split_words`."""
+    single = call("regexp_replace", spaced, text(" {2,}"), text(" "))
+    return call("trim", when(call("contained", text("  "), spaced), single, spaced))
 
 
 _KIND = re.compile(r"\^\[([^\[\]^]+)\]\+\\z")

@@ -84,7 +84,24 @@ def _holds_dict(type_: Type) -> bool:
 def _pays(expr: Expr, debt: Debt, shared: dict[str, Expr]) -> bool:
     held, not_held = set[Expr](), set[Expr]()
     _assume(debt.condition, True, held, not_held, shared)
-    return _evaluates(expr, _whole(debt.expr, shared), held, not_held, shared)
+    return _settles(expr, _whole(debt.expr, shared), held, not_held, shared)
+
+
+def _settles(expr: Expr, target: Expr, held: set[Expr], not_held: set[Expr], shared: dict[str, Expr]) -> bool:
+    """Whether an expression evaluates the target, or at least everything in it that can fail."""
+    if _evaluates(expr, target, held, not_held, shared):
+        return True
+    match target:
+        case Shared(name):
+            return _settles(expr, shared[name], held, not_held, shared)
+        case Call(fails=False) | Case():
+            failing = [part for part in target.parts if _may_raise(part, shared)]
+            return all(_settles(expr, part, held, not_held, shared) for part in failing)
+    return False
+
+
+def _may_raise(expr: Expr, shared: dict[str, Expr]) -> bool:
+    return any(_may_raise(shared[each.name], shared) if isinstance(each, Shared) else each.raises for each in walk(expr))
 
 
 def _whole(expr: Expr, shared: dict[str, Expr]) -> Expr:

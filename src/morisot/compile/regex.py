@@ -16,7 +16,7 @@ from re import _parser as parser  # type: ignore[attr-defined]
 from typing import Any
 
 from morisot.compile import calls, rows, texts
-from morisot.compile.expr import Expr, Literal, Raise
+from morisot.compile.expr import Case, Expr, Literal, Raise
 from morisot.compile.forms import call, guard, integer, text
 from morisot.compile.scope import Scope, refuse
 from morisot.compile.translate import STAGE, expression, operand, value
@@ -194,9 +194,12 @@ def _searched(node: ast.Call, pattern: Any, name: str, a: Value, scope: Scope) -
         case "search" | "match" | "fullmatch":
             before, after = {"search": ("", ""), "match": ("\\A(?:", ")"), "fullmatch": ("\\A(?:", ")\\z")}[name]
             anchored = before + found.source + after
-            there = _sure(found, expr, call("rlike", expr, text(anchored)))
-            kept = when(there, expr, Literal(None, Optional(STR)))
-            return Value(Optional(Match(anchored, found.groups, found.sure)), scope.small_expr(kept, Optional(STR)))
+            match = Match(anchored, found.groups, found.sure)
+            matches = call("rlike", expr, text(anchored))
+            if _is_cut_at_once(match):
+                matches = call("contained", text(_BETWEEN), scope.small_expr(_all_groups(expr, match), STR))
+            kept = when(_sure(found, expr, matches), expr, Literal(None, Optional(STR)))
+            return Value(Optional(match), scope.small_expr(kept, Optional(STR)))
         case "findall" if found.groups <= 1 and found.shortest > 0 and len(found.sure) == found.groups:
             every = call("regexp_extract_all", expr, text(found.source), integer(found.groups))
             return Value(List(STR), _sure(found, expr, every))
@@ -285,18 +288,31 @@ def group(node: ast.AST, owner: Value, index: Value, scope: Scope) -> Value:
     known, place = rows.constant_of(index)
     if not known or type(place) is not int or not (place == 0 or place in owner.type.sure):
         refuse(node, "a group that may be missing from the match, or that is not constant, has no column form", _ADVICE)
-    if place and owner.type.groups >= _MANY and owner.type.pattern.startswith("\\A"):
-        parts = scope.small_expr(_all_groups(pack(owner), owner.type), List(STR))
+    if place and _is_cut_at_once(owner.type):
+        joined = scope.small_expr(_all_groups(_searched_text(owner, scope), owner.type), STR)
+        parts = scope.small_expr(call("split", joined, text(_BETWEEN), integer(-1)), List(STR))
         return Value(STR, call("get", parts, integer(place - 1)))
     return Value(STR, call("regexp_extract", pack(owner), text(owner.type.pattern), integer(place)))
 
 
+def _is_cut_at_once(match: Match) -> bool:
+    """Whether one search finds the match, which is at the beginning, and all its groups."""
+    return match.groups >= _MANY and match.pattern.startswith("\\A")
+
+
+def _searched_text(owner: Value, scope: Scope) -> Expr:
+    """The text in which a match was looked for: a match is kept as this text, where there is one."""
+    match scope.sharing.written_out(pack(owner)):
+        case Case(((_, whole),), Literal(None)):
+            return whole
+    return pack(owner)
+
+
 def _all_groups(a: Expr, match: Match) -> Expr:
-    """The groups of a match at the beginning of a text, by one more search instead of one for each group."""
+    """The groups of a match at the beginning of a text, each with a mark behind it; without a match there is no mark."""
     written = "".join(f"${place}{_BETWEEN}" for place in range(1, match.groups + 1))
     replaced = call("regexp_replace", a, text(match.pattern), text(written))
-    parts = call("split", replaced, text(_BETWEEN), integer(-1))
-    return when(call("contained", text(_BETWEEN), a), Raise("a text with the character 0"), parts)
+    return when(call("contained", text(_BETWEEN), a), Raise("a text with the character 0"), replaced)
 
 
 def _group_method(node: ast.Call, owner: Value, scope: Scope) -> Value:

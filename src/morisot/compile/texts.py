@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from morisot.compile.characters import CASED_DIFFERENTLY, WHITESPACE
-from morisot.compile.expr import Expr, Literal, Raise
+from morisot.compile.expr import Call, Expr, Literal, Raise
 from morisot.compile.forms import Form, call, checked, guard, integer, number, text
 from morisot.compile.values import FALSE, conjunction, disjunction, negate, when
 from morisot.types.element import FLOAT
@@ -64,6 +64,16 @@ def text_split_words(a: Expr) -> Expr:
 def text_split(a: Expr, separator: str, limit: int = -1) -> Expr:
     """`s.split(sep)`: Java splits by a regular expression, but knows a single character when it sees one."""
     return call("split", a, text(quoted(separator)), integer(limit + 1 if limit >= 0 else -1))
+
+
+def split_end(a: Expr, place: float | None) -> Expr | None:
+    """`s.split(sep)[0]`, and `[-1]`: what is before the first, or after the last, without the list."""
+    match a:
+        case Call("split", (whole, Literal(str() as pattern), Literal(limit))) if limit != 1:
+            separator = pattern[-1]
+            if quoted(separator) == pattern and (place == 0 or (place == -1 and limit == -1)):
+                return call("substring_index", whole, text(separator), integer(1 if place == 0 else -1))
+    return None
 
 
 def quoted(separator: str) -> str:

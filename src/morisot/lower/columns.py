@@ -100,6 +100,7 @@ TEMPLATES: dict[str, str] = {
     "lower": "lower({0})",
     "upper": "upper({0})",
     "btrim": "btrim({0}, {1})",
+    "trim": "trim({0})",
     "ltrim": "ltrim({1}, {0})",
     "rtrim": "rtrim({1}, {0})",
     "split": "split({0}, {1}, int({2}))",
