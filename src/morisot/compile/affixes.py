@@ -12,13 +12,21 @@ LONGEST = 1000
 """Texts are padded to so many characters at most: further is left to Python."""
 
 
-LOWER, UPPER = "à-öø-ÿ", "À-ÖØ-Þ"
-"""The letters of western Europe beyond ASCII, but ß, whose capitals are two letters."""
+def _spelled(*ranges: str) -> str:
+    """Every character of some ranges: Java looks single ones up in a table, and asks one range after the other."""
+    return "".join(chr(code) for ends in ranges for code in range(ord(ends[0]), ord(ends[1]) + 1))
+
+
+LOWER, UPPER = _spelled("az", "àö", "øÿ"), _spelled("AZ", "ÀÖ", "ØÞ")
+"""The letters of western Europe, but ß, whose capitals are two letters."""
+
+
+_PLAIN = f"^[\\x00-\\x7f{LOWER}{UPPER}]*\\z"
 
 
 def is_plain(a: Expr) -> Expr:
     """Whether a text is of characters whose kind and case every Unicode says the same of: ASCII and LOWER and UPPER."""
-    return disjunction(is_ascii(a), call("rlike", a, text(f"^[\\x00-\\x7f{LOWER}{UPPER}]*\\z")))
+    return disjunction(is_ascii(a), call("rlike", a, text(_PLAIN)))
 
 
 def made_of(pattern: str, without: str = "") -> Form:
@@ -34,7 +42,7 @@ def made_of(pattern: str, without: str = "") -> Form:
 
 
 def is_space(a: Expr) -> Expr:
-    return conjunction(call("unequal", a, text("")), call("equal", call("btrim", a, text(WHITESPACE)), text("")))
+    return conjunction(call("unequal", a, text("")), call("equal", call("trim_of", a, text(WHITESPACE)), text("")))
 
 
 def count(a: Expr, part: str) -> Expr:
@@ -126,12 +134,13 @@ def capitalize(a: Expr) -> Expr:
 
 
 _MARK = "\x01 "
+_ASCII = _spelled("AZ", "az")
 
 
 def title(a: Expr) -> Expr:
     """Letters after what is no letter are capitals, also in "o'neil"; `initcap` knows blanks only, so it gets some."""
-    simple = negate(call("rlike", a, text("[^A-Za-z ]")))
-    marked = call("regexp_replace", a, text(f"[^A-Za-z{LOWER}{UPPER}]"), text(f"$0{_MARK}"))
+    simple = negate(call("rlike", a, text(f"[^{_ASCII} ]")))
+    marked = call("regexp_replace", a, text(f"[^{LOWER}{UPPER}]"), text(f"$0{_MARK}"))
     shown = call("replace", call("initcap", marked), text(_MARK), text(""))
     unmarked = negate(call("contained", text("\x01"), a))
     return when(

@@ -30,3 +30,5 @@ def _character_class(ranges: str) -> str:
 _ICU_KNOWS_ALL = int(unicodedata.unidata_version.split(".")[0]) <= 17
 CASED_DIFFERENTLY = _character_class(_CASED_DIFFERENTLY) if _ICU_KNOWS_ALL else "[^\\x00-\\x7f]"
 """A regular expression for the characters whose case only Python may change."""
+BEYOND_LATIN = "[^\\x00-\\u017f]" if _ICU_KNOWS_ALL else CASED_DIFFERENTLY
+"""Where they are: a text without these has none of them, and to see that takes a tenth of the time."""

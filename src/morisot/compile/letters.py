@@ -12,6 +12,7 @@ from collections.abc import Callable
 from morisot.compile.affixes import is_plain
 from morisot.compile.expr import Call, Case, Each, Expr, Literal, Raise, Variable
 from morisot.compile.forms import Plain, call, guard, integer, text
+from morisot.compile.texts import is_ascii
 from morisot.compile.values import when
 from morisot.types.element import STR
 
@@ -41,7 +42,9 @@ def simplified(expr: Expr) -> Expr:
             return _joined(_text_of(items), _asked(body, variable)) or expr
         case Call("join", (Literal(""), items)) if (whole := _text_of(items)) is not None:
             return whole
-        case Call("join", (Literal(" "), Call("array_remove", (Call("split", (spaced, Literal(" "), _)), Literal(""))))):
+        case Call(
+            "join", (Literal(" "), Call("array_remove", (Call("split", (spaced, Literal(" "), _)), Literal(""))))
+        ):
             return _single_spaced(spaced)
         case Each("exists" | "forall" as function, items, variable, body, ""):
             return _quantified(function, items, variable, body) or expr
@@ -56,8 +59,16 @@ def kept(items: Expr, variable: str, body: Expr) -> Expr | None:
         case Case(((_, Call("rlike", (Variable(name), Literal(str() as pattern)))),), Raise(reason)) if whole:
             kind = _KIND.fullmatch(pattern)
             if kind and name == variable:
-                return guard(is_plain(whole), call("regexp_replace", whole, text(f"[^{kind[1]}]"), text("")), reason)
+                return _left_of(whole, kind[1], reason)
     return None
+
+
+def _left_of(whole: Expr, kind: str, reason: str) -> Expr:
+    """What is left of a text if its other characters go: those of ASCII need no regular expression."""
+    searched = re.compile(f"[{kind}]")
+    others = "".join(each for each in map(chr, range(128)) if not searched.match(each))
+    found = guard(is_plain(whole), call("regexp_replace", whole, text(f"[^{kind}]"), text("")), reason)
+    return when(is_ascii(whole), _without(whole, others), found)
 
 
 def spelled(items: Expr, written_out: Callable[[Expr], Expr]) -> Expr | None:

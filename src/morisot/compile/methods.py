@@ -37,14 +37,7 @@ _FILL = Constant(str, lambda fill: len(fill) == 1)
 METHODS: dict[tuple[Type, str], tuple[Row, ...]] = {
     (STR, "lower"): (Row((STR,), STR, texts.text_case("lower")),),
     (STR, "upper"): (Row((STR,), STR, texts.text_case("upper")),),
-    **{
-        (STR, name): (
-            Row((STR,), STR, texts.text_strip(function)),
-            Row((STR, Constant(type(None))), STR, texts.text_strip(function)),
-            Row((STR, Constant(str)), STR, texts.text_strip(function)),
-        )
-        for name, function in (("strip", "btrim"), ("lstrip", "ltrim"), ("rstrip", "rtrim"))
-    },
+    **{(STR, name): (Row((STR,), STR, texts.text_stripped(name)),) for name in texts.TRIMS},
     (STR, "split"): (
         Row((STR,), List(STR), texts.text_split_words),
         Row((STR, Constant(type(None))), List(STR), lambda a, _: texts.text_split_words(a)),
@@ -68,10 +61,10 @@ METHODS: dict[tuple[Type, str], tuple[Row, ...]] = {
             "isdigit": ("^[0-9]+\\z",),
             "isdecimal": ("^[0-9]+\\z",),
             "isnumeric": ("^[0-9]+\\z",),
-            "isalpha": (f"^[A-Za-z{affixes.LOWER}{affixes.UPPER}]+\\z",),
-            "isalnum": (f"^[A-Za-z0-9{affixes.LOWER}{affixes.UPPER}]+\\z",),
-            "isupper": (f"[A-Z{affixes.UPPER}]", f"[a-z{affixes.LOWER}]"),
-            "islower": (f"[a-z{affixes.LOWER}]", f"[A-Z{affixes.UPPER}]"),
+            "isalpha": (f"^[{affixes.LOWER}{affixes.UPPER}]+\\z",),
+            "isalnum": (f"^[0123456789{affixes.LOWER}{affixes.UPPER}]+\\z",),
+            "isupper": (f"[{affixes.UPPER}]", f"[{affixes.LOWER}]"),
+            "islower": (f"[{affixes.LOWER}]", f"[{affixes.UPPER}]"),
         }.items()
     },
     (STR, "isspace"): (Row((STR,), BOOL, affixes.is_space),),

@@ -101,7 +101,9 @@ def _settles(expr: Expr, target: Expr, held: set[Expr], not_held: set[Expr], sha
 
 
 def _may_raise(expr: Expr, shared: dict[str, Expr]) -> bool:
-    return any(_may_raise(shared[each.name], shared) if isinstance(each, Shared) else each.raises for each in walk(expr))
+    return any(
+        _may_raise(shared[each.name], shared) if isinstance(each, Shared) else each.raises for each in walk(expr)
+    )
 
 
 def _whole(expr: Expr, shared: dict[str, Expr]) -> Expr:

@@ -309,7 +309,7 @@ def _searched_text(owner: Value, scope: Scope) -> Expr:
 
 
 def _all_groups(a: Expr, match: Match) -> Expr:
-    """The groups of a match at the beginning of a text, each with a mark behind it; without a match there is no mark."""
+    """The groups of a match at the beginning of a text, each with a mark behind it; no mark says that there is none."""
     written = "".join(f"${place}{_BETWEEN}" for place in range(1, match.groups + 1))
     replaced = call("regexp_replace", a, text(match.pattern), text(written))
     return when(call("contained", text(_BETWEEN), a), Raise("a text with the character 0"), replaced)

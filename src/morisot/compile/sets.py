@@ -59,6 +59,9 @@ def distinct(node: ast.AST, found: Value) -> Value:
         return found
     if not isinstance(found.type, List) or not _is_distinct(found.type.item):
         refuse(node, f"a set of {found.type} has no exact column form", STAGE)
+    match found.expr:
+        case Call("array_remove", (items, gone)):  # one pass does both
+            return Value(Set(found.type.item), call("except", items, call("array", gone)))
     return Value(Set(found.type.item), call("distinct", pack(found)))
 
 

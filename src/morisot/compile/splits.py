@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import ast
 
-from morisot.compile import affixes, calls, rows
+from morisot.compile import affixes, calls, rows, texts
+from morisot.compile.characters import WHITESPACE
+from morisot.compile.forms import call
 from morisot.compile.scope import Scope, refuse
 from morisot.compile.translate import STAGE, expression, value
-from morisot.compile.values import Known, pack
+from morisot.compile.values import Known, pack, when
 from morisot.compile.verdict import Value
 from morisot.types.element import STR, Tuple
 
@@ -20,6 +22,24 @@ def _partition(node: ast.Call, owner: Value, scope: Scope) -> Value:
         refuse(node, f"str.{name} with a separator that is not constant has no column form", STAGE)
     parts = affixes.partition(pack(scope.small(owner)), separator, last=name == "rpartition")
     return Value(Tuple((STR, STR, STR)), items=tuple(Value(STR, part) for part in parts))
+
+
+def _stripped(node: ast.Call, owner: Value, scope: Scope) -> Value:
+    """`s.strip()`: spaces go fast; where nothing but something visible is at the ends then, they were all."""
+    assert isinstance(node.func, ast.Attribute)
+    name = node.func.attr
+    known, characters = (True, None) if not node.args else rows.constant_of(value(node.args[0], scope))
+    if not known or type(characters) not in (str, type(None)) or len(node.args) > 1 or node.keywords:
+        refuse(node, f"str.{name} of characters that are not constant has no column form", STAGE)
+    whole = pack(scope.small(owner))
+    if characters is not None or scope.per_item:  # of an item nothing can be kept to be asked again
+        return Value(STR, texts.text_strip(name, whole, WHITESPACE if characters is None else characters))
+    bare = scope.small_expr(call(texts.TRIMS[name], whole), STR)
+    return Value(STR, when(texts.is_bare(name, bare), bare, texts.text_strip(name, whole, WHITESPACE)))
+
+
+for _name in texts.TRIMS:
+    calls.SPECIAL_METHODS[STR, _name] = _stripped
 
 
 calls.SPECIAL_METHODS[STR, "partition"] = calls.SPECIAL_METHODS[STR, "rpartition"] = _partition

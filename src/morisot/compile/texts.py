@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from morisot.compile.characters import CASED_DIFFERENTLY, WHITESPACE
+from morisot.compile.characters import BEYOND_LATIN, CASED_DIFFERENTLY, WHITESPACE
 from morisot.compile.expr import Call, Expr, Literal, Raise
 from morisot.compile.forms import Form, call, checked, guard, integer, number, text
 from morisot.compile.values import FALSE, conjunction, disjunction, negate, when
@@ -20,7 +20,8 @@ def text_case(function: str) -> Form:
     """`s.lower()`, `s.upper()`: the same tables but for few characters, which need not be looked for in ASCII."""
 
     def form(a: Expr) -> Expr:
-        differs = conjunction(negate(is_ascii(a)), call("rlike", a, text(CASED_DIFFERENTLY)))
+        beyond = conjunction(negate(is_ascii(a)), call("rlike", a, text(BEYOND_LATIN)))
+        differs = conjunction(beyond, call("rlike", a, text(CASED_DIFFERENTLY)))
         return when(differs, Raise("a character younger than Python's Unicode"), call(function, a))
 
     return form
@@ -30,13 +31,23 @@ def text_repeat(a: Expr, times: Expr) -> Expr:
     return guard(call("less_equal", times, integer(1_000_000)), call("repeat", a, times), "a very long text")
 
 
-def text_strip(name: str) -> Form:
-    def form(a: Expr, characters: str | None = None) -> Expr:
-        if characters == "":
-            return a
-        return call(name, a, text(WHITESPACE if characters is None else characters))
+TRIMS = {"strip": "trim", "lstrip": "trim_left", "rstrip": "trim_right"}
+"""Spark's functions that cut spaces off, and nothing else; with other characters they take several times as long."""
 
-    return form
+
+def text_strip(name: str, a: Expr, characters: str) -> Expr:
+    return call(f"{TRIMS[name]}_of", a, text(characters)) if characters else a
+
+
+def text_stripped(name: str) -> Form:
+    return lambda a: text_strip(name, a, WHITESPACE)
+
+
+def is_bare(name: str, a: Expr) -> Expr:
+    """Whether a text begins and ends, where `name` cuts, with a character of ASCII that is seen."""
+    begins = _lies(a, "!", "\x7f")
+    ends = call("between", call("substring", a, integer(-1), integer(1)), text("!"), text("~"))
+    return {"strip": conjunction(begins, ends), "lstrip": begins, "rstrip": ends}[name]
 
 
 def text_starts(name: str) -> Form:
@@ -184,7 +195,7 @@ def text_to_int(a: Expr) -> Expr:
     """
     quick = call("and", _lies(a, "+", ":"), _ends_in_digit(a))
     plain = call("rlike", a, text(f"^{_SPACES}[+-]?[0-9]+{_SPACES}\\z"))
-    slow = guard(plain, checked("bigint", call("btrim", a, text(" \t\n\r\x0b\f"))), "a text that is not a plain int")
+    slow = guard(plain, checked("bigint", call("trim_of", a, text(" \t\n\r\x0b\f"))), "a text that is not a plain int")
     return when(quick, checked("bigint", a), slow)
 
 
@@ -199,7 +210,9 @@ def text_to_float(a: Expr) -> Expr:
     """A cast accepts '1d' and '0x1p3', which float() does not; a text like those is not quick."""
     number = "[+-]?([0-9]+\\.?[0-9]*|\\.[0-9]+)([eE][+-]?[0-9]+)?"
     plain = call("rlike", a, text(f"^{_SPACES}{number}{_SPACES}\\z"))
-    slow = guard(plain, checked("double", call("btrim", a, text(" \t\n\r\x0b\f"))), "a text that is not a plain float")
+    slow = guard(
+        plain, checked("double", call("trim_of", a, text(" \t\n\r\x0b\f"))), "a text that is not a plain float"
+    )
     hexadecimal = call("or", _lies(a, "0A", "0z"), _lies(a, "-0A", "-0z"))
     quick = call("and", call("and", _lies(a, "-", ":"), negate(hexadecimal)), _ends_in_digit(a))
     return when(quick, checked("double", a), slow)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import itertools
 import pickle
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -116,45 +117,52 @@ def _assemble(columns: Iterator[Any], type_: Type) -> list[Any]:
 
 
 def decode_leaf(array: Any, type_: Type) -> list[Any]:
-    """The Python values of one column."""
-    if array.null_count == 0 and type_ in (INT, FLOAT):
-        values: list[Any] = array.to_numpy().tolist()  # several times faster than to_pylist
-        return values
-    values = array.to_pylist()
-    if is_plain(type_):
-        return values
-    return [revive(value, type_) for value in values]
-
-
-def is_plain(type_: Type) -> bool:
-    """Whether Arrow's own conversion already gives the Python value."""
-    match type_:
-        case Optional(inner) | List(inner):
-            return is_plain(inner)
-        case Decimal():
-            return True
-        case _:
-            return type_ in _CLASS
-
-
-def revive(value: Any, type_: Type) -> Any:
-    """The Python value of what Arrow gives for a nested one: dicts become tuples and records, pairs become dicts."""
+    """The Python values of one column: column by column also inside it, since a dict for each struct is dear."""
+    if isinstance(array, pa.ChunkedArray):
+        return [value for chunk in array.chunks for value in decode_leaf(chunk, type_)]
+    if not len(array):
+        return []
     match type_:
         case Optional(inner):
-            return None if value is None else revive(value, inner)
+            return _decode_optional(array, inner)
         case List(item):
-            return [revive(each, item) for each in value]
-        case Dict(item):
-            pairs = value.items() if isinstance(value, dict) else value
-            return {key: revive(each, item) for key, each in pairs}
-        case Record(cls, names, items):
-            return cls(*(revive(value[name], item) for name, item in zip(names, items, strict=True)))
+            return [*_sliced(decode_leaf(array.flatten(), item), array.offsets)]
+        case Dict(value):
+            inside = array.offsets[0].as_py(), array.offsets[-1].as_py() - array.offsets[0].as_py()
+            keys = _sliced(array.keys.slice(*inside).to_pylist(), array.offsets)
+            values = _sliced(decode_leaf(array.items.slice(*inside), value), array.offsets)
+            return [dict(zip(*pair, strict=True)) for pair in zip(keys, values, strict=True)]
+        case Record(cls):
+            return list(map(cls, *_decode_parts(array, type_)))
         case Tuple() | Keyed():
-            return tuple(revive(value[field_name(type_, name)], child) for name, child in type_.children)
+            return list(zip(*_decode_parts(array, type_), strict=True))
         case _ if type_ == ANY:
-            return pickle.loads(value)
-        case _:
-            return value
+            return [*map(pickle.loads, array.to_pylist())]
+        case _ if type_ in (INT, FLOAT) and array.null_count == 0:
+            numbers: list[Any] = array.to_numpy().tolist()  # several times faster than to_pylist
+            return numbers
+    found: list[Any] = array.to_pylist()
+    return found
+
+
+def _decode_parts(array: Any, type_: Type) -> list[list[Any]]:
+    return [decode_leaf(part, child) for part, (_, child) in zip(array.flatten(), type_.children, strict=True)]
+
+
+def _decode_optional(array: Any, inner: Type) -> list[Any]:
+    if array.null_count == 0:
+        return decode_leaf(array, inner)
+    if inner in _CLASS or isinstance(inner, Decimal):
+        found: list[Any] = array.to_pylist()
+        return found
+    present = iter(decode_leaf(array.drop_null(), inner))
+    return [next(present) if there else None for there in array.is_valid().to_pylist()]
+
+
+def _sliced(flat: list[Any], offsets: Any) -> Iterator[list[Any]]:
+    """What is in each list, of what is in all of them."""
+    places = (offsets.to_numpy() - offsets[0].as_py()).tolist()
+    return (flat[first:last] for first, last in itertools.pairwise(places))
 
 
 def encode(values: Sequence[Any], type_: Type, dumps: Dumps) -> list[Any]:
