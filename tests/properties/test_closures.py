@@ -357,6 +357,8 @@ CASES = [
     case(lambda a: (f"{a:.1%}", f"{a:.0%}"), FLOAT, refuses=True),
     case(lambda a: (round(a, 2), round(a, 1), round(a, 0), round(a, 3)), FLOAT, refuses=True),
     case(lambda a: (round(a, 5), round(a, 10), round(a, 15)), FLOAT, refuses=True),
+    case(lambda a: (a // 1, a // 1.0, a // True), FLOAT),
+    case(lambda a: int(a // 1), FLOAT, refuses=True),
     case(lambda a, b: divmod(a, b), FLOAT, FLOAT),
     case(lambda a, b: (a + b, a - b, a * b), FLOAT, FLOAT),
     case(lambda a, b: a / b, FLOAT, FLOAT),
@@ -386,6 +388,10 @@ CASES = [
     case(lambda a: (a.strip(), a.lstrip(), a.rstrip(), a.strip("ax "), a.lstrip("a"), a.rstrip("b")), STR),
     case(lambda a: a.split(), STR),
     case(lambda a: a.lower().split(), STR, refuses=True),
+    case(lambda a: (" ".join(a.split()), len(set(a.split())), a.strip().split(" ")[0], a.strip(None)), STR),
+    case(lambda a: (a.split(",")[-1], a.split("a", 1)[0], a.split("|")[0], a.split("😀")[0], a.split("ab")[0]), STR),
+    case(lambda a: (list(a) == list(a)[::-1], list(a) < list(a.strip()), [*a] != [*a[::-1]]), STR),
+    case(lambda a: [c for c in a if c.isalnum()] == [c for c in a if c.isalnum()][::-1], STR, refuses=True),
     case(
         lambda a: (a.split(","), a.split("a"), a.split(",", 1), a.split("a", maxsplit=1), a.split("|"), a.split("😀")),
         STR,
@@ -514,6 +520,8 @@ CASES = [
     case(lambda a: (re.search(r".$", a) is None, bool(re.match(".*", a)), bool(re.search(r"\Aa|b\Z", a))), STR),
     case(lambda a: (m.group(1), m[2], m.group()) if (m := WORD.search(a)) else None, STR, refuses=True),
     case(lambda a: re.search(r"(a)(b|,)", a).groups(), STR),
+    case(lambda a: m[2] + m[1] if (m := re.match(r"([a-z]*)([^a-z]?)(b*)", a)) else "", STR, refuses=True),
+    case(lambda a: (m[3], m[1]) if (m := re.match(r"([a-z]+)(,|b)(.*)", a)) else None, STR, refuses=True),
     case(lambda a: (m[1], m[2], m[4], m[0]) if (m := PARTS.match(a)) else None, STR, refuses=True),
     case(
         lambda a: re.fullmatch(r"([+-]?)([0-9]*)(.*)", a).groups() if "\n" not in a else ("", "", ""), STR, refuses=True
