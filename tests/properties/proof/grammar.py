@@ -59,7 +59,7 @@ TEMPLATES: dict[str, tuple[str, ...]] = {
         "(lambda $v: <int $v:int>)(<int>)", "len(<bytes>)", "(<int> if <bool> else <int>)",
     ),
     "float": (
-        "(<float> {+|-|*|/} <float>)", "(<float> {+|-|*|/} <float>)", "(<float> {//|%} <float>)", "(<int> {+|-|*} <float>)", "(<float> {+|-|*|/|//|%} <int>)", "(<int> / <int>)",
+        "(<float> {+|-|*|/} <float>)", "(<float> {+|-|*|/} <float>)", "(<float> {//|%} <float>)", "(<float> // {1|0.5|10.0})", "(<int> {+|-|*} <float>)", "(<float> {+|-|*|/|//|%} <int>)", "(<int> / <int>)",
         "(<int> / {3|8|-7})", "(-<float>)", "abs(<float>)", "{min|max}(<float>, <float>)", "{min|max}(<float>, <float>, <float>)", "float(<int>)", "float(<str>)", "float(<bool>)",
         "round(<float>, {0|1|2|3|5})", "math.{sqrt|fabs}(<float>)", "(<float> {and|or} <float>)", "(<delta>).total_seconds()", "(<delta> / HOUR)", "share(<int>, <int>)",
         "(<maybe_float.> or <float>)", "sum(<floats>, 0.0)", "sum(<floats>)", "<floats>[<int>]", "<numbers>[1]", "divmod(<float>, <float>)[{0|1}]", "(<float> if <bool> else <float>)",
@@ -121,7 +121,7 @@ KERNEL_TEMPLATES: dict[str, tuple[str, ...]] = {
         "divmod(<int>, <int>)[{0|1}]", "{int|round|math.floor|math.ceil|math.trunc}(<float>)", "(<int> {and|or} <int>)", "(<int> if <bool> else <int>)", "int(<bool>)", "(<bool> + <int>)", "clamp(<int>)", "collatz(<int>)", "(1, <int>, 3)[{0|1|-2}]",
     ),
     "float": (
-        "(<float> {+|-|*|/} <float>)", "(<float> {+|-|*|/} <float>)", "(<float> {//|%} <float>)", "(<int> {+|-|*|/} <float>)", "(<int> / <int>)", "(-<float>)", "abs(<float>)", "{min|max}(<float>, <float>)", "float(<int>)", "float(<bool>)", "(<float> ** {2|3|-1|2.0})", "(<float> {and|or} <float>)",
+        "(<float> {+|-|*|/} <float>)", "(<float> {+|-|*|/} <float>)", "(<float> {//|%} <float>)", "(<float> // {1|0.5|10.0})", "(<int> {+|-|*|/} <float>)", "(<int> / <int>)", "(-<float>)", "abs(<float>)", "{min|max}(<float>, <float>)", "float(<int>)", "float(<bool>)", "(<float> ** {2|3|-1|2.0})", "(<float> {and|or} <float>)",
         "math.{sqrt|exp|log|sin|cos|tan|atan|tanh|asin|acos|sinh|cosh|log2|log10|log1p|expm1|erf|fabs|degrees|radians}(<float>)", "math.{atan2|copysign|fmod}(<float>, <float>)", "(<float> if <bool> else <float>)", "horner(<float>, <int>)", "divmod(<float>, <float>)[{0|1}]", "<numbers>[1]",
     ),
     "bool": (
