@@ -280,6 +280,38 @@ def test_lines_from_a_socket(spark_ctx: mo.StreamContext) -> None:
     assert seen == list(enumerate(word.upper() for word in words)), "in the order in which they were sent"
 
 
+def test_a_socket_is_read_once_for_sinks_that_are_queries_of_their_own(spark_ctx: mo.StreamContext) -> None:
+    seen: list[str] = []
+    counted: list[tuple[int, str]] = []
+    accepted: list[Any] = []
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def serve() -> None:
+            while True:
+                try:
+                    connection, _ = server.accept()
+                except OSError:
+                    return
+                accepted.append(connection)
+                with connection:
+                    for number in range(200):
+                        connection.sendall(f"{number}\n".encode())
+
+        threading.Thread(target=serve, daemon=True).start()
+        lines = spark_ctx.stream_socket("127.0.0.1", server.getsockname()[1])
+        lines.for_each(seen.append)
+        lines.map(lambda text: text[-1]).for_each(seen.append)
+        lines.rich_map(0, lambda n, line: (n + 1, (n, line))).for_each(lambda pair: counted.append(pair))
+        job = spark_ctx.start()
+        assert job.wait(300), "it ends when the server has no more"
+        server.shutdown(socket.SHUT_RDWR)
+    assert len(accepted) == 1
+    texts = [str(n) for n in range(200)]
+    assert counted == list(enumerate(texts))
+    assert sorted(seen) == sorted([*texts, *(text[-1] for text in texts)])
+    assert job.metrics()["elements_in"] == 400, "two queries read what is in the files"
+
+
 def test_a_rate_is_in_order_where_that_matters(spark_ctx: mo.StreamContext) -> None:
     steps: list[int] = []
     spark_ctx.stream_rate(100).rich_map(-1, lambda last, n: (n, n - last)).for_each(steps.append)

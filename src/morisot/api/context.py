@@ -14,7 +14,7 @@ from morisot.api.location import caller
 from morisot.api.methods.source import SourceMethods
 from morisot.api.output import Channel
 from morisot.config import Config
-from morisot.errors import PlanError
+from morisot.errors import Location, PlanError
 from morisot.plan.node import Node
 from morisot.plan.sink import ForEach, Sink
 from morisot.plan.snapshots import Snapshots
@@ -61,8 +61,8 @@ class StreamContext(SourceMethods):
         self._channels: dict[Sink, Channel[Any]] = {}
         self._jobs: list[Job] = []
         self._skipping: list[StreamCsv | StreamJson] = []
-        self._stores: list[Store] = []
-        """Where what was sent into channels waits."""
+        self._stores: dict[str, list[Store]] = {"channel": [], "socket": []}
+        """Where what was sent into channels, and by servers, waits."""
 
     @classmethod
     def from_args(cls, argv: Sequence[str] | None = None) -> StreamContext:
@@ -205,7 +205,6 @@ class StreamContext(SourceMethods):
         from morisot.worker.fits import Refused, checker
 
         store: Store = Memory() if self.config.engine == "reference" else self._spool(type_, capacity)
-        self._stores.append(store)
         check = checker(type_, pickle.dumps)
 
         def refuse_misfits(element: Any) -> None:
@@ -217,17 +216,35 @@ class StreamContext(SourceMethods):
         return store, refuse_misfits
 
     def _spool(self, type_: Type, capacity: int) -> Store:
+        from morisot.run.spool import Spool
+
+        self._stores["channel"].append(Spool(self._place("channel"), type_, capacity, keep=self._keep))
+        return self._stores["channel"][-1]
+
+    def _line(self, host: str, port: int, location: Location) -> Store | None:
+        """Where the lines of a server wait; the reference engine cannot read what has no end."""
+        if self.config.engine == "reference":
+            return None
+        from morisot.run.socket_lines import SocketLines
+
+        self._stores["socket"].append(SocketLines(host, port, location, self._place("socket"), keep=self._keep))
+        return self._stores["socket"][-1]
+
+    @property
+    def _keep(self) -> int | None:
+        return None if self._snapshots is None else self._snapshots.keep
+
+    def _place(self, kind: str) -> Path:
+        """A directory for the next store of a kind: for this job, or in the user's snapshots."""
         import shutil
         import tempfile
 
-        from morisot.run.spool import Spool
-
         if self._snapshots is None:
-            return Spool(Path(tempfile.mkdtemp(prefix="morisot-channel-")), type_, capacity)
-        place = Path(self._snapshots.path).absolute() / "channels" / str(len(self._stores))
+            return Path(tempfile.mkdtemp(prefix=f"morisot-{kind}-"))
+        place = Path(self._snapshots.path).absolute() / f"{kind}s" / str(len(self._stores[kind]))
         if self._snapshots.restart is None:
             shutil.rmtree(place, ignore_errors=True)
-        return Spool(place, type_, capacity, keep=self._snapshots.keep)
+        return place
 
     # -- the end ----------------------------------------------------------------------------------------------------
 
@@ -236,9 +253,10 @@ class StreamContext(SourceMethods):
         for job in self._jobs:
             job.stop()
         self._jobs.clear()
-        for store in self._stores:
-            store.remove()
-        self._stores.clear()
+        for stores in self._stores.values():
+            for store in stores:
+                store.remove()
+            stores.clear()
         if self._sinks:
             names = ", ".join(f"{sink.operator} ({sink.location})" for sink in self._sinks)
             self._sinks = {}

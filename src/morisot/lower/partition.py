@@ -25,7 +25,7 @@ def lower_parallelism(node: Parallelism, lowering: Lowering, frame: Frame) -> Fr
 def moved(node: Node, lowering: Lowering, frame: Frame, partitions: int) -> Frame:
     """The rows over so many partitions: evenly, or where order matters as even ranges of the stream."""
     if not lowering.needs_order(node):
-        return Frame(frame.df.repartition(partitions), node.type, frame.timed)
+        return frame.over(frame.df.repartition(partitions))
     if not node.bounded:  # a task that reads a file knows the order of its rows, others do not
         return frame
     rows = numbered(frame.df)

@@ -14,11 +14,13 @@ from pyspark.sql import DataFrame
 from morisot.errors import SourceError
 from morisot.lower import kafka, offsets, schema, tables
 from morisot.lower.frame import PLACE, Frame
+from morisot.lower.places import with_places
 from morisot.lower.planner import Lowering
 from morisot.lower.registry import lowers
-from morisot.lower.stages import dumps, in_worker, partition_id
+from morisot.lower.stages import dumps
 from morisot.plan.source import (
     PathSource,
+    Spooled,
     StreamArrow,
     StreamChannel,
     StreamCsv,
@@ -35,7 +37,6 @@ from morisot.plan.source import (
 )
 from morisot.types.element import Record
 from morisot.worker.batches import encode, schema_of
-from morisot.worker.dealt import DealtRows
 
 _MOST_FILES_READ_ONE_BY_ONE = 64
 PIECE = 2**40
@@ -114,21 +115,17 @@ def lower_stream_arrow(node: StreamArrow, lowering: Lowering) -> Frame:
 
 
 @lowers(StreamSocket, "unbounded")
-def lower_stream_socket(node: StreamSocket, lowering: Lowering) -> Frame:
-    lines = lowering.spark.readStream.format("socket").option("host", node.host).option("port", node.port).load()
-    if not lowering.needs_order(node):
-        return Frame(lines, node.type)
-    output = Frame(lines, node.type, placed=True)
-    return output.over(lines.mapInArrow(in_worker(DealtRows(partition_id())), output.ddl(node.type)))
-
-
 @lowers(StreamChannel, "unbounded")
-def lower_stream_channel(node: StreamChannel, lowering: Lowering) -> Frame:
-    """What was sent waits in files, so that it can be read again, by several queries, each at its own speed."""
+def lower_spooled(node: Spooled, lowering: Lowering) -> Frame:
+    """What was sent waits in files, so that it can be read again, by several queries, each at its own speed.
+
+    Spark reads the largest file of a micro-batch first; by their places the elements find their order again.
+    """
     reader = lowering.spark.readStream.schema(schema.ddl(node.type))
     if node.inlet.rows_per_file is not None:
         reader = reader.option("maxFilesPerTrigger", 1)
-    return Frame(reader.parquet(node.inlet.directory), node.type)
+    frame = Frame(reader.parquet(node.inlet.directory), node.type)
+    return with_places(frame) if lowering.is_ordered(node) else frame
 
 
 @lowers(StreamOffsets, "unbounded")

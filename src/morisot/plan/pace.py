@@ -10,7 +10,7 @@ from morisot.plan.graph import walk
 from morisot.plan.node import Node
 from morisot.plan.partition import Batched
 from morisot.plan.snapshots import Snapshots
-from morisot.plan.source import StreamChannel
+from morisot.plan.source import Spooled
 
 _MILLISECONDS = 1000
 
@@ -46,7 +46,7 @@ def pace_of(sinks: Iterable[Node], snapshots: Snapshots | None) -> Pace:
 def _refuse_uncounted(nodes: Iterable[Node], items: int) -> None:
     """Refuse a number of elements where the source does not count them."""
     for node in nodes:
-        if not node.inputs and not node.bounded and not isinstance(node, StreamChannel):
+        if not node.inputs and not node.bounded and not isinstance(node, Spooled):
             raise PlanError(
                 f"{node.operator} cannot give {items} elements at a time, as Snapshots(items=…) asks",
                 location=node.location,

@@ -139,12 +139,20 @@ class StreamRate(Node):
 
 
 @dataclass(frozen=True, eq=False)
-class StreamSocket(Node):
-    """The lines that a server sends, until the job is stopped."""
+class Spooled(Node):
+    """The root of the sources that come into this process, and wait until every query of a job has read them."""
+
+    inlet: Any = field(repr=False)
+    """Where they wait: `elements` in memory, or files in a `directory`."""
+
+
+@dataclass(frozen=True, eq=False)
+class StreamSocket(Spooled):
+    """The lines that a server sends, until it has no more or the job is stopped."""
 
     host: str
     port: int
-    only_unbounded: ClassVar[str] = "it never ends"
+    only_unbounded: ClassVar[str] = "the server says when it ends"
 
     @functools.cached_property
     def bounded(self) -> bool:
@@ -152,11 +160,9 @@ class StreamSocket(Node):
 
 
 @dataclass(frozen=True, eq=False)
-class StreamChannel(Node):
+class StreamChannel(Spooled):
     """What threads of the user's program send."""
 
-    inlet: Any = field(repr=False)
-    """Where it waits to be read: `elements` in memory, or files in a `directory`."""
     unbounded: bool = field(default=True, repr=False, kw_only=True)
     only_unbounded: ClassVar[str] = "whoever sends says when it ends"
 

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+import pyarrow.compute as pc
 from pyspark.sql import DataFrame, Observation
 from pyspark.sql import functions as F  # noqa: N812 - the name every Spark program uses
 
@@ -21,9 +22,10 @@ from morisot.plan.graph import walk
 from morisot.plan.handover import HandOver
 from morisot.plan.sink import Sink, WriteKafka, WriteSink, WriteTo
 from morisot.run import kafka
-from morisot.run.batch import Receiver, elements
+from morisot.run.batch import Receiver
 from morisot.run.files import FORMATS, append, replace, write_options
 from morisot.types.element import Type
+from morisot.worker.batches import decode
 
 HandingOver = Callable[[], None]
 """The second step."""
@@ -40,8 +42,14 @@ class Share:
     """By which it was made; it holds what is kept until the micro-batch is done."""
 
     def elements(self, type_: Type) -> list[Any]:
-        """Its elements, in the stream's order where that is known."""
-        return elements(self.df.orderBy("at") if "at" in self.df.columns else self.df, type_)
+        """Its elements, in the stream's order where that is known.
+
+        Rows that have one place were read by one task, one after the other; sorting leaves them so.
+        """
+        table = self.df.toArrow()
+        if "at" in table.column_names:
+            table = table.take(pc.sort_indices(table, sort_keys=[("at", "ascending")]))
+        return decode(table.combine_chunks().columns, type_)
 
 
 class Outlet:
@@ -128,11 +136,18 @@ class FilesOutlet(Outlet):
     def __init__(self, sink: WriteSink, receiver: Receiver | None, close: Callable[[], None] | None) -> None:
         super().__init__(sink, receiver, close)
         self._write = write_changes if any(map(gives_running_values, walk(sink))) else append
+        self._written: dict[int, int] = {}
+        """The rows of micro-batches that are written, and not done."""
 
     def take(self, share: Share) -> HandingOver:
         assert isinstance(self.sink, WriteSink)
-        self.elements_out += self._write(self.sink, share.df, share.batch)
-        return lambda: None
+        written = self._write(self.sink, share.df, share.batch)
+        self._written[share.batch] = max(written, self._written.get(share.batch, 0))
+
+        def hand_over() -> None:
+            self.elements_out += self._written.pop(share.batch)
+
+        return hand_over
 
 
 def write_changes(sink: WriteSink, df: DataFrame, batch: int) -> int:

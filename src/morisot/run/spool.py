@@ -18,7 +18,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from morisot.errors import PlanError, SinkError
+from morisot.errors import MorisotError, PlanError, SinkError
 from morisot.lower.stages import dumps
 from morisot.types.element import Type
 from morisot.worker.batches import encode, schema_of
@@ -29,13 +29,15 @@ _CHECK_SECONDS = 0.2
 
 
 class Spool:
-    """The files of one channel."""
+    """The files of one channel, or of one line to a server."""
 
     def __init__(self, directory: Path, type_: Type, capacity: int, *, keep: int | None = None) -> None:
         self.directory = str(directory)
         self.rows_per_file: int | None = None
         """So many elements at most in a file, where a query takes one file at a time; None: it takes what is there."""
         self.closed = False
+        self.problem: MorisotError | None = None
+        """What keeps more from coming, if it is something that the jobs that read it should fail with."""
         self._place = directory
         self._type = type_
         self._capacity = capacity
@@ -126,6 +128,7 @@ class Spool:
             with self._changed:
                 while not self._waiting:
                     if self.closed:
+                        self._writer = None  # whoever opens it again needs another
                         return
                     self._changed.wait(_CHECK_SECONDS)
                 size = min(len(self._waiting), self.rows_per_file or _MOST_ROWS)

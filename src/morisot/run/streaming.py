@@ -24,7 +24,7 @@ from morisot.plan.node import Node
 from morisot.plan.pace import Pace
 from morisot.plan.sink import WriteSink
 from morisot.plan.snapshots import Snapshot, Snapshots
-from morisot.plan.source import StreamChannel
+from morisot.plan.source import Spooled
 from morisot.plan.tally import Failures, Tally, divert
 from morisot.run.batch import BatchRunner
 from morisot.run.checkpoint import Checkpoint
@@ -81,7 +81,7 @@ class StreamPart:
         self._counting = threading.RLock()
         self.error: BaseException | None = None
         self._lowering = self._lowered()
-        self._channels: list[Spool] = [node.inlet for node in self._lowering.nodes if isinstance(node, StreamChannel)]
+        self._channels: list[Spool] = [node.inlet for node in self._lowering.nodes if isinstance(node, Spooled)]
         self._reader = uuid.uuid4().hex
         for channel in self._channels:
             channel.limit(pace.elements)  # before a frame reads it
@@ -222,8 +222,7 @@ class StreamPart:
                     self._count_progress()
                     if self._silence.may_come:
                         self._silence.tell(**self._query.status)
-                    if self._handler_failure is not None:
-                        raise self._handler_failure
+                    self._raise_what_others_met()
                     if self._is_over():
                         self._query.stop()
                         break
@@ -236,10 +235,16 @@ class StreamPart:
         finally:
             self._end()
 
+    def _raise_what_others_met(self) -> None:
+        """Raise what happened in a handler of the user's, or to a source that other threads read."""
+        met = next((channel.problem for channel in self._channels if channel.problem is not None), None)
+        if self._handler_failure is not None or met is not None:
+            raise self._handler_failure or met  # type: ignore[misc]
+
     def _is_over(self) -> bool:
         """Whether everything that is read comes from channels that are closed, and is done."""
         endless = [node for node in self._lowering.nodes if not node.inputs and not node.bounded]
-        from_channels = all(isinstance(node, StreamChannel) for node in endless)
+        from_channels = all(isinstance(node, Spooled) for node in endless)
         return from_channels and all(channel.is_drained(self._reader) for channel in self._channels)
 
     def _end(self) -> None:

@@ -14,7 +14,7 @@ from morisot.plan.node import Node
 from morisot.plan.pace import pace_of
 from morisot.plan.sink import Sink, WriteSink
 from morisot.plan.snapshots import Snapshots
-from morisot.plan.source import StreamChannel
+from morisot.plan.source import Spooled
 from morisot.plan.tally import Tally
 from morisot.run.batch import BatchRunner, Receiver
 from morisot.run.checkpoint import Checkpoint, was_alone
@@ -139,8 +139,8 @@ def refuse_one_directory(sinks: Iterable[Sink]) -> None:
 
 
 def announce_readers(served: Iterable[Group]) -> None:
-    """Tell channels how many queries will read them."""
+    """Tell channels and sockets how many queries will read them."""
     for group in served:
         for node in walk(*group.sinks):
-            if isinstance(node, StreamChannel) and not node.bounded:
+            if isinstance(node, Spooled) and not node.bounded:
                 node.inlet.expect(1)

@@ -12,7 +12,7 @@ from morisot.api.inlet import Inlet, Memory, Store
 from morisot.api.location import caller
 from morisot.api.methods.kafka import KafkaMethods
 from morisot.api.methods.rowwise import items_declared
-from morisot.errors import PlanError, SourceError
+from morisot.errors import Location, PlanError, SourceError
 from morisot.plan.closure import Closure
 from morisot.plan.endpoints import OffsetSource, Source
 from morisot.plan.files import is_local, local_files
@@ -55,6 +55,8 @@ class SourceMethods(KafkaMethods):
         def engine(self) -> Engine: ...
 
         def _store(self, type_: Type, capacity: int) -> tuple[Store, Callable[[Any], None]]: ...
+
+        def _line(self, host: str, port: int, location: Location) -> Store | None: ...
 
     def stream_iter(self, iterable: Iterable[T]) -> Stream[T]:
         """The items of an iterable, which is read once, now.
@@ -216,12 +218,13 @@ class SourceMethods(KafkaMethods):
         return self.plain(StreamRate(n_per_second, type=INT, location=caller()))
 
     def stream_socket(self, host: str, port: int) -> Stream[str]:
-        """The lines, in UTF-8, that a server at `host` and `port` sends."""
+        """The lines, in UTF-8, that a server at `host` and `port` sends, until it has no more."""
         if not host or not isinstance(host, str):
             raise PlanError(f"stream_socket needs the name of a host, not {host!r}", location=caller())
         if type(port) is not int or not 0 < port < 2**16:
             raise PlanError(f"stream_socket needs a port from 1 to 65535, not {port!r}", location=caller())
-        return self.plain(StreamSocket(host, port, type=STR, location=caller()))
+        location = caller()
+        return self.plain(StreamSocket(self._line(host, port, location), host, port, type=STR, location=location))
 
     def stream_channel(self, returns: Any = None, *, capacity: int = 10_000) -> tuple[Inlet[Any], Stream[Any]]:
         """An inlet into which threads of the program send elements of a type, and the stream of what they send.
