@@ -104,6 +104,7 @@ def followed(_: mo.StreamContext, servers: str, directory: Path) -> Any:
         return {
             "rounds": rounds,
             "files": sorted(ctx.stream_file(directory / "out").collect()),
+            "copies": sorted(ctx.stream_kafka(servers, "copies").collect()),
             "totals": totals.collect(),
         }
 
@@ -116,6 +117,7 @@ def run_once(servers: str, directory: Path, lines: list[str]) -> Any:
     with mo.StreamContext(config=CONFIG, snapshots=mo.Snapshots(directory / "saves")) as ctx:
         stream = ctx.stream_kafka(servers, "lines", unbounded=True, records_per_batch=6)
         stream.map(lambda line: line.upper()).write_text(str(directory / "out"))
+        stream.filter(lambda line: line.endswith("1")).write_kafka(servers, "copies")  # in one query with the files
         keyed = stream.group_by(lambda line: line[-1])
         keyed.rich_map("", lambda seen, _, line: (seen + line[5:] + ";",) * 2, returns=str).write_kafka(
             servers, "totals"
@@ -125,9 +127,10 @@ def run_once(servers: str, directory: Path, lines: list[str]) -> Any:
         job.wait(0)
         metrics = job.metrics()
         job.stop()
-        out, totals = metrics["sinks"]
+        out, copies, totals = metrics["sinks"]
         return {
-            "out": (out["elements_out"], totals["elements_out"]),
+            "in": metrics["elements_in"],
+            "out": (out["elements_out"], copies["elements_out"], totals["elements_out"]),
             "several": out["batches"] > 1,
             "behind": sorted(out["behind"]),
             "offsets": job.snapshots()[-1].offsets,

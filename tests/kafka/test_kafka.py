@@ -113,7 +113,9 @@ def test_a_followed_topic_goes_on_where_it_was(said: dict[str, Any]) -> None:
     lines = [f"line {n}" for n in range(20)]
     assert followed["files"] == sorted(line.upper() for line in lines), "each once, in both rounds together"
     first, second = followed["rounds"]
-    assert (first["out"], second["out"]) == ([12, 12], [8, 8])
+    assert (first["out"], second["out"]) == ([12, 2, 12], [8, 0, 8])
+    assert (first["in"], second["in"]) == (24, 16), "files and copies are one query, totals another"
+    assert followed["copies"] == ["line 1", "line 11"]
     assert first["several"], "no more than records_per_batch at a time"
     assert "maxOffsetsBehindLatest" in first["behind"]
     (offsets,) = second["offsets"]

@@ -81,5 +81,7 @@ def test_the_pace_of_a_job(tmp_path: Path) -> None:
     quick = rate.batch_mode(BatchMode.adaptive(100, 250)).map(lambda n: n)
     assert pace_of([quick._node], None) == Pace(0.25, 100)
     assert pace_of([quick._node], mo.Snapshots(tmp_path, every="2s")) == Pace(2.0, 100), "what snapshots say counts"
+    slow = rate.batch_mode(BatchMode.adaptive(20, 900)).map(lambda n: n)
+    assert pace_of([quick._node, slow._node], None) == Pace(0.25, 20), "the strictest of those that are served together"
     with pytest.raises(mo.PlanError, match=r"stream_rate cannot give 5 elements at a time.*\n.*every="):
         pace_of([rate._node], mo.Snapshots(tmp_path, items=5))

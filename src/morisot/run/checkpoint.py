@@ -63,9 +63,10 @@ class Checkpoint:
 
     def begin(self, plan: Description) -> None:
         """Make ready for a start from nothing."""
-        for directory in (self._spark, self._sizes):
-            shutil.rmtree(directory, ignore_errors=True)
-        self._mark.unlink(missing_ok=True)
+        for directory in self._directories:  # also where a sink was that was served otherwise before
+            shutil.rmtree(directory / "spark", ignore_errors=True)
+            shutil.rmtree(directory / "sizes", ignore_errors=True)
+            (directory / "going-back").unlink(missing_ok=True)
         self._save_plan(plan)
 
     def resume(self, plan: Description, restart: str | int | None) -> None:

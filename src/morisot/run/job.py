@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import operator
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 from morisot.errors import MorisotError
@@ -26,6 +27,11 @@ class Part(Protocol):
 
     def metrics(self) -> dict[str, Any]:
         """Its own counts, and under `sinks` a record for each of its sinks."""
+        ...
+
+    @property
+    def places(self) -> Sequence[int]:
+        """Where its sinks stand among those of the job."""
         ...
 
     def snapshots(self) -> list[Snapshot]: ...
@@ -80,7 +86,10 @@ class Job:
         """Elements read, delivered and left out, micro-batches and rates, in all and per sink."""
         parts = [part.metrics() for part in self._parts]
         totals = {name: sum(part.get(name, 0) for part in parts) for name in ("elements_in", "elements_out", "batches")}
-        return {**totals, **merged(parts), "sinks": [sink for part in parts for sink in part["sinks"]]}
+        places = [place for part in self._parts for place in part.places]
+        sinks = [sink for part in parts for sink in part["sinks"]]
+        ordered = [sink for _, sink in sorted(zip(places, sinks, strict=True), key=operator.itemgetter(0))]
+        return {**totals, **merged(parts), "sinks": ordered}
 
     def _raise_failure(self) -> None:
         error = self.exception()
@@ -95,8 +104,11 @@ class Job:
 class ThreadPart:
     """A bounded run on a thread of its own."""
 
-    def __init__(self, name: str, run: Callable[[], None], left_out: Callable[[], dict[str, Any]]) -> None:
+    def __init__(
+        self, name: str, run: Callable[[], None], left_out: Callable[[], dict[str, Any]], *, place: int = 0
+    ) -> None:
         self._name = name
+        self.places = (place,)
         self._left_out = left_out
         self._run = run
         self.error: BaseException | None = None

@@ -56,6 +56,8 @@ class Outlet:
     """One sink of a streaming query; this one has a function that receives its elements in the user's process."""
 
     def __init__(self, sink: Sink, receiver: Receiver | None, close: Callable[[], None] | None) -> None:
+        self.place = 0
+        """Where the sink stands among those of the job."""
         self.sink = sink
         self.elements_out = 0
         self._receiver = receiver

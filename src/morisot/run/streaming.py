@@ -104,6 +104,10 @@ class StreamPart:
         """What the sinks are called in the snapshots."""
         return self._checkpoint.names
 
+    @property
+    def places(self) -> list[int]:
+        return [outlet.place for outlet in self._outlets]
+
     def snapshots(self) -> list[Snapshot]:
         return self._checkpoint.snapshots() if self._settings is not None else []
 

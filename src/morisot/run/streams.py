@@ -41,6 +41,8 @@ class Streams:
         served = [each for group in groups(receivers) for each in self._together_or_apart(runner, group, places)]
         announce_readers(served)
         outlets = {sink: outlet(sink, receiver, closers.get(sink)) for sink, receiver in receivers.items()}
+        for place, each in enumerate(outlets.values()):
+            each.place = place
         parts: list[StreamPart] = []
         counted: set[Node] = set()
         try:
