@@ -130,10 +130,11 @@ def inside(body: Body, lowering: Lowering, given: dict[Node, Frame]) -> Lowering
 
 
 def side_inputs(body: Body, lowering: Lowering, held: ExitStack) -> dict[Node, Frame]:
-    """The streams from outside that every round reads, made once."""
+    """The streams from outside that every round reads, made once and before the first, which does not wait for them."""
     given = {side: lowering.frame(side) for side in body.side_inputs}
     for frame in given.values():
         held.enter_context(kept(frame.df))
+        frame.df.count()
     return given
 
 
