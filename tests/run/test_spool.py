@@ -85,7 +85,8 @@ def test_a_file_goes_when_every_query_has_done_it(tmp_path: Path) -> None:
 
 def test_no_file_goes_before_every_query_is_there(tmp_path: Path) -> None:
     spool = Spool(tmp_path, INT, 100)
-    spool.expect(2)
+    for reader in ("one", "two"):
+        spool.expect(reader)
     spool.put([1])
     spool.close()
     spool.attach("one")
@@ -95,6 +96,19 @@ def test_no_file_goes_before_every_query_is_there(tmp_path: Path) -> None:
     assert spool.is_drained("one")
     assert not spool.is_drained("two")
     spool.detach("two")
+    assert names(tmp_path) == []
+
+
+def test_nobody_waits_for_a_query_that_did_not_start(tmp_path: Path) -> None:
+    spool = Spool(tmp_path, INT, 100)
+    for reader in ("one", "refused"):
+        spool.expect(reader)
+    spool.put([1])
+    spool.close()
+    spool.attach("one")
+    spool.take_note("one", names(tmp_path))
+    assert elements_in(tmp_path) == [1]
+    spool.detach("refused")
     assert names(tmp_path) == []
 
 

@@ -47,7 +47,7 @@ class SocketLines(Spool):
     def detach(self, reader: str) -> None:
         """A query has ended; the last one closes the connection."""
         super().detach(reader)
-        if not self._done and self._line is not None:
+        if not self._done and not self._expected and self._line is not None:
             line, self._line = self._line, None
             with contextlib.suppress(OSError):  # the other side may have gone before
                 line.shutdown(socket.SHUT_RDWR)

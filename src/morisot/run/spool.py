@@ -49,8 +49,8 @@ class Spool:
         """How many elements each file holds that is not done."""
         self._done: dict[str, deque[set[str]]] = {}
         """The files that each reader has done, by micro-batch."""
-        self._expected = 0
-        """How many queries read, or are about to."""
+        self._expected: set[str] = set()
+        """The queries that read, or are about to."""
         self._failure: Exception | None = None
         self._clock = 0
         directory.mkdir(parents=True, exist_ok=True)
@@ -166,10 +166,10 @@ class Spool:
 
     # -- who reads ----------------------------------------------------------------------------------------------------
 
-    def expect(self, readers: int) -> None:
-        """So many queries are about to read: nothing goes before all of them are there."""
+    def expect(self, reader: str) -> None:
+        """A query is about to read: nothing goes before it is there."""
         with self._changed:
-            self._expected += readers
+            self._expected.add(reader)
 
     def attach(self, reader: str, done: Iterable[str] = ()) -> None:
         """A query reads from now on; it has done some files in an earlier run."""
@@ -184,10 +184,10 @@ class Spool:
             self._forget()
 
     def detach(self, reader: str) -> None:
-        """A query has ended: nobody waits for it any more."""
+        """A query has ended, or did not start: nobody waits for it any more."""
         with self._changed:
-            if self._done.pop(reader, None) is not None:
-                self._expected -= 1
+            self._done.pop(reader, None)
+            self._expected.discard(reader)
             self._forget()
             self._changed.notify_all()
 
@@ -199,7 +199,7 @@ class Spool:
 
     def _forget(self) -> None:
         """Drop the files that every reader has done, and may not ask for again."""
-        if not self._done or len(self._done) < self._expected:
+        if not self._done or not self._expected <= self._done.keys():
             return
         for name in set.intersection(*(set().union(*batches) for batches in self._done.values())):
             self._counts.pop(name, None)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import threading
-import uuid
 from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any
 
@@ -60,6 +59,7 @@ class StreamPart:
         snapshots: Snapshots | None = None,
         counts: Collection[Node] = (),
         report: Callable[[Tally], None] = lambda _: None,
+        reader: str = "query",
     ) -> None:
         self._runner = runner
         self._group = group
@@ -82,7 +82,8 @@ class StreamPart:
         self.error: BaseException | None = None
         self._lowering = self._lowered()
         self._channels: list[Spool] = [node.inlet for node in self._lowering.nodes if isinstance(node, Spooled)]
-        self._reader = uuid.uuid4().hex
+        self._reader = reader
+        """What channels call this part."""
         for channel in self._channels:
             channel.limit(pace.elements)  # before a frame reads it
         try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import tempfile
+import uuid
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
@@ -18,7 +19,8 @@ from morisot.plan.source import Spooled
 from morisot.plan.tally import Tally
 from morisot.run.batch import BatchRunner, Receiver
 from morisot.run.checkpoint import Checkpoint, was_alone
-from morisot.run.outlets import Outlet, outlet
+from morisot.run.outlets import outlet
+from morisot.run.spool import Spool
 from morisot.run.streaming import StreamPart
 
 Closers = Mapping[Sink, Callable[[], None]]
@@ -39,7 +41,7 @@ class Streams:
         refuse_one_directory(receivers)
         places = self._places(receivers)
         served = [each for group in groups(receivers) for each in self._together_or_apart(runner, group, places)]
-        announce_readers(served)
+        readers = announced(served)
         outlets = {sink: outlet(sink, receiver, closers.get(sink)) for sink, receiver in receivers.items()}
         for place, each in enumerate(outlets.values()):
             each.place = place
@@ -49,35 +51,29 @@ class Streams:
             for group in served:
                 own = {node for node in walk(*group.sinks) if node.leaves_out and not node.bounded} - counted
                 counted |= own
-                parts.append(self._start(runner, group, outlets, places, own))
+                part = StreamPart(
+                    runner,
+                    group,
+                    [outlets[sink] for sink in group.sinks],
+                    self._checkpoint(group, places),
+                    pace=pace_of(group.sinks, self._snapshots),
+                    snapshots=self._snapshots,
+                    counts=own,
+                    report=self._report,
+                    reader=readers[group],
+                )
+                parts.append(part)
         except BaseException:
             for part in parts:
                 part.stop()
             for each in outlets.values():
                 each.let_go()
+            for group in served:
+                for inlet in inlets_of(group):
+                    inlet.detach(readers[group])
             raise
+        self._parts += parts
         return parts
-
-    def _start(
-        self,
-        runner: BatchRunner,
-        group: Group,
-        outlets: Mapping[Sink, Outlet],
-        places: Mapping[Sink, Path],
-        counts: set[Node],
-    ) -> StreamPart:
-        part = StreamPart(
-            runner,
-            group,
-            [outlets[sink] for sink in group.sinks],
-            self._checkpoint(group, places),
-            pace=pace_of(group.sinks, self._snapshots),
-            snapshots=self._snapshots,
-            counts=counts,
-            report=self._report,
-        )
-        self._parts.append(part)
-        return part
 
     def _together_or_apart(self, runner: BatchRunner, group: Group, places: Mapping[Sink, Path]) -> list[Group]:
         """A group as one query if this session can do that, and no sink has to go on from snapshots of its own.
@@ -140,9 +136,15 @@ def refuse_one_directory(sinks: Iterable[Sink]) -> None:
                 )
 
 
-def announce_readers(served: Iterable[Group]) -> None:
-    """Tell channels and sockets how many queries will read them."""
-    for group in served:
-        for node in walk(*group.sinks):
-            if isinstance(node, Spooled) and not node.bounded:
-                node.inlet.expect(1)
+def announced(served: Iterable[Group]) -> dict[Group, str]:
+    """Tell channels and sockets which queries will read them; what they call each."""
+    readers = {group: uuid.uuid4().hex for group in served}
+    for group, reader in readers.items():
+        for inlet in inlets_of(group):
+            inlet.expect(reader)
+    return readers
+
+
+def inlets_of(group: Group) -> list[Spool]:
+    """Where what a query reads comes into this process."""
+    return [node.inlet for node in walk(*group.sinks) if isinstance(node, Spooled) and not node.bounded]

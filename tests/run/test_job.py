@@ -1,0 +1,41 @@
+"""What a job says of its parts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from morisot.run.job import Job, ThreadPart
+
+
+class Finished:
+    """A part that has ended."""
+
+    error = None
+
+    def __init__(self, *sinks: tuple[int, str], elements: int) -> None:
+        self.places = [place for place, _ in sinks]
+        self._names = [name for _, name in sinks]
+        self._elements = elements
+
+    def stop(self) -> None: ...
+
+    def join(self, timeout: float | None) -> bool:
+        return True
+
+    def catch_up(self) -> None: ...
+
+    def snapshots(self) -> list[Any]:
+        return []
+
+    def metrics(self) -> dict[str, Any]:
+        counts = {"elements_in": self._elements, "elements_out": 2, "batches": 1, "skipped": {"map (p.py:1)": 3}}
+        return {**counts, "sinks": [{"sink": name, **counts} for name in self._names]}
+
+
+def test_what_was_read_for_several_sinks_counts_once() -> None:
+    bounded = ThreadPart("bounded", lambda: None, lambda: {"skipped": {"map (p.py:9)": 1}}, place=3)
+    job = Job([Finished((0, "a"), (2, "c"), elements=10), Finished((1, "b"), elements=7), bounded])
+    metrics = job.metrics()
+    assert (metrics["elements_in"], metrics["elements_out"], metrics["batches"]) == (17, 4, 2)
+    assert metrics["skipped"] == {"map (p.py:1)": 6, "map (p.py:9)": 1}
+    assert [each["sink"] for each in metrics["sinks"]] == ["a", "b", "c", "bounded"], "as in the program"
