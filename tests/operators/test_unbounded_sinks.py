@@ -133,6 +133,27 @@ def test_running_values_go_to_several_sinks(spark_ctx: mo.StreamContext, tmp_pat
     assert state["entries"] > 0
 
 
+def test_windows_are_shared_and_what_is_late_counts_once(spark_ctx: mo.StreamContext, tmp_path: Path) -> None:
+    for number, times in enumerate([(100, 200), (1500,), (50, 3000), (3100,)]):
+        put(tmp_path / "in", number, *times)
+    late: list[int] = []
+    seen: list[int] = []
+    timed = followed(spark_ctx, tmp_path / "in").add_timestamps(lambda n: n, delay=0)
+    sums = timed.window_all(mo.EventTimeWindow.tumbling("1s"), late=late.append).sum()
+    sums.for_each(seen.append)
+    sums.map(lambda n: n * 10).write_parquet(str(tmp_path / "out"))
+    job = spark_ctx.start()
+    try:
+        job.catch_up()
+        until(lambda: rows_of(tmp_path / "out") == [3000, 15000] and late == [50])
+        metrics = job.metrics()
+    finally:
+        job.stop()
+    assert seen == [300, 1500]
+    assert list(metrics["late"].values()) == [1]
+    assert metrics["elements_in"] == 6
+
+
 def test_files_of_every_kind_behind_a_fork_are_read_back(spark_ctx: mo.StreamContext, tmp_path: Path) -> None:
     put(tmp_path / "in", 0, 1, 22)
     put(tmp_path / "in", 1, 333)

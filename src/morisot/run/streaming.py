@@ -93,6 +93,8 @@ class StreamPart:
             self._query = self._start_or_demote()
         except BaseException:
             self._give_back()
+            if checkpoint.keep is None:  # nobody else will remove it; snapshots are another program's, perhaps
+                checkpoint.clean()
             raise
         name = "-".join(sink.operator for sink in group.sinks)
         self._thread = threading.Thread(target=self._watch, name=f"morisot-{name}", daemon=True)
