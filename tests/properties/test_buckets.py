@@ -46,7 +46,9 @@ def packed(elements: list[tuple[Any, int]], type_: Any, micro_batch: int) -> byt
 def results(machine: Machine, type_: Any, batches: list[list[tuple[Any, int]]]) -> list[str]:
     """What the machine gives, in order, when the elements come in these micro-batches."""
     output = Keyed(type_.key, STR)
-    bucket = Bucket(machine, ORIGIN, type_, output, cloudpickle.dumps, False, False, by_key=True, running=False)
+    bucket = Bucket(
+        machine, ORIGIN, type_, output, cloudpickle.dumps, False, False, by_key=True, running=False, placed=True
+    )
     saved: bytes | None = None
     found: list[str] = []
     for number, batch in enumerate(batches):

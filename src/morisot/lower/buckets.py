@@ -36,13 +36,14 @@ def in_buckets(node: Node, lowering: Lowering, frame: Frame, machine: Machine, *
     running = gives_running_values(node)
     came_from = origin(node, lowering)
     account = lowering.account([came_from.policy] if came_from.policy is not None else [])
-    bucket = Bucket(machine, came_from, frame.type, node.type, dumps, frame.timed, stamps, by_key, running)
+    placed = lowering.gives_places(node)
+    bucket = Bucket(machine, came_from, frame.type, node.type, dumps, frame.timed, stamps, by_key, running, placed)
     rows, where = by_bucket_of_key(node, lowering, frame) if by_key else (frame.df, "0")
     packed = gathered_in_buckets(frame, rows, where)
     results = packed.groupBy("bucket").transformWithStateInPandas(
         Kept(bucket), "results BINARY, left_out BINARY", lowering.output_mode, "None"
     )
-    output = Frame(results, node.type, stamps, placed=True)
+    output = Frame(results, node.type, stamps, placed)
     unpack = UnpackBuckets(came_from.policy, account)
     return output.over(results.mapInArrow(in_worker(unpack), output.ddl(node.type)))
 

@@ -24,9 +24,10 @@ from morisot.plan.iterate import DeltaIterate, Loop
 from morisot.plan.node import Node
 from morisot.plan.partition import Batched, Cache
 from morisot.plan.rowwise import Rowwise
+from morisot.plan.sink import WriteSink
 from morisot.plan.source import StreamArrow, StreamIter, StreamParIter, StreamParquet, StreamRange
 from morisot.plan.tally import is_diverting
-from morisot.types.element import Type
+from morisot.types.element import BOOL, DATE, DATETIME, FLOAT, INT, Optional, Type, leaves
 from morisot.worker.left_out import Account, Policy
 from morisot.worker.stage import Step
 
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
     from morisot.lower.caches import Caches
     from morisot.lower.iterate import LoopRunner
 
+_SCALARS = (INT, FLOAT, BOOL, DATE, DATETIME)
+_NARROW = frozenset((*_SCALARS, *map(Optional, _SCALARS)))
 _CHEAP = (StreamIter, StreamRange, StreamArrow, StreamParquet, Loop, DeltaIterate)
 """What is as quick to read again as what Spark keeps: of Parquet each reader takes the columns it needs, and a loop has
 run when its frame is there."""
@@ -84,6 +87,7 @@ class Lowering:
         self._last_consumer = {value: node for node in self.nodes for value in node.inputs}
         self._ordered = order_observed(roots)
         self._order_needed = order_needed(roots)
+        self._order_shown = order_observed(root for root in roots if root.bounded or not isinstance(root, WriteSink))
 
     @property
     def loops(self) -> LoopRunner:
@@ -179,6 +183,15 @@ class Lowering:
     def needs_order(self, node: Node) -> bool:
         """Whether the result of some operator depends on the order of the node's elements."""
         return node in self._order_needed
+
+    @property
+    def rows_are_narrow(self) -> bool:
+        """Whether every row of every operator has a few bytes: numbers, and no texts or lists."""
+        return all(leaf.type in _NARROW for node in self.nodes for leaf in leaves(node.type))
+
+    def gives_places(self, node: Node) -> bool:
+        """Whether an operator on unbounded input tells where its results stand; rows of files have no order there."""
+        return node in self._order_needed or node in self._order_shown
 
     # -- forms ------------------------------------------------------------------------------------------------------
 

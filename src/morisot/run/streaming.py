@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from pyspark.errors import StreamingQueryException
@@ -42,6 +42,8 @@ _OBSERVED = "morisot"
 _MOST_TRIES = 5
 """So often a micro-batch is tried again after a Python worker died."""
 _KEPT = "spark.sql.streaming.minBatchesToRetain"
+_BATCH_BYTES, _ANY_NUMBER = "spark.sql.execution.arrow.maxBytesPerBatch", str(2**31 - 1)
+"""To keep a batch below some bytes, Spark adds them up anew for each row: a fifth of what a task costs."""
 _starting = threading.Lock()
 
 
@@ -179,12 +181,17 @@ class StreamPart:
         self._silence = Silence(self._lowering.nodes, self._checkpoint.told)
         self._delivery = Delivery(self._runner, self._group, self._lowering, self._outlets)
         mode = self._lowering.output_mode
-        with _starting, kept(self._runner.spark, self._checkpoint.keep):
+        with _starting, settings(self._runner.spark, self._settings_of_query()):
             if not isinstance(self._group.fork, WriteSink) or mode == "update":
                 return self._writer(df, mode).foreachBatch(self._delivery).start()
             counted = df.observe(_OBSERVED, F.expr(COUNTED))
             files = self._writer(counted, mode).format(FORMATS[self._group.fork.operator])
             return files.options(**write_options(self._group.fork)).start(self._group.fork.path)
+
+    def _settings_of_query(self) -> dict[str, str]:
+        """What Spark's session is set to for the query; it keeps a copy."""
+        kept = {} if self._checkpoint.keep is None else {_KEPT: str(self._checkpoint.keep)}
+        return kept | ({_BATCH_BYTES: _ANY_NUMBER} if self._lowering.rows_are_narrow else {})
 
     def _writer(self, df: DataFrame, mode: str) -> DataStreamWriter:
         writer = df.writeStream.outputMode(mode).option("checkpointLocation", self._checkpoint.location)
@@ -343,17 +350,16 @@ class StreamPart:
 
 
 @contextlib.contextmanager
-def kept(spark: SparkSession, count: int | None) -> Iterator[None]:
-    """Queries that start now keep so many micro-batches; the session is as it was afterwards."""
-    if count is None:
-        yield
-        return
-    before = spark.conf.get(_KEPT, None)
-    spark.conf.set(_KEPT, str(count))
+def settings(spark: SparkSession, wanted: Mapping[str, str]) -> Iterator[None]:
+    """Queries that start now are set that way; the session is as it was afterwards."""
+    before = {name: spark.conf.get(name, None) for name in wanted}
+    for name, value in wanted.items():
+        spark.conf.set(name, value)
     try:
         yield
     finally:
-        if before is None:
-            spark.conf.unset(_KEPT)
-        else:
-            spark.conf.set(_KEPT, before)
+        for name, earlier in before.items():
+            if earlier is None:
+                spark.conf.unset(name)
+            else:
+                spark.conf.set(name, earlier)

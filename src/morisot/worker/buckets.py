@@ -132,17 +132,19 @@ class Bucket:
     by_key: bool
     running: bool
     """Whether each key whose state changed gives the result it would have if the stream ended now."""
+    placed: bool
+    """Whether results say where they stand in the stream."""
 
     def __call__(self, packed: list[bytes], saved: bytes | None) -> tuple[bytes | None, LeftOut | None, bytes]:
         """The results of some rows and what was left out of them, if there is any, and the states afterwards."""
         table = pa.Table.from_batches([unpack_batch(each) for each in packed])
         rows = table.take(pc.sort_indices(table, [("at", "ascending")])).combine_chunks().to_batches()[0]
         notes = Notes(self.dumps)
-        emit = Emit(self.by_key, ordered=True, notes=notes)
+        emit = Emit(self.by_key, ordered=self.placed, notes=notes)
         try:
             with no_garbage_collection():
                 states = self._take(rows, saved, emit)
-                results = self._packed(emit) if emit.values else None
+                results = self._packed(emit, rows.column("at")) if emit.values else None
                 left_out = None if self.origin.policy is None else notes.by_operator.get(self.origin.policy.number)
                 return results, left_out, states
         except ElementError as error:
@@ -152,15 +154,13 @@ class Bucket:
         """Run the rows of each key through the machine; the states afterwards."""
         keys, values = keys_and_values(rows.columns, self.input, self.by_key)
         times = rows.column("time").to_pylist() if self.timed else None
-        places = rows.column("at").to_pylist()
         groups = self._groups(keys, len(values))
         firsts = [None if keys is None else keys[members[0]] for members in groups]
         by = self.input.key if self.by_key and isinstance(self.input, Keyed) else None
         table = StateTable(saved, firsts, by, self.dumps)
         states, start, take, loads = [], self.machine.start, self.machine.take, pickle.loads
         for key, members, packed in zip(firsts, groups, table.read(), strict=True):
-            emit.key, emit.orders = key, [places[member] for member in members]
-            emit.at_end = emit.orders[-1]
+            emit.key, emit.orders, emit.at_end = key, members, members[-1]
             given = [values[member] for member in members]
             when: list[Any] | None = None if times is None else [times[member] for member in members]
             state = take(start() if packed is None else loads(packed), key, given, when, emit)
@@ -180,10 +180,12 @@ class Bucket:
             groups[same].append(place)
         return groups.values()
 
-    def _packed(self, emit: Emit) -> bytes:
-        """The results in one value; each is placed after the element that caused it, several in their order."""
+    def _packed(self, emit: Emit, places: Any) -> bytes:
+        """The results in one value; each may be placed after the element that caused it, several in their order."""
         batch = encode_results(emit, self.output, self.stamps, self.origin, self.dumps)
-        causes = pa.array(emit.places, pa.binary())
+        if not self.placed:
+            return pack_batch(batch)
+        causes = places.take(pa.array(emit.places, pa.int64()))
         places = pc.binary_join_element_wise(causes, as_bytes(range(len(causes))), pa.scalar(b"", pa.binary()))
         return pack_batch(pa.RecordBatch.from_arrays([*batch.columns, places], names=[*batch.schema.names, "at"]))
 

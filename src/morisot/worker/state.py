@@ -12,6 +12,8 @@ from morisot.worker.machine import AT_END, Emit, Origin
 
 NOTHING = object
 """A class, because it stays itself when it is pickled."""
+_UNCHANGING = frozenset((int, float, bool, str, bytes, type(None)))
+"""Of these an output that is the state needs no copy."""
 _LEFT_OUT = object()
 """In the place of an output, where there is none."""
 
@@ -135,7 +137,7 @@ class Rich:
                     after, output = answer if type(answer) is tuple and len(answer) == 2 else pair(answer)
                     if spreads:
                         output = list(output)  # now: a generator may read the state, which goes on
-                    elif output is after:
+                    elif output is after and type(output) not in _UNCHANGING:
                         output = copy.deepcopy(output)
                     outputs.append(output)
                     state = after
