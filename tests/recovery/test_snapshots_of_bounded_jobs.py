@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import morisot as mo
+from morisot.run import cutting
 
 pytestmark = pytest.mark.jvm
 
@@ -181,3 +182,11 @@ def test_every_source_is_cut_and_keeps_its_order(name: str, spark: Any, tmp_path
         assert SOURCES[name](ctx, tmp_path).map(lambda x: str(x)).collect() == expected
         pieces = len(ctx.engine._pieces.snapshots())  # type: ignore[attr-defined]
     assert pieces > 1 or not expected
+
+
+def test_one_large_file_is_copied_into_pieces(spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cutting, "_LARGE", 10)
+    (tmp_path / "in.txt").write_text("".join(f"{n}\n" for n in ALL))
+    with saving(spark, tmp_path) as ctx:
+        assert ctx.stream_file(tmp_path / "in.txt").map(lambda line: int(line)).collect() == ALL
+        assert len(ctx.engine._pieces.snapshots()) == len(ALL) // ROWS  # type: ignore[attr-defined]

@@ -13,6 +13,7 @@ import morisot as mo
 from morisot.plan.pieces import cut
 from morisot.run.engine import refuse_unbounded
 from morisot.run.listing import in_pieces
+from morisot.run.pieces import Pieces, refuse_unread
 
 Program = Callable[[mo.StreamContext], Any]
 
@@ -85,3 +86,39 @@ def test_files_gather_in_pieces() -> None:
     assert in_pieces([0, 0], largest=None, number=20) == [range(2)]
     assert len(in_pieces([7] * 1000, largest=None, number=20)) == 20
     assert in_pieces([5, 5, 5], largest=0, number=20) == [range(1), range(1, 2), range(2, 3)]
+
+
+class Session:
+    """What is asked of a session before it runs anything."""
+
+    _jsparkSession = None  # noqa: N815 - Spark's name; a session of Spark Connect has none
+
+    def __init__(self, **settings: str) -> None:
+        self.conf = {f"spark.sql.streaming.{name.replace('_', '.')}": value for name, value in settings.items()}
+
+
+def ends_on(session: Any, tmp_path: Path) -> list[str]:
+    ctx = mo.StreamContext(engine="reference")
+    summed = numbers(ctx).map(lambda n: n + 1).rich_map(0, lambda total, n: (total + n, total + n))
+    found = Pieces(mo.Snapshots(tmp_path), refuse_unbounded).cut([summed._node], session)
+    assert found is not None
+    return [part.end.operator for part in found.parts]
+
+
+def test_a_session_that_keeps_no_states_runs_rows_in_pieces(tmp_path: Path) -> None:
+    rocks = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+    assert ends_on(Session(stateStore_providerClass=rocks), tmp_path) == ["rich_map"]
+    assert ends_on(Session(), tmp_path) == ["map"]
+    assert ends_on(Session(fileStreamSink_ignoreMetadata="true"), tmp_path) == []
+    assert ends_on(object(), tmp_path) == []
+
+
+def test_without_snapshots_nothing_is_cut() -> None:
+    assert Pieces(None, refuse_unbounded).cut([], None) is None
+
+
+def test_a_file_that_was_not_read_stops_the_job(tmp_path: Path) -> None:
+    (tmp_path / "0").write_text('v1\n{"path":"file:///a","timestamp":1,"batchId":0}\n')
+    refuse_unread(tmp_path, 1)
+    with pytest.raises(mo.JobError, match="read 1 of the 2 files"):
+        refuse_unread(tmp_path, 2)

@@ -9,8 +9,9 @@ from pyspark.sql import functions as F  # noqa: N812 - the name every Spark prog
 
 from morisot.lower import schema
 from morisot.lower.columns import quoted
-from morisot.lower.frame import TIME, Frame
+from morisot.lower.frame import PLACE, TIME, Frame
 from morisot.lower.ordered import grouped_by_key
+from morisot.lower.places import place_in_files
 from morisot.lower.planner import Lowering
 from morisot.lower.registry import lowers
 from morisot.lower.source import in_order, of_listed_files
@@ -23,8 +24,15 @@ NUMBER = quoted("piece")
 
 @lowers(StreamCopied, "unbounded")
 def lower_stream_copied(node: StreamCopied, lowering: Lowering) -> Frame:
-    reader = of_listed_files(lowering.spark.readStream.schema(schema.ddl(node.type)))
-    return Frame(reader.parquet(node.listed), node.type)
+    stretches = node.step is not None
+    columns = "first BIGINT, last BIGINT" if stretches else schema.ddl(node.type)
+    df = of_listed_files(lowering.spark.readStream.schema(columns)).parquet(node.listed)
+    if not stretches:
+        return Frame(df, node.type)
+    placed = lowering.needs_order(node)  # what is generated is in no file any more
+    hidden = [f"{place_in_files()} AS {PLACE}"] if placed else []
+    generated = df.selectExpr(f"explode(sequence(first, last, {node.step}L)) AS value", *hidden)
+    return Frame(generated, node.type, placed=placed)
 
 
 @lowers(KeepPieces, "unbounded")

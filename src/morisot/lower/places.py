@@ -20,10 +20,15 @@ def with_places(frame: Frame, *, by_age: bool = True) -> Frame:
     whoever needs the order counts the rows of the task and adds their number. A source without files is in the
     order it arrives in.
     """
-    file = f"{_AGE}, _metadata.file_name" if by_age else "_metadata.file_path"
-    place = f"CAST(concat({file}, '\\0', {_START}) AS BINARY)" if _knows_files(frame) else "X''"
+    place = place_in_files(by_age=by_age) if _knows_files(frame) else "X''"
     placed = frame.df.selectExpr(*frame.columns, *frame.hidden, f"{place} AS {PLACE}")
     return Frame(placed, frame.type, frame.timed, placed=True)
+
+
+def place_in_files(*, by_age: bool = False) -> str:
+    """An expression for where the part of a file stands that a task reads."""
+    file = f"{_AGE}, _metadata.file_name" if by_age else "_metadata.file_path"
+    return f"CAST(concat({file}, '\\0', {_START}) AS BINARY)"
 
 
 def with_own_places(frame: Frame) -> Frame:

@@ -45,6 +45,8 @@ class StreamCopied(Node):
     """The elements of a bounded source, copied into files that a directory lists in pieces."""
 
     listed: str = field(repr=False, kw_only=True)
+    step: int | None = field(default=None, repr=False, kw_only=True)
+    """Of a range, which is generated where it is used: the files hold the first and the last number of stretches."""
 
     @functools.cached_property
     def bounded(self) -> bool:
@@ -125,11 +127,8 @@ class Cut:
         return f"runs in pieces up to {ends}, and a crash costs the one under way; what follows begins again"
 
 
-def cut(roots: Iterable[Node], refuse: Callable[[Node], None], *, whole: frozenset[Node] = frozenset()) -> Cut:
-    """The parts of a bounded plan that run in pieces.
-
-    `refuse` raises for a node that cannot run on unbounded input. The sources in `whole` cannot be cut.
-    """
+def cut(roots: Iterable[Node], refuse: Callable[[Node], None]) -> Cut:
+    """The parts of a bounded plan that run in pieces; `refuse` raises for a node that cannot run on unbounded input."""
     roots = tuple(roots)
     nodes = tuple(walk(*roots))
     for node in nodes:
@@ -140,7 +139,7 @@ def cut(roots: Iterable[Node], refuse: Callable[[Node], None], *, whole: frozens
     ordered = order_needed(roots)
     twins: dict[Node, Node] = {}
     for node in nodes:
-        twin = _twin(node, twins, whole)
+        twin = _twin(node, twins)
         by_first = node in ordered and twin is not None and gives_running_values(twin)
         if twin is not None and not by_first and _fits(node, twin, refuse):  # pieces do not tell which key was first
             twins[node] = twin
@@ -157,12 +156,12 @@ def _keeps_order(end: Node, twin: Node, roots: tuple[Node, ...]) -> bool:
     return end in order_needed(roots) or (from_source and end in order_observed(roots))
 
 
-def _twin(node: Node, twins: Mapping[Node, Node], whole: frozenset[Node]) -> Node | None:
+def _twin(node: Node, twins: Mapping[Node, Node]) -> Node | None:
     """The node on unbounded input, if what it reads is there."""
     if isinstance(node, Sink) or not node.bounded:
         return None
     if not node.inputs:
-        return None if node in whole else placeholder(node)
+        return placeholder(node)
     first, *others = node.inputs
     if first not in twins or gives_running_values(twins[first]) or (others and not isinstance(node, Join)):
         return None
@@ -190,7 +189,12 @@ def in_pieces_of_files(source: PathSource, listed: str) -> PathSource:
 def copied(source: Node, listed: str) -> StreamCopied:
     """A source whose elements are copied into files that a directory lists."""
     return StreamCopied(
-        listed=listed, type=source.type, location=source.location, operator=source.operator, label=source.label
+        listed=listed,
+        step=source.range.step if isinstance(source, StreamRange) else None,
+        type=source.type,
+        location=source.location,
+        operator=source.operator,
+        label=source.label,
     )
 
 
@@ -241,9 +245,10 @@ def _is_read(node: Node, nodes: Iterable[Node], roots: Iterable[Node], twins: Ma
 def _problem(nodes: Iterable[Node], twins: Mapping[Node, Node]) -> str:
     """The first operator that does not run in pieces, in words."""
     for node in nodes:
+        if node.leaves_out:
+            return f"{node.title} counts what it leaves out of one run; the job"
         if node not in twins:
-            what = "reads" if not node.inputs else "needs"
-            return f"{node.title} {what} all elements at once; the job"
+            return f"{node.title} {'needs' if node.inputs else 'gives'} all elements at once; the job"
     return "there is nothing to do before the sink; the job"
 
 

@@ -7,6 +7,7 @@ import json
 import re
 import shutil
 import urllib.parse
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -28,32 +29,32 @@ _PIECES = 20
 """How many pieces a job has that is not told how many elements one has."""
 _ROWS = 100_000
 """The elements of a file into which they are copied, where nobody knows how many there are."""
+_LARGE = 16 * 2**20
+"""The bytes of a file that is worth copying into smaller ones."""
+_CONTENT = "content.json"
 _PART = re.compile(r"part-(\d+)-.*?(?:c(\d+))?\.\w+\.parquet")
 
 
 class CutSource:
     """A source of a job, cut into pieces in a directory of its own."""
 
-    def __init__(self, source: Node, directory: Path, items: int | None) -> None:
+    def __init__(self, source: Node, directory: Path, items: int | None, runner: BatchRunner) -> None:
         self._source = source
         self._directory = directory
         self._items = items
+        self._runner = runner
         self._listing = Listing(directory)
-        self._content = directory / "content.json"
-
-    @property
-    def node(self) -> Node:
+        self._content = content_of(source, runner)
+        listed = str(directory)
+        self.node: Node = copied(source, listed)
         """What stands in its place in a plan that runs in pieces."""
-        listed = str(self._directory)
-        if isinstance(self._source, PathSource):
-            return in_pieces_of_files(self._source, listed)
-        return copied(self._source, listed)
+        if isinstance(source, PathSource) and not is_one_large_file(self._content):
+            self.node = in_pieces_of_files(source, listed)
 
-    def prepare(self, runner: BatchRunner) -> None:
+    def prepare(self) -> None:
         """Cut it, or see that it still is what was cut."""
-        content = content_of(self._source, runner)
         if self._directory.is_dir():
-            self._refuse_changes(content)
+            self._refuse_changes()
             return
         writing = self._directory.with_name(f"{self._directory.name}.writing")
         shutil.rmtree(writing, ignore_errors=True)
@@ -61,23 +62,41 @@ class CutSource:
             writing.mkdir(parents=True)
         except OSError as error:
             raise SinkError(f"snapshots cannot be written to {writing}: {error.strerror}") from None
-        Listing(writing).write(self._pieces(runner, writing, content))
-        replace_text(writing / self._content.name, json.dumps(content))
+        Listing(writing).write(self._pieces(writing))
+        replace_text(writing / _CONTENT, json.dumps(self._content))
         writing.rename(self._directory)
 
-    def _pieces(self, runner: BatchRunner, writing: Path, content: Any) -> list[list[str]]:
-        if isinstance(self._source, PathSource):
-            files = [file for file, *_ in content]
-            rows = counted_rows(self._source, files) if self._items is not None else None
-            sizes = rows or [size for _, size, _ in content]
+    def _pieces(self, writing: Path) -> list[list[str]]:
+        if isinstance(self.node, PathSource):
+            files = [file for file, *_ in self._content]
+            rows = counted_rows(self.node, files) if self._items is not None else None
+            sizes = rows or [size for _, size, _ in self._content]
             # Nobody knows how many elements a text has: with a number of elements, each file is a piece.
             largest = None if self._items is None else self._items if rows else 0
+        elif isinstance(self._source, StreamRange):
+            return self._stretches(self._source.range, writing / "elements", self._runner.parallelism)
         else:
-            copies = copy(self._source, runner, writing / "elements", self._rows_per_file())
+            copies = copy(self._source, self._runner, writing / "elements", self._rows_per_file())
             files = [(self._directory / "elements" / file.name).as_uri() for file in copies]
             sizes = [pq.read_metadata(file).num_rows for file in copies]
             largest = self._items
         return [[files[place] for place in piece] for piece in in_pieces(sizes, largest=largest, number=_PIECES)]
+
+    def _stretches(self, numbers: range, directory: Path, tasks: int) -> list[list[str]]:
+        """A range in pieces, each of a file for every task, with the ends of stretches of it."""
+        directory.mkdir()
+        pieces: list[list[str]] = []
+        written = 0
+        for piece in stretches(numbers, self._rows_per_file()):
+            pieces.append([])
+            for part in stretches(piece, max(1, -(-len(piece) // tasks))):
+                ends = [(each[0], each[-1]) for each in stretches(part, _ROWS)]
+                table = pa.table({"first": [first for first, _ in ends], "last": [last for _, last in ends]})
+                name = f"{written:08}.parquet"
+                pq.write_table(table, directory / name)
+                pieces[-1].append((self._directory / "elements" / name).as_uri())
+                written += 1
+        return pieces
 
     def _rows_per_file(self) -> int:
         if self._items is not None:
@@ -87,25 +106,39 @@ class CutSource:
                 return max(1, -(-len(known) // _PIECES))
         return _ROWS
 
-    def _refuse_changes(self, content: Any) -> None:
-        before = json.loads(self._content.read_text(encoding="utf-8"))
-        if before == content:
+    def _refuse_changes(self) -> None:
+        before = json.loads((self._directory / _CONTENT).read_text(encoding="utf-8"))
+        if before == self._content:
             return
         raise PlanError(
             f"{self._source.operator} has other elements than the job had whose snapshots are in "
-            f"{self._directory.parent}: {difference(before, content)}",
+            f"{self._directory.parent}: {difference(before, self._content)}",
             location=self._source.location,
             advice="run the program on the same input, or start anew with restart=None",
         )
 
+    @property
+    def files(self) -> int:
+        """How many files are listed."""
+        return sum(map(len, self._listing.pieces()))
+
     def add_end(self, number: int) -> None:
         """List a file without elements: a micro-batch for what waits for time, when time has come to its end."""
         name = self._directory / f"end-{number}"
-        if isinstance(self._source, PathSource) and not isinstance(self._source, StreamParquet):
+        if isinstance(self.node, PathSource) and not isinstance(self.node, StreamParquet):
             name.write_bytes(b"")
         else:
             pq.write_table(pa.table({"none": pa.array([], pa.int64())}), name)
         self._listing.add(name)
+
+
+def stretches(numbers: range, size: int) -> list[range]:
+    """A range in stretches of so many numbers at most.
+
+    >>> stretches(range(5, 0, -1), 2)
+    [range(5, 3, -1), range(3, 1, -1), range(1, 0, -1)]
+    """
+    return [numbers[start : start + size] for start in range(0, len(numbers), size)]
 
 
 def content_of(source: Node, runner: BatchRunner) -> Any:
@@ -121,6 +154,12 @@ def content_of(source: Node, runner: BatchRunner) -> Any:
     if isinstance(source, StreamIter) and not contains_any(source.type):
         return digest(pa.Table.from_arrays(encode(source.values, source.type, dumps), schema=schema_of(source.type)))
     return None
+
+
+def is_one_large_file(files: Sequence[Sequence[Any]]) -> bool:
+    """Whether a file has most of all bytes, and many: as a piece it would be most of the job."""
+    sizes: list[int] = [size for _, size, _ in files]
+    return max(sizes, default=0) > max(_LARGE, sum(sizes) / 2)
 
 
 def size_and_time(file: str) -> tuple[int, int]:

@@ -221,7 +221,7 @@ class SparkEngine:
 
     def saving(self, node: Node) -> str:
         """What a crash costs a bounded job that ends with a node, if it has snapshots; nothing to say otherwise."""
-        found = self._pieces.cut((node,)) if node.bounded else None
+        found = self._pieces.cut((node,), self._spark) if node.bounded else None
         return "" if found is None else found.sentence(node)
 
     def uncache(self, node: Node) -> None:

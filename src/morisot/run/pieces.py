@@ -16,14 +16,19 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from pyspark.sql import SparkSession
+
+from morisot.errors import JobError, PlanError
 from morisot.lower.buckets import BUCKETS_PER_PARTITION
 from morisot.lower.waiting import LATEST
+from morisot.plan.aggregate import Count
 from morisot.plan.check import gives_running_values
 from morisot.plan.description import describe
 from morisot.plan.files import is_local
-from morisot.plan.forks import Group
+from morisot.plan.forks import STATELESS, Group
 from morisot.plan.graph import walk
 from morisot.plan.handover import handing_over
+from morisot.plan.join import Join
 from morisot.plan.node import Node
 from morisot.plan.pace import Pace
 from morisot.plan.pieces import Cut, KeepPieces, Part, SavedPieces, cut, substituted
@@ -38,6 +43,8 @@ from morisot.run.listing import replace_text
 from morisot.run.streaming import StreamPart
 
 _PIECE = re.compile(r"piece-(\d+)")
+_NO_LISTS = "spark.sql.streaming.fileStreamSink.ignoreMetadata"
+_STATES = "spark.sql.streaming.stateStore.providerClass"
 
 
 @dataclass(frozen=True)
@@ -69,15 +76,27 @@ class Pieces:
         self._jobs: list[PieceJob] = []
         self._failed = False
 
-    def cut(self, roots: Iterable[Node]) -> Cut | None:
-        """Which parts of a plan run in pieces; None if nothing is saved at all."""
-        return None if self._settings is None else cut(roots, self._refuse)
+    def cut(self, roots: Iterable[Node], spark: SparkSession | None) -> Cut | None:
+        """Which parts of a plan run in pieces on a session, if it is there yet; None if nothing is saved at all."""
+        if self._settings is None:
+            return None
+        if spark is not None and not hasattr(spark, "_jsparkSession"):
+            return Cut((), "a session of Spark Connect keeps no pieces; the job")
+        if spark is not None and spark.conf.get(_NO_LISTS, "false") == "true":
+            return Cut((), f"{_NO_LISTS} hides what pieces are to be read; the job")
+        return cut(roots, self._refuse if spark is None or keeps_states(spark) else self._refuse_states)
+
+    def _refuse_states(self, node: Node) -> None:
+        """Refuse also what keeps a state in Python."""
+        self._refuse(node)
+        if not isinstance(node, (*STATELESS, Join, Count)):
+            raise PlanError(f"{node.operator} has a state, and the session keeps none", location=node.location)
 
     @contextlib.contextmanager
     def running(self, runner: BatchRunner, operator: str, roots: Iterable[Node]) -> Iterator[Rest]:
         """Run the parts, then let the rest be run."""
         roots = tuple(roots)
-        found = self.cut(roots) if hasattr(runner.spark, "_jsparkSession") else None
+        found = self.cut(roots, runner.spark)
         if self._settings is None or found is None or not found.parts:
             yield Rest({root: root for root in roots})
             return
@@ -142,7 +161,7 @@ class PieceJob:
         restart = self._settings.restart if checkpoint.goes_on(self._settings.restart) else "latest"
         if checkpoint.goes_on(restart):  # before its elements are looked at: another program may read others
             checkpoint.resume(describe_part(sink, self._runner), "latest")
-        source.prepare(self._runner)
+        source.prepare()
         done = place / "done"
         if isinstance(restart, int):
             done.unlink(missing_ok=True)
@@ -162,7 +181,7 @@ class PieceJob:
     def _source(self, source: Node) -> CutSource:
         if source not in self._sources:
             place = self._directory / f"input-{len(self._sources)}"
-            self._sources[source] = CutSource(source, place, self._settings.items)
+            self._sources[source] = CutSource(source, place, self._settings.items, self._runner)
         return self._sources[source]
 
     def _run_pieces(
@@ -172,6 +191,7 @@ class PieceJob:
         kept.mkdir(parents=True, exist_ok=True)
         self._stream(sink, checkpoint, restart)
         spark = Path(checkpoint.location)
+        refuse_unread(spark / "sources" / "0", source.files)
         done = logs.numbers(spark / "commits")
         waits = any(node.awaits_time and not node.bounded for node in walk(sink))
         if done and waits and not time_has_ended(spark, done[-1]):
@@ -222,6 +242,20 @@ class PieceJob:
 
     def clean(self) -> None:
         shutil.rmtree(self._directory, ignore_errors=True)
+
+
+def keeps_states(spark: SparkSession) -> bool:
+    """Whether a session has a store for the states of operators in Python."""
+    return "RocksDB" in (spark.conf.get(_STATES, "") or "")
+
+
+def refuse_unread(log: Path, files: int) -> None:
+    """Refuse to go on with a part of the input: whatever Spark left out, nobody would see that it is missing."""
+    numbers = logs.numbers(log)
+    entries = logs.reaching(log, numbers[-1]) if numbers else []
+    read = len({each["path"] for entry in entries or [] for each in logs.lines(entry)})
+    if read != files:
+        raise JobError(f"Spark has read {read} of the {files} files of a job in pieces; run it without snapshots=…")
 
 
 def describe_part(sink: KeepPieces, runner: BatchRunner) -> dict[str, object]:
