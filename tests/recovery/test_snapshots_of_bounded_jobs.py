@@ -190,3 +190,13 @@ def test_one_large_file_is_copied_into_pieces(spark: Any, tmp_path: Path, monkey
     with saving(spark, tmp_path) as ctx:
         assert ctx.stream_file(tmp_path / "in.txt").map(lambda line: int(line)).collect() == ALL
         assert len(ctx.engine._pieces.snapshots()) == len(ALL) // ROWS  # type: ignore[attr-defined]
+
+
+def test_what_is_left_out_is_counted_by_run(spark: Any, tmp_path: Path) -> None:
+    write_files(tmp_path)
+    with saving(spark, tmp_path) as ctx:
+        inverse = read(ctx, tmp_path).map(lambda n: 60 // n, on_error="skip")
+        for _ in range(2):
+            assert inverse.collect() == [60 // n for n in ALL if n]
+        assert list(ctx.metrics()["skipped"].values()) == [1]
+    assert seen(tmp_path) == sorted(ALL * 2), "two jobs, each of which read everything"

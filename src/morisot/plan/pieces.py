@@ -253,13 +253,12 @@ def _problem(nodes: Iterable[Node], twins: Mapping[Node, Node]) -> str:
 
 
 def substituted(roots: Iterable[Node], replaced: Mapping[Node, Node]) -> dict[Node, Node]:
-    """The plans with other nodes in the places of some; by the roots that were given."""
-    roots = tuple(roots)
+    """The plans with other nodes in the places of some; by the nodes that were there."""
     new: dict[Node, Node] = dict(replaced)
     for node in walk(*roots, known=frozenset(replaced)):
         if node not in new:
             new[node] = _with_inputs(node, new)
-    return {root: new[root] for root in roots}
+    return new
 
 
 def _with_inputs(node: Node, new: Mapping[Node, Node]) -> Node:

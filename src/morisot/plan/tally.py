@@ -47,6 +47,12 @@ class Tally:
         for node, (count, errors) in failures.items():
             self.totals[node] = self.totals.get(node, Total()) + Total(count, next(iter(errors), None))
 
+    def attribute(self, origins: Mapping[Node, Node]) -> None:
+        """Count what some operators left out as that of those in whose places they ran."""
+        for node, origin in origins.items():
+            if node is not origin and node in self.totals:
+                self.totals[origin] = self.totals.pop(node)
+
     def metrics(self, nodes: Iterable[Node] | None = None) -> dict[str, dict[str, int]]:
         """The counts by operator (of those given): elements that were skipped, diverted, or came too late."""
         counts: dict[str, dict[str, int]] = {kind: {} for kind in KINDS}

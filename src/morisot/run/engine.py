@@ -110,7 +110,7 @@ class SparkEngine:
             self._progress("collect"),
             self._pieces.running(runner, "collect", (node,)) as rest,
         ):
-            return runner.collect(rest.roots[node])
+            return runner.collect(rest.nodes[node])
 
     def to_arrow(self, node: Node) -> Any:
         runner = self._runner()
@@ -119,7 +119,7 @@ class SparkEngine:
             self._progress("to_arrow"),
             self._pieces.running(runner, "to_arrow", (node,)) as rest,
         ):
-            return batch.to_arrow(runner, rest.roots[node])
+            return batch.to_arrow(runner, rest.nodes[node])
 
     def to_dataframe(self, node: Node) -> DataFrame:
         # Nobody knows when the user is done with the DataFrame, so nothing is kept for it.
@@ -151,12 +151,9 @@ class SparkEngine:
         yield
         if self._config.report:
             nodes = tuple(walk(*roots))
-            say(
-                [
-                    *(tally or self._tally).lines(nodes),
-                    *(moved(node) for node in nodes if node in self.demoted - before),
-                ]
-            )
+            new = {node.title for node in self.demoted - before}  # where a job ran in pieces, other nodes of that name
+            demoted = dict.fromkeys(moved(node) for node in nodes if node.title in new)
+            say([*(tally or self._tally).lines(nodes), *demoted])
 
     def start(self, receivers: Mapping[Sink, Receiver | None], closers: Mapping[Sink, Callable[[], None]]) -> Job:
         runner = self._runner()

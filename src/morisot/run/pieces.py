@@ -51,8 +51,8 @@ _STATES = "spark.sql.streaming.stateStore.providerClass"
 class Rest:
     """What is left of a job when its parts are done."""
 
-    roots: Mapping[Node, Node]
-    """What to run in the place of each of the plan's roots."""
+    nodes: Mapping[Node, Node]
+    """What to run in the place of each of the plan's nodes, the roots among them."""
     goes_on: bool = False
     """Whether an earlier program was killed while it delivered."""
 
@@ -60,7 +60,7 @@ class Rest:
         """Who gets the elements of each sink: one of the user's is asked what it has, if it may have been given it."""
         found: dict[Sink, Receiver | None] = {}
         for sink, receiver in given.items():
-            new = self.roots[sink]
+            new = self.nodes[sink]
             assert isinstance(new, Sink)
             found[new] = handing_over(new, goes_on=True) if self.goes_on and isinstance(new, WriteTo) else receiver
         return found
@@ -103,11 +103,13 @@ class Pieces:
         job = PieceJob(self._directory(operator, roots), operator, self._settings, runner)
         self._jobs.append(job)
         try:
-            yield job.rest(roots, {part.end: job.run(part) for part in found.parts})
+            rest = job.rest(roots, {part.end: job.run(part) for part in found.parts})
+            yield rest
         except BaseException:
             self._failed = True
             raise
         job.finish()
+        runner.tally.attribute({new: node for node, new in rest.nodes.items()})
 
     def _directory(self, operator: str, roots: tuple[Node, ...]) -> Path:
         """Where a job is saved: by the name of its first stream, else by its method, and by which of them it is."""
@@ -223,7 +225,8 @@ class PieceJob:
         goes_on = self._delivering.exists()
         own: list[str] = json.loads(self._delivering.read_text(encoding="utf-8")) if goes_on else []
         new = substituted(roots, saved)
-        for root, sink in new.items():
+        for root in roots:
+            sink = new[root]
             if isinstance(sink, WriteSink) and sink.mode == "error" and is_local(sink.path):
                 path = str(Path(sink.path).absolute())
                 if path in own:
