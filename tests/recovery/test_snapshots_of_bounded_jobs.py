@@ -200,3 +200,15 @@ def test_what_is_left_out_is_counted_by_run(spark: Any, tmp_path: Path) -> None:
             assert inverse.collect() == [60 // n for n in ALL if n]
         assert list(ctx.metrics()["skipped"].values()) == [1]
     assert seen(tmp_path) == sorted(ALL * 2), "two jobs, each of which read everything"
+
+
+def test_every_part_of_a_job_is_closed_at_the_end(spark: Any, tmp_path: Path) -> None:
+    """Two windows of one source: time ends for each of them."""
+    write_files(tmp_path)
+    with saving(spark, tmp_path) as ctx:
+        timed = ctx.stream_parquet(tmp_path / "in", Row).map(lambda row: row.n).add_timestamps(lambda n: -n, delay=0)
+        sums = timed.window_all(mo.EventTimeWindow.tumbling(10)).sum().collect_vec()
+        sizes = timed.window_all(mo.EventTimeWindow.session(3)).count().collect_vec()
+        ctx.execute()
+    assert sums.get() == [sum(range(11, 20)), sum(range(1, 11)), 0]
+    assert sizes.get() == [len(ALL)]

@@ -122,9 +122,9 @@ class CutSource:
         """How many files are listed."""
         return sum(map(len, self._listing.pieces()))
 
-    def add_end(self, number: int) -> None:
+    def add_end(self) -> None:
         """List a file without elements: a micro-batch for what waits for time, when time has come to its end."""
-        name = self._directory / f"end-{number}"
+        name = self._directory / f"end-{self.files}"  # each part that waits has its own
         if isinstance(self.node, PathSource) and not isinstance(self.node, StreamParquet):
             name.write_bytes(b"")
         else:

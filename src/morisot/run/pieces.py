@@ -38,6 +38,7 @@ from morisot.run import logs
 from morisot.run.batch import BatchRunner, Receiver
 from morisot.run.checkpoint import Checkpoint
 from morisot.run.cutting import CutSource
+from morisot.run.files import already_there
 from morisot.run.kept import PiecesOutlet
 from morisot.run.listing import replace_text
 from morisot.run.streaming import StreamPart
@@ -103,6 +104,7 @@ class Pieces:
         job = PieceJob(self._directory(operator, roots), operator, self._settings, runner)
         self._jobs.append(job)
         try:
+            job.refuse_existing(roots)
             rest = job.rest(roots, {part.end: job.run(part) for part in found.parts})
             yield rest
         except BaseException:
@@ -198,7 +200,7 @@ class PieceJob:
         waits = any(node.awaits_time and not node.bounded for node in walk(sink))
         if done and waits and not time_has_ended(spark, done[-1]):
             end_time(spark / "commits" / str(done[-1]))
-            source.add_end(done[-1])
+            source.add_end()
             self._stream(sink, checkpoint, "latest")
         last = max(logs.numbers(spark / "commits"), default=-1)
         for piece in kept.iterdir():  # what a job left that went back to an earlier piece
@@ -220,19 +222,29 @@ class PieceJob:
 
     # -- the rest -----------------------------------------------------------------------------------------------------
 
+    def refuse_existing(self, roots: Iterable[Node]) -> None:
+        """Refuse to write where something is, before anything is computed, unless this job has written it."""
+        own = self._own_directories()
+        for sink in new_directories(roots):
+            path = Path(sink.path).absolute()
+            if path.exists() and str(path) not in own:
+                raise already_there(sink)
+
+    def _own_directories(self) -> list[str]:
+        """What an earlier program was about to write for this job when it ended."""
+        own: list[str] = json.loads(self._delivering.read_text(encoding="utf-8")) if self._delivering.exists() else []
+        return own
+
     def rest(self, roots: tuple[Node, ...], saved: Mapping[Node, SavedPieces]) -> Rest:
         """What is left to do. A directory that an earlier program has begun to write is this job's to write."""
-        goes_on = self._delivering.exists()
-        own: list[str] = json.loads(self._delivering.read_text(encoding="utf-8")) if goes_on else []
+        goes_on, own = self._delivering.exists(), self._own_directories()
         new = substituted(roots, saved)
-        for root in roots:
-            sink = new[root]
-            if isinstance(sink, WriteSink) and sink.mode == "error" and is_local(sink.path):
-                path = str(Path(sink.path).absolute())
-                if path in own:
-                    new[root] = dataclasses.replace(sink, mode="overwrite")
-                elif not Path(path).exists():
-                    own.append(path)
+        for sink in new_directories(roots):
+            path = str(Path(sink.path).absolute())
+            if path in own:
+                new[sink] = dataclasses.replace(new[sink], mode="overwrite")  # type: ignore[call-arg]
+            else:
+                own.append(path)
         replace_text(self._delivering, json.dumps(own))
         return Rest(new, goes_on)
 
@@ -245,6 +257,11 @@ class PieceJob:
 
     def clean(self) -> None:
         shutil.rmtree(self._directory, ignore_errors=True)
+
+
+def new_directories(roots: Iterable[Node]) -> list[WriteSink]:
+    """The sinks that write directories on this machine which must not be there."""
+    return [sink for sink in roots if isinstance(sink, WriteSink) and sink.mode == "error" and is_local(sink.path)]
 
 
 def keeps_states(spark: SparkSession) -> bool:
