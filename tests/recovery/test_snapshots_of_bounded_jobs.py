@@ -205,7 +205,7 @@ def test_what_is_left_out_is_counted_by_run(spark: Any, tmp_path: Path) -> None:
 def test_every_part_of_a_job_is_closed_at_the_end(spark: Any, tmp_path: Path) -> None:
     """Two windows of one source: time ends for each of them."""
     write_files(tmp_path)
-    with saving(spark, tmp_path) as ctx:
+    with saving(spark, tmp_path, items=3 * ROWS) as ctx:
         timed = ctx.stream_parquet(tmp_path / "in", Row).map(lambda row: row.n).add_timestamps(lambda n: -n, delay=0)
         sums = timed.window_all(mo.EventTimeWindow.tumbling(10)).sum().collect_vec()
         sizes = timed.window_all(mo.EventTimeWindow.session(3)).count().collect_vec()
