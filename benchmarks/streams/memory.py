@@ -57,7 +57,10 @@ class Watch:
                     name, megabytes = process.name(), process.memory_info().rss / _MEGABYTE
                 except psutil.NoSuchProcess:
                     continue
-                java, worker = (max(java, megabytes), worker) if "java" in name else (java, max(worker, megabytes))
+                if "java" in name:
+                    java = max(java, megabytes)
+                elif "python" in name:  # a copy of the JVM that is about to become another program has neither name
+                    worker = max(worker, megabytes)
             driver = root.memory_info().rss / _MEGABYTE
             self.samples.append(Sample(time.monotonic() - self._began, java, worker, driver, self._behind()))
 
