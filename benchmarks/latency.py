@@ -122,10 +122,12 @@ WORKS = ("stateless", "keyed", "windowed")
 def job(name: str, work: str, directory: Path) -> None:
     """What the process of a job does: runs it, and writes down how long elements took."""
     took: list[tuple[int, int]] = []
+    newest = [0]
 
     def arrived(stamps: Sequence[int]) -> None:
         now = time.time_ns()
         took.extend((stamp, now - stamp) for stamp in stamps)
+        newest[0] = max(newest[0], *stamps)
         if len(took) == len(stamps):
             (directory / "ready").touch()
 
@@ -134,7 +136,7 @@ def job(name: str, work: str, directory: Path) -> None:
         if not last.exists() or not took:
             return False
         open_window = 2 * 10**9 if work == "windowed" else 0  # the last windows stay open
-        return max(stamp for stamp, _ in took[-10 * KEYS :]) >= int(last.read_text()) - open_window
+        return newest[0] >= int(last.read_text()) - open_window
 
     batches = JOBS[name](work, str(directory / "in"), arrived, over)
     begin = int((directory / "begin").read_text())
@@ -225,6 +227,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         job(given.job, given.only, given.directory)
         return 0
     columns = [f"p{each} ms" for each in PERCENTILES]
+    console = Console(width=120)
     table = Table("work", "elements/s", "job", "micro-batch p50 ms", "arrived", *columns, "worst ms")
     for work in [given.only] if given.only else WORKS:
         for rate in given.rates:
@@ -233,7 +236,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 found = [f"{np.percentile(took.elements, each):,.0f}" for each in (*PERCENTILES, 100)]
                 batch = f"{np.percentile(took.batches, 50):,.0f}"
                 table.add_row(work, f"{rate:,}", name, batch, f"{len(took.elements):,}", *found)
-    Console(width=120).print(table)
+                console.print(f"{work}, {rate:,} a second, {name}: done", style="dim")
+    console.print(table)
     return 0
 
 
