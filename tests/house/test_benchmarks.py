@@ -36,9 +36,14 @@ def directory(tmp_path, monkeypatch):
 )
 def test_data_is_the_same_when_made_again(directory, make, size):
     path = make(size)
-    content = path.read_bytes()
-    path.unlink()
-    assert make(size).read_bytes() == content
+    files = [path] if path.is_file() else sorted(path.iterdir())
+    content = [file.read_bytes() for file in files]
+    for file in files:
+        file.unlink()
+    if path.is_dir():
+        path.rmdir()
+    make(size)
+    assert [file.read_bytes() for file in files] == content
     assert [path.name for path in directory.iterdir()] == [path.name]
 
 

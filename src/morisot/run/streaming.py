@@ -217,7 +217,7 @@ class StreamPart:
     def _begin(self, plan: Description, restart: str | int | None) -> None:
         if isinstance(restart, int):
             self._checkpoint.refuse_missing(restart)
-        df = self._lowering.frame(self._group.fork).df
+        df = self._runner.spark.range(0)  # any frame knows the file system; the query's may yet fail on data
         directories = [sink for sink in self._group.sinks if isinstance(sink, WriteSink) and not is_connect(df)]
         for sink in directories:
             refuse_existing(sink, df)
