@@ -95,15 +95,14 @@ def _settles(expr: Expr, target: Expr, held: set[Expr], not_held: set[Expr], sha
         case Shared(name):
             return _settles(expr, shared[name], held, not_held, shared)
         case Call(fails=False) | Case():
-            failing = [part for part in target.parts if _may_raise(part, shared)]
+            failing = [part for part in target.parts if may_raise(part, shared)]
             return all(_settles(expr, part, held, not_held, shared) for part in failing)
     return False
 
 
-def _may_raise(expr: Expr, shared: dict[str, Expr]) -> bool:
-    return any(
-        _may_raise(shared[each.name], shared) if isinstance(each, Shared) else each.raises for each in walk(expr)
-    )
+def may_raise(expr: Expr, shared: dict[str, Expr]) -> bool:
+    """Whether an expression, or a shared value in it, may fail."""
+    return any(may_raise(shared[each.name], shared) if isinstance(each, Shared) else each.raises for each in walk(expr))
 
 
 def _whole(expr: Expr, shared: dict[str, Expr]) -> Expr:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from morisot.compile.expr import Call, Expr, Field, Input, Literal, Shared, Variable, rebuilt, walk
-from morisot.compile.owed import Debt, has_variables, settled
+from morisot.compile.owed import Debt, has_variables, may_raise, settled
 from morisot.compile.values import TRUE, Known, conjunction, constant, facts, negate, pack, when
 from morisot.compile.verdict import Refusal, Value
 from morisot.types.element import Type
@@ -69,8 +69,7 @@ class Sharing:
 
     def may_raise(self, expr: Expr) -> bool:
         """Whether an expression, or a shared value in it, may fail."""
-        kept = dict(self.entries)
-        return any(self.may_raise(kept[each.name]) if isinstance(each, Shared) else each.raises for each in walk(expr))
+        return may_raise(expr, dict(self.entries))
 
     def written_out(self, expr: Expr) -> Expr:
         """What a shared value stands for."""

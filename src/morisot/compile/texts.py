@@ -46,7 +46,7 @@ def text_stripped(name: str) -> Form:
 def is_bare(name: str, a: Expr) -> Expr:
     """Whether a text begins and ends, where `name` cuts, with a character of ASCII that is seen."""
     begins = _lies(a, "!", "\x7f")
-    ends = call("between", call("substring", a, integer(-1), integer(1)), text("!"), text("~"))
+    ends = _ends_between(a, "!", "~")
     return {"strip": conjunction(begins, ends), "lstrip": begins, "rstrip": ends}[name]
 
 
@@ -176,9 +176,9 @@ def _clamped(index: Expr, length: Expr) -> Expr:
 _SPACES = "[ \\t\\n\\r\\x0b\\f]*"
 
 
-def _ends_in_digit(a: Expr) -> Expr:
-    last = call("substring", a, integer(-1), integer(1))
-    return call("between", last, text("0"), text("9"))
+def _ends_between(a: Expr, low: str, high: str) -> Expr:
+    """Whether the last character of a text is one of some neighbours."""
+    return call("between", call("substring", a, integer(-1), integer(1)), text(low), text(high))
 
 
 def _lies(a: Expr, low: str, high: str) -> Expr:
@@ -193,7 +193,7 @@ def text_to_int(a: Expr) -> Expr:
     it takes [+-]?[0-9]+ and fails on the rest. That costs 70 ns above a plain cast, where the regular expression, which
     is left to texts with spaces around the number, costs 260.
     """
-    quick = call("and", _lies(a, "+", ":"), _ends_in_digit(a))
+    quick = call("and", _lies(a, "+", ":"), _ends_between(a, "0", "9"))
     plain = call("rlike", a, text(f"^{_SPACES}[+-]?[0-9]+{_SPACES}\\z"))
     slow = guard(plain, checked("bigint", call("trim_of", a, text(" \t\n\r\x0b\f"))), "a text that is not a plain int")
     return when(quick, checked("bigint", a), slow)
@@ -214,7 +214,7 @@ def text_to_float(a: Expr) -> Expr:
         plain, checked("double", call("trim_of", a, text(" \t\n\r\x0b\f"))), "a text that is not a plain float"
     )
     hexadecimal = call("or", _lies(a, "0A", "0z"), _lies(a, "-0A", "-0z"))
-    quick = call("and", call("and", _lies(a, "-", ":"), negate(hexadecimal)), _ends_in_digit(a))
+    quick = call("and", call("and", _lies(a, "-", ":"), negate(hexadecimal)), _ends_between(a, "0", "9"))
     return when(quick, checked("double", a), slow)
 
 
