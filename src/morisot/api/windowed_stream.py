@@ -17,7 +17,18 @@ from morisot.errors import PlanError
 from morisot.plan.closure import Closure
 from morisot.plan.late import Late
 from morisot.plan.node import Node
-from morisot.plan.window import AllKind, CountKind, Measure, SessionKind, TimeKind, Window, WindowJoin, WindowKind
+from morisot.plan.on_error import OnError as Policy
+from morisot.plan.window import (
+    AllKind,
+    CountKind,
+    Measure,
+    SessionKind,
+    TimeKind,
+    Window,
+    WindowJoin,
+    WindowKind,
+    WithoutFailures,
+)
 from morisot.types import infer
 from morisot.types.element import (
     ANY,
@@ -47,6 +58,7 @@ V = TypeVar("V")
 T = TypeVar("T")
 A = TypeVar("A")
 U = TypeVar("U")
+W = TypeVar("W", bound=Window | WindowJoin)
 
 _ADVICE: dict[str, str] = {
     "fold": "fold(init, function) calls function(accumulator, element)",
@@ -89,7 +101,7 @@ class _Windows:
     def _element(self) -> Type:
         return self._stream._arguments[-1]
 
-    def _window(self, method: str, *aggregates: Any, named: dict[str, Any] | None = None) -> Node:
+    def _window(self, method: str, *aggregates: Any, named: dict[str, Any] | None = None) -> Window:
         source = self._stream._node
         operator = f"{self._operator}.{method}"
         measures = tuple(self._measure(each, operator) for each in aggregates)
@@ -132,6 +144,12 @@ class _Windows:
         return contents.map(
             lambda window: Windowed(window.start, window.end, function(window.value)), on_error=on_error
         )
+
+    def _folded(self, method: str, aggregate: Aggregate, on_error: OnError) -> Any:
+        """A fold of each window; it may go on after an element on which its function fails."""
+        policy = self._stream._policy(on_error, f"{self._operator}.{method}")
+        made = self._make(method, aggregate)
+        return made if policy == "raise" else type(made)(self._stream._context, leaving_out(made._node, policy))
 
     def _make(self, method: str, *aggregates: Any, **named: Any) -> Any:
         raise NotImplementedError
@@ -281,10 +299,34 @@ def check_bounds(node: WindowJoin) -> None:
         )
 
 
-def bounded_node(node: Window | WindowJoin) -> Window | WindowJoin:
+def bounded_node(node: W) -> W:
     """The node whose results come with their windows' bounds."""
     type_ = with_value(node.type, with_bounds(node.result, node.clock))
     return dataclasses.replace(node, bounds=True, type=type_)
+
+
+def leaving_out(node: Window, policy: Policy) -> WithoutFailures:
+    """The fold of a window that leaves out the elements on which its function fails."""
+    (measure,) = node.measures
+    trying = dataclasses.replace(measure, on_error=policy)
+    folded = dataclasses.replace(node, measures=(trying,), bounds=False, type=with_value(node.type, trying.result))
+    return WithoutFailures(
+        bounded_node(folded) if node.bounds else folded,
+        bounds=node.bounds,
+        type=node.type,
+        location=node.location,
+        operator=node.operator,
+        on_error=policy,
+    )
+
+
+def bounded_without_failures(node: WithoutFailures) -> WithoutFailures:
+    """The same with the windows' bounds."""
+    assert isinstance(node.input, Window)
+    window = bounded_node(node.input)
+    (measure,) = window.measures
+    type_ = with_value(node.type, with_bounds(measure.type, window.clock))
+    return dataclasses.replace(node, input=window, bounds=True, type=type_)
 
 
 class WindowedStream(_Windows, Generic[T]):
@@ -335,13 +377,13 @@ class WindowedStream(_Windows, Generic[T]):
         """The element of each window that came last."""
         return self._make("last", agg.last())  # type: ignore[no-any-return]
 
-    def fold(self, init: A, function: Callable[[A, T], A]) -> Stream[A]:
+    def fold(self, init: A, function: Callable[[A, T], A], *, on_error: OnError = "raise") -> Stream[A]:
         """What `function(accumulator, element)` gives after a window's last element, from a copy of `init` on."""
-        return self._make("fold", agg.fold(init, function))  # type: ignore[no-any-return]
+        return self._folded("fold", agg.fold(init, function), on_error)  # type: ignore[no-any-return]
 
-    def reduce(self, function: Callable[[T, T], T]) -> Stream[T]:
+    def reduce(self, function: Callable[[T, T], T], *, on_error: OnError = "raise") -> Stream[T]:
         """Like fold, from a window's first element on."""
-        return self._make("reduce", agg.reduce(function))  # type: ignore[no-any-return]
+        return self._folded("reduce", agg.reduce(function), on_error)  # type: ignore[no-any-return]
 
     def map(self, function: Callable[[list[T]], U], *, returns: Any = None, on_error: OnError = "raise") -> Stream[U]:
         """What `function` makes of the list of a window's elements."""
@@ -423,13 +465,13 @@ class KeyedWindowedStream(_Windows, Generic[K, V]):
         """The element of each window that came last."""
         return self._make("last", agg.last())  # type: ignore[no-any-return]
 
-    def fold(self, init: A, function: Callable[[A, V], A]) -> KeyedStream[K, A]:
+    def fold(self, init: A, function: Callable[[A, V], A], *, on_error: OnError = "raise") -> KeyedStream[K, A]:
         """What `function(accumulator, element)` gives after a window's last element, from a copy of `init` on."""
-        return self._make("fold", agg.fold(init, function))  # type: ignore[no-any-return]
+        return self._folded("fold", agg.fold(init, function), on_error)  # type: ignore[no-any-return]
 
-    def reduce(self, function: Callable[[V, V], V]) -> KeyedStream[K, V]:
+    def reduce(self, function: Callable[[V, V], V], *, on_error: OnError = "raise") -> KeyedStream[K, V]:
         """Like fold, from a window's first element on."""
-        return self._make("reduce", agg.reduce(function))  # type: ignore[no-any-return]
+        return self._folded("reduce", agg.reduce(function), on_error)  # type: ignore[no-any-return]
 
     def map(
         self, function: Callable[[list[V]], U], *, returns: Any = None, on_error: OnError = "raise"

@@ -17,7 +17,9 @@ from morisot.plan.node import Node
 from morisot.plan.partition import Batched, Broadcast
 from morisot.plan.source import StreamParIter
 from morisot.plan.time import AddTimestamps
+from morisot.plan.window import WithoutFailures
 from morisot.types.element import ANY, BOOL, INT, Keyed, List, Tuple, Type, arguments, holds
+from morisot.worker.accumulators import Apart
 from morisot.worker.batches import Dumps
 from morisot.worker.branches import Choice, FirstMatch, GoesTo
 from morisot.worker.kernels import Kernel
@@ -41,6 +43,7 @@ _KINDS: dict[type[Node], Kind] = {
     combine.SplitBy: "mark",
     combine.Route: "mark",
     combine.Branch: "branch",
+    WithoutFailures: "without_failures",
     Broadcast: "same",
     Batched: "same",
     AddTimestamps: "with_result",
@@ -55,6 +58,10 @@ KERNELS = (rowwise.Map, rowwise.Filter, keyed.KeyBy)
 """The operators that machine code can do."""
 
 
+OWN_OUTCOME = "on_error needs each element's own outcome"
+"""Why a function runs in Python that could be a column."""
+
+
 def needs_python(node: Node, demoted: frozenset[Node] = frozenset()) -> bool:
     """Whether an operator has no native form (any more)."""
     if node in demoted and isinstance(node, rowwise.Rowwise):
@@ -62,7 +69,7 @@ def needs_python(node: Node, demoted: frozenset[Node] = frozenset()) -> bool:
     if outcome_per_element(node):
         return True
     match node:
-        case StreamParIter() | rowwise.Inspect() | rowwise.MapAsync():
+        case StreamParIter() | rowwise.Inspect() | rowwise.MapAsync() | WithoutFailures():
             return True
         case rowwise.Map() | rowwise.Filter() | keyed.KeyBy() if kernel_of(node) is not None:
             return False
@@ -170,6 +177,8 @@ def _function(node: Node, parallelism: int) -> Callable[..., Any] | None:
             return FirstMatch(tuple(each.function for each in predicates))
         case combine.Branch(input=marked, number=number):
             return GoesTo(number, marked.masked)
+        case WithoutFailures(bounds=bounds):
+            return Apart(bounds)
         case _:
             main = main_closure(node)
             return None if main is None else main.function

@@ -9,7 +9,9 @@ from typing import Any, ClassVar, Literal
 from morisot.plan.closure import Closure
 from morisot.plan.late import Late
 from morisot.plan.node import Node
-from morisot.types.element import DATETIME, INT, List, Record, Tuple, Type, arguments
+from morisot.plan.on_error import OnError
+from morisot.plan.rowwise import Rowwise
+from morisot.types.element import ANY, DATETIME, INT, List, Record, Tuple, Type, arguments
 from morisot.types.windows import Accumulator, CustomWindow
 
 
@@ -155,12 +157,23 @@ class Measure:
     accumulator: Accumulator[Any, Any, Any] | None = None
     name: str = ""
     """Its name among several."""
+    on_error: OnError = "raise"
+    """What a fold does with an element on which its function fails, if the job goes on."""
 
     @property
     def label(self) -> str:
         """What explanations call its function."""
         own = "value" if self.kind not in IN_ORDER or self.kind.endswith("element") else "function"
         return self.name or own
+
+    @property
+    def leaves_out(self) -> bool:
+        return self.on_error != "raise"
+
+    @property
+    def result(self) -> Type:
+        """What it gives of a window: its value, and beside it why elements were left out, if they may be."""
+        return Tuple((self.type, ANY)) if self.leaves_out else self.type
 
     def takes(self, element: Type) -> tuple[Type, ...]:
         """The types of the arguments of its function."""
@@ -226,7 +239,7 @@ class Window(Node):
     @property
     def result(self) -> Type:
         """What a window gives, its bounds aside."""
-        return self.row or self.measures[0].type
+        return self.row or self.measures[0].result
 
     @property
     def closures(self) -> tuple[tuple[str, Closure], ...]:
@@ -239,6 +252,17 @@ class Window(Node):
             if measure.function is not None and measure.label == closure:
                 return measure.takes(self.element)
         return (self.element,)
+
+
+@dataclass(frozen=True, eq=False)
+class WithoutFailures(Rowwise):
+    """What the fold of each window gave; the elements that it left out, which come with it, are counted.
+
+    That is an operator of its own because a window may also leave out elements that come too late.
+    """
+
+    bounds: bool = field(default=False, repr=False)
+    """Whether the fold is in a `Windowed`."""
 
 
 _BOTH = "let both follow their input (unbounded=True), or neither; or use join, which takes a bounded stream"

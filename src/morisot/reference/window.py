@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import functools
 import operator
 import time as clocks
 from collections.abc import Callable, Hashable, Iterable, Iterator
@@ -11,11 +10,12 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, NamedTuple
 
+from morisot.errors import ElementError
 from morisot.plan import window as plan
 from morisot.plan.closure import Closure
 from morisot.plan.node import Node
-from morisot.plan.window import Measure, Window, WindowJoin
-from morisot.reference.registry import Timed, advance, call, evaluates, failing_as, identity
+from morisot.plan.window import Measure, Window, WindowJoin, WithoutFailures
+from morisot.reference.registry import Timed, advance, call, evaluates, failing_as, identity, leave_out
 from morisot.types.element import Type
 from morisot.types.moments import from_ticks, to_ticks
 from morisot.types.windows import Assigned, Tx, Windowed
@@ -197,8 +197,18 @@ def extreme(node: Window, choose: Callable[..., Any], elements: list[Any], funct
 
 
 def folded(node: Window, measure: Measure, elements: list[Any]) -> Any:
+    """From the start, or from the first element on; a fold that may leave elements out gives why it did, too."""
     assert measure.function is not None
-    return functools.reduce(partial(advance, node, measure.function), elements, copy.deepcopy(measure.init))
+    held, *rest = elements if measure.kind == "reduce" else [copy.deepcopy(measure.init), *elements]
+    failures: list[ElementError] = []
+    for element in rest:
+        try:
+            held = advance(node, measure.function, held, element)
+        except ElementError as error:
+            if not measure.leaves_out:
+                raise
+            failures.append(error)
+    return (held, failures) if measure.leaves_out else held
 
 
 def accumulated(node: Window, measure: Measure, elements: list[Any]) -> Any:
@@ -232,11 +242,8 @@ def measured(node: Window, measure: Measure, elements: list[Any]) -> Any:
             return elements[0]
         case "last":
             return elements[-1]
-        case "fold":
+        case "fold" | "reduce":
             return folded(node, measure, elements)
-        case "reduce":
-            assert function is not None
-            return functools.reduce(partial(advance, node, function), elements)
         case "map":
             assert function is not None
             return call(node, function, elements)
@@ -281,6 +288,18 @@ def evaluate_window(node: Window, elements: Iterable[Any]) -> Iterator[Any]:
             value = Windowed(from_ticks(content.start, node.clock), from_ticks(content.end, node.clock), value)
         element = (key, value) if keyed else value
         yield element if node.time is None else Timed(element, stamp(node, content))
+
+
+@evaluates(WithoutFailures)
+def evaluate_without_failures(node: WithoutFailures, elements: Iterable[Any]) -> Iterator[Any]:
+    for element in elements:
+        result = element[1] if node.input.keyed else element
+        value, failures = result.value if node.bounds else result
+        for error in failures:
+            leave_out(node, error)
+        if node.bounds:
+            value = Windowed(result.start, result.end, value)
+        yield (element[0], value) if node.input.keyed else value
 
 
 def stamp(node: Window, content: Content) -> int:

@@ -11,7 +11,7 @@ from morisot.errors import Location
 from morisot.lower import folds
 from morisot.lower.planner import Lowering
 from morisot.lower.registry import python_rule_for
-from morisot.lower.stages import outcome_per_element
+from morisot.lower.stages import OWN_OUTCOME, outcome_per_element
 from morisot.lower.window import runs_natively
 from morisot.lower.window.measures import stage_reason
 from morisot.plan.aggregate import Aggregate, FoldAssoc, ReduceAssoc, SortedBy
@@ -70,9 +70,6 @@ _BETWEEN = "it stands between two functions that run in Python, and leaving Pyth
 _BESIDE_KERNELS = "it stands beside a function that runs as machine code, and can be machine code too"
 
 
-_OWN_OUTCOME = "on_error needs each element's own outcome"
-
-
 def form_of(node: Node, name: str, closure: Closure, lowering: Lowering) -> FormRecord:
     """The form a function of a node has in the plan as it would run now."""
 
@@ -94,7 +91,7 @@ def form_of(node: Node, name: str, closure: Closure, lowering: Lowering) -> Form
         if isinstance(fold, Refusal):
             how = "partition by partition" if isinstance(node, FoldAssoc | ReduceAssoc) else "element by element"
             return record("stage", f"this fold runs in Python, {how}: {fold}", fold.advice, fold)
-        return record("stage", _OWN_OUTCOME) if folds.needs_python(node, lowering.demoted) else record("column", "")
+        return record("stage", OWN_OUTCOME) if folds.needs_python(node, lowering.demoted) else record("column", "")
     if isinstance(node, Window) and not node.bounded:
         return record(
             "stage", "on unbounded input what is held of open windows is kept in Python, between micro-batches"
@@ -115,7 +112,7 @@ def form_of(node: Node, name: str, closure: Closure, lowering: Lowering) -> Form
     if node in lowering.demoted:
         return record("stage", "moved to Python at run time: its native form met a value it cannot do exactly")
     if outcome_per_element(node) or (node.leaves_out and folds.fails_on_elements(node)):
-        return record("stage", _OWN_OUTCOME)
+        return record("stage", OWN_OUTCOME)
     if lowering.in_stage(node):
         return record("stage", _BETWEEN, "make its neighbours columns, or move it before or after them")
     if python_rule_for(node) is not None and folds.needs_python(node, lowering.demoted):

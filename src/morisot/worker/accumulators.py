@@ -7,6 +7,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from morisot.errors import Location
+from morisot.types.windows import Windowed
+from morisot.worker import failure
+from morisot.worker.batches import Dumps
+from morisot.worker.left_out import LeftOut
+
 Function = Callable[..., Any]
 
 NOTHING = object
@@ -138,6 +144,55 @@ class Reducing(_AsHeld):
 
     def add(self, held: Any, element: Any) -> Any:
         return element if held is NOTHING else self.function(held, element)
+
+
+@dataclass(frozen=True)
+class LeavingOut:
+    """A fold that goes on after an element on which its function fails; why it did is held beside it.
+
+    It is told when the window is given, because a window that never is counts nothing.
+    """
+
+    fold: Folding | Reducing
+    operator: str
+    location: Location | None
+    keep_all: bool
+    """Whether every failure is wanted, with its element, or one as an example."""
+    dumps: Dumps
+
+    def start(self) -> Any:
+        return self.fold.start(), None
+
+    def add(self, held: Any, element: Any) -> Any:
+        accumulator, left_out = held
+        try:
+            return self.fold.add(accumulator, element), left_out
+        except Exception as error:
+            return accumulator, self._with(left_out or LeftOut(), element, error)
+
+    def _with(self, left_out: LeftOut, element: Any, error: Exception) -> LeftOut:
+        left_out.count += 1
+        if self.keep_all or not left_out.failures:
+            found = failure.element_error(self.operator, self.location, element, error, 2)
+            left_out.failures.append(failure.text_of(found, self.dumps, *((element,) if self.keep_all else ())))
+        return left_out
+
+    def finish(self, held: Any) -> Any:
+        return held
+
+
+@dataclass(frozen=True)
+class Apart:
+    """What such a fold gave, and what it left out, if anything."""
+
+    bounds: bool
+    """Whether the window's bounds are with it."""
+
+    def __call__(self, result: Any) -> tuple[Any, LeftOut | None]:
+        if not self.bounds:
+            return result  # type: ignore[no-any-return]
+        value, left_out = result.value
+        return Windowed(result.start, result.end, value), left_out
 
 
 @dataclass(frozen=True)

@@ -77,6 +77,11 @@ class Notes:
         noted.count += number
         return noted
 
+    def add_all(self, policy: Policy, more: LeftOut) -> None:
+        """Note what was left out elsewhere, and came here with a result."""
+        noted = self.count(policy, more.count)
+        noted.failures += more.failures if policy.keep_all or not noted.failures else []
+
     def keep(self, policy: Policy, element: Any, found: ElementError) -> None:
         """Keep why an element was left out, and the element if every one is wanted; else one is an example of all."""
         noted = self.by_operator[policy.number]

@@ -22,7 +22,7 @@ from morisot.types.element import Type, leaves
 from morisot.worker import failure
 from morisot.worker.batches import Dumps, decode, encode, schema_of
 from morisot.worker.fits import advised, checker, condition, refuser
-from morisot.worker.left_out import Account, Notes, Policy, failed
+from morisot.worker.left_out import Account, LeftOut, Notes, Policy, failed
 
 Kind = Literal[
     "map",
@@ -36,6 +36,7 @@ Kind = Literal[
     "with_result",
     "mark",
     "branch",
+    "without_failures",
     "same",
     "unkey",
     "drop_key",
@@ -55,6 +56,7 @@ _PLAIN: dict[str, tuple[str, ...]] = {
     "with_result": ("{y} = ({f}({x}), {x})",),
     "mark": ("{y} = ({f}({x}), {x})",),
     "branch": ("if not {f}({x}[0]): continue", "{y} = {x}[1]"),
+    "without_failures": ("{y}, {i} = {f}({x})", "if {i} is not None: {n}({i})"),
     "same": ("{y} = {x}",),
 }
 _KEYED: dict[str, tuple[str, ...]] = {
@@ -68,6 +70,7 @@ _KEYED: dict[str, tuple[str, ...]] = {
     "with_result": ("{y} = ({f}(*{x}), {x})",),
     "mark": ("{y} = ({x}[0], ({f}(*{x}), {x}[1]))",),
     "branch": ("if not {f}({x}[1][0]): continue", "{y} = ({x}[0], {x}[1][1])"),
+    "without_failures": ("{y}, {i} = {f}({x}[1])", "if {i} is not None: {n}({i})", "{y} = ({x}[0], {y})"),
     "same": ("{y} = {x}",),
     "unkey": ("{y} = {x}",),
     "drop_key": ("{y} = {x}[1]",),
@@ -156,11 +159,11 @@ def _lines(step: Step, number: int, names: dict[str, Any]) -> list[str]:
     """The lines of one step."""
     x, given = f"e{number}", f"i{number}"
     filled = [
-        line.format(x=x, y=f"e{number + 1}", i=given, f=f"f{number}")
+        line.format(x=x, y=f"e{number + 1}", i=given, f=f"f{number}", n=f"note{number}")
         for line in (_KEYED if step.keyed else _PLAIN)[step.kind]
     ]
     lines = [each for line in filled if (each := _tested(line, step, number, names))]
-    if step.policy is None:
+    if step.policy is None or step.kind == "without_failures":  # whose elements failed before, and came with it
         return lines
     element = f"{x}[1]" if step.keyed and step.kind == "key_by" else x
     leave = ["except Exception as error:", f"    left{number}({element}, error)", "    continue"]
@@ -199,6 +202,7 @@ class Segment:
         for number, step in enumerate(self.steps):
             names[f"f{number}"] = step.function
             names[f"left{number}"] = functools.partial(self._leave, step)
+            names[f"note{number}"] = functools.partial(self._note, step)
             if step.returns is not None:
                 names[f"refuse{number}"] = refuser(step.returns, notes.dumps)
         exec(compile(text, _LOOP_FILE, "exec"), names)
@@ -218,6 +222,10 @@ class Segment:
     def _leave(self, step: Step, element: Any, error: Exception) -> None:
         assert step.policy is not None
         self.notes.add(step.policy, element, error)
+
+    def _note(self, step: Step, left_out: LeftOut) -> None:
+        assert step.policy is not None
+        self.notes.add_all(step.policy, left_out)
 
     def _where(self, error: BaseException) -> tuple[Step, Any, int] | None:
         """The step and the element of a failure, read from the loop's frame."""

@@ -10,7 +10,7 @@ from morisot.api.location import caller
 from morisot.errors import PlanError
 from morisot.plan.late import Late
 from morisot.plan.node import Node
-from morisot.plan.window import Window, WindowJoin, WindowKind
+from morisot.plan.window import Window, WindowJoin, WindowKind, WithoutFailures
 from morisot.types.windows import Windowed
 
 if TYPE_CHECKING:
@@ -26,8 +26,10 @@ V = TypeVar("V")
 
 class _Windowing(StreamBase[T]):
     def _with_bounds(self) -> Node:
-        from morisot.api.windowed_stream import bounded_node, check_bounds
+        from morisot.api.windowed_stream import bounded_node, bounded_without_failures, check_bounds
 
+        if isinstance(self._node, WithoutFailures):
+            return self._node if self._node.bounds else bounded_without_failures(self._node)
         if not isinstance(self._node, Window | WindowJoin):
             raise PlanError(
                 f"with_bounds tells the bounds of windows, and {self._node.operator} has none",

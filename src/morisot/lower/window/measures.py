@@ -21,6 +21,8 @@ from morisot.lower.folds import ORDERED, SUMMABLE
 from morisot.lower.frame import Frame
 from morisot.lower.ordered import ORDER
 from morisot.lower.planner import Lowering
+from morisot.lower.stages import OWN_OUTCOME, dumps
+from morisot.plan.on_error import Divert
 from morisot.plan.window import Measure, Window
 from morisot.types.element import BOOL, FLOAT, Type, leaves
 from morisot.worker import accumulators
@@ -53,7 +55,13 @@ def in_python(measure: Measure) -> Accumulates:
     if measure.accumulator is not None:
         return measure.accumulator
     function = itself if measure.function is None else measure.function.function
-    return _IN_PYTHON[measure.kind](function, measure.init)
+    plain = _IN_PYTHON[measure.kind](function, measure.init)
+    if not measure.leaves_out:
+        return plain
+    assert isinstance(plain, accumulators.Folding | accumulators.Reducing), f"{measure.kind} leaves no elements out"
+    assert measure.function is not None
+    operator, location = measure.function.operator, measure.function.location
+    return accumulators.LeavingOut(plain, operator, location, isinstance(measure.on_error, Divert), dumps)
 
 
 # -- natively --------------------------------------------------------------------------------------------------------
@@ -68,6 +76,8 @@ def refusal(node: Window, measure: Measure) -> Refusal | None:
             return Refusal("it is given all elements of a window, as a list")
         case "custom":
             return Refusal("an accumulator of your own runs in Python")
+        case "fold" | "reduce" if measure.leaves_out:
+            return Refusal(OWN_OUTCOME)
         case "fold" | "reduce":
             recognised = recognised_fold(node, measure)
             return recognised if isinstance(recognised, Refusal) else None
