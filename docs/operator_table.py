@@ -56,6 +56,7 @@ METHODS: dict[type[Node], tuple[str, ...]] = {
     iterate.Elements: (),
     window.Window: ("window_all", "window", "with_bounds"),
     window.WindowJoin: ("window(…).join",),
+    window.WithoutFailures: (),  # what a fold of windows with on_error gives
 }
 """The methods that make a node, where they are not just its name."""
 

@@ -55,6 +55,8 @@ RIGHT = {
     "numbers.window_all(mo.CountWindow.tumbling(2)).count()": "Stream[int]",
     "by_shop.window(mo.EventTimeWindow.tumbling('1m')).first()": "KeyedStream[str, Sale]",
     "by_shop.window(mo.LastK(3)).fold(0, lambda n, sale: n + 1)": "KeyedStream[str, int]",
+    "numbers.window_all(mo.LastK(3)).reduce(lambda a, n: a // n, on_error='skip')": "Stream[int]",
+    "by_shop.window(mo.LastK(3)).fold('', lambda text, s: text + s.shop, on_error=print)": "KeyedStream[str, str]",
     "numbers.window_all(mo.AllWindow()).map(lambda ns: str(ns))": "Stream[str]",
     "by_shop.window(mo.AllWindow()).join(by_shop)": "KeyedStream[str, tuple[Sale, Sale]]",
     "by_shop.collect()": "list[tuple[str, Sale]]",

@@ -235,6 +235,17 @@ def test_late_elements_and_those_that_fail_are_counted_apart(spark_ctx: mo.Strea
 
 
 @pytest.mark.jvm
+def test_what_an_open_window_left_out_outlives_a_crash(spark_ctx: mo.StreamContext) -> None:
+    failures: list[Any] = []
+
+    def program(stream):
+        return added(stream.window_all(mo.CountWindow.sliding(3, 1)), lambda error: failures.append(error.value))
+
+    outcome = unbounded(program, [[["1", "x"], mo.testing.CRASH, ["22"], [""]]], spark_ctx)
+    assert (list(outcome.results), failures) == ([23, 22], ["x", "x", ""])
+
+
+@pytest.mark.jvm
 def test_windows_of_processing_time_on_unbounded_input(spark_ctx: mo.StreamContext, tmp_path: Path) -> None:
     (tmp_path / "one.txt").write_text("1\nx\n22\n")
     seen: list[Any] = []

@@ -40,6 +40,12 @@ PARTS: dict[str, tuple[Program, list[str]]] = {
     "outer join": (lambda ctx: numbers(ctx).outer_join(numbers(ctx), lambda n: n, lambda n: n), ["key_by", "key_by"]),
     "merge": (lambda ctx: numbers(ctx).map(lambda n: n).merge(numbers(ctx)), ["map"]),
     "left out": (lambda ctx: numbers(ctx).map(lambda n: n).map(lambda n: 1 // n, on_error="skip"), ["map"]),
+    "left out of windows": (
+        lambda ctx: (
+            numbers(ctx).window_all(mo.CountWindow.tumbling(3)).fold(0, lambda a, n: a + 1 // n, on_error="skip")
+        ),
+        ["window"],
+    ),
     "loop": (
         lambda ctx: (
             numbers(ctx)
