@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import datetime
+import functools
 import threading
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -15,6 +16,7 @@ import pytest
 
 import morisot as mo
 from morisot.lower.files import parts_of
+from morisot.viz.loops import AGGREGATED
 from morisot.worker import kernel_stage
 
 
@@ -120,6 +122,82 @@ def test_iterate_with_a_body_that_groups(ctx: mo.StreamContext) -> None:
     )
     assert state.collect() == [110]
     assert elements.collect() == [70]
+
+
+# -- the local fold where Spark can do it ----------------------------------------------------------------------
+
+
+BIG = 2**62
+NUMBERS = [5, -7, 3, BIG, BIG, BIG, 12]
+"""Their sum is beyond 64 bits."""
+
+
+def sorted_inside(stream: Any, state: Any) -> Any:
+    """A body that makes a job of each round."""
+    return stream.sorted_by(lambda n: -n)
+
+
+def folded_by_loops(ctx: mo.StreamContext, numbers: list[Any], delta: Any, local: Any) -> list[Any]:
+    """What a round folds, fed back and replayed; the state is a list, so that its type says nothing of the delta."""
+    stream = ctx.stream_iter(numbers)
+    fed, _ = stream.iterate(1, [], sorted_inside, local, lambda _, delta: [delta], always, delta=delta)
+    again = stream.replay(1, [], sorted_inside, local, lambda _, delta: [delta], always, delta=delta)
+    forms = {record.form for loop in (fed, again) for record in loop.forms() if record.reason == AGGREGATED}
+    assert forms == {"column"}
+    (one,), (other,) = fed.collect(), again.collect()
+    assert repr(one) == repr(other)
+    return one  # type: ignore[no-any-return]
+
+
+@pytest.mark.parametrize(
+    ("delta", "local"),
+    [
+        (7, lambda delta, n: delta),
+        (0, lambda delta, n: delta + 1),
+        (3, lambda delta, n: delta + 2 if n > 3 else delta),
+        (0, lambda delta, n: delta + n),
+        (10, lambda delta, n: delta + n if n < 12 else delta),
+        (0, lambda delta, n: delta - n),
+        (-BIG, lambda delta, n: max(delta, n)),
+        (BIG, lambda delta, n: min(delta, n)),
+        (False, lambda delta, n: delta or n == 5),
+        (True, lambda delta, n: delta and n > 0),
+        (1, lambda delta, n: delta ^ n),
+        ((0, (5, 0)), lambda delta, n: (delta[0] + n, (delta[1][0], max(delta[1][1], n)))),
+        (0.0, lambda delta, n: max(delta, n / 4)),
+    ],
+    ids=["nothing", "count", "some", "sum", "sum-some", "minus", "max", "min", "any", "all", "bits", "tuple", "float"],
+)
+def test_a_round_folds_as_a_for_loop_does(ctx: mo.StreamContext, delta: Any, local: Any) -> None:
+    expected = functools.reduce(local, NUMBERS, delta)
+    assert repr(folded_by_loops(ctx, NUMBERS, delta, local)) == repr([expected])
+    assert folded_by_loops(ctx, [], delta, local) == []
+
+
+@pytest.mark.parametrize("number", [float("nan"), -0.0, 0.0])
+def test_a_round_folds_floats_that_depend_on_the_order(ctx: mo.StreamContext, number: float) -> None:
+    for local in (lambda delta, n: max(delta, n), lambda delta, n: max(n, delta)):
+        assert repr(folded_by_loops(ctx, [number], 0.0, local)) == repr([local(0.0, number)])
+
+
+def test_a_round_folds_the_pairs_of_a_keyed_stream(ctx: mo.StreamContext) -> None:
+    numbers = ctx.stream_iter([1, 2, 3, 4, 5])
+    state, _ = numbers.group_by(lambda n: n % 2).iterate(
+        2,
+        0,
+        lambda s, state: s.reduce_assoc(add),
+        lambda delta, pair: delta + 100 * pair[0] + pair[1],
+        add,
+        always,
+        delta=0,
+    )
+    assert state.collect() == [2 * (100 + 9 + 6)]
+
+
+@pytest.mark.jvm
+def test_the_fold_of_a_round_moves_to_python_when_it_must(spark_ctx: mo.StreamContext) -> None:
+    assert folded_by_loops(spark_ctx, [3, BIG], 0, lambda delta, n: delta + n * n) == [9 + BIG * BIG]
+    assert spark_ctx.metrics()["moved_to_python"]
 
 
 # -- replay ---------------------------------------------------------------------------------------------------

@@ -73,12 +73,12 @@ def recognise_fold(
     extreme = recognise_extreme(form, element)
     if extreme is not None:
         return with_start(extreme, init, element) or _REFUSAL
-    if any(_reads(expr, ACCUMULATOR) for _, expr in form.shared):
+    if any(reads(expr, ACCUMULATOR) for _, expr in form.shared):
         return Refusal("what it computes on the way depends on the accumulator")
     parts = []
     starts = leaf_values(init, accumulator)
     for leaf, step, start in zip(leaves(accumulator), form.result.leaves(), starts, strict=True):
-        part = _part(step, leaf.path, leaf.type)
+        part = part_of(step, leaf.path, leaf.type)
         if part is None or (leaf.type == FLOAT and str(start) in ("nan", "-0.0")):
             return _REFUSAL
         parts.append(Part(part.kind, part.operand, part.condition, part.type, start))
@@ -102,7 +102,7 @@ def recognise_fold_assoc(
     if merge_form.shared or merge_form.type != accumulator:
         return _OTHER_MERGE
     for leaf, part, merge in zip(leaves(accumulator), fold.parts, merge_form.result.leaves(), strict=True):
-        if _part(merge, leaf.path, leaf.type) != Part(part.kind, Input(ELEMENT, leaf.path), None, leaf.type):
+        if part_of(merge, leaf.path, leaf.type) != Part(part.kind, Input(ELEMENT, leaf.path), None, leaf.type):
             return _OTHER_MERGE
         if part.kind in _NEUTRAL and part.init != _NEUTRAL[part.kind]:
             return Refusal(f"it starts from {part.init!r}, which every partition would count again")
@@ -121,7 +121,7 @@ def recognise_reduce(function: Closure, element: Type) -> NativeFold | NativeExt
         return _REFUSAL
     parts = []
     for leaf, step in zip(leaves(element), form.result.leaves(), strict=True):
-        part = _part(step, leaf.path, leaf.type)
+        part = part_of(step, leaf.path, leaf.type)
         if part is None or part.operand != Input(ELEMENT, leaf.path) or part.condition is not None:
             return _REFUSAL
         parts.append(part)
@@ -144,7 +144,7 @@ def leaf_values(value: Any, type_: Type) -> Iterable[Any]:
     return [leaf for item, (_, child) in zip(items, type_.children, strict=True) for leaf in leaf_values(item, child)]
 
 
-def _part(step: Expr, path: tuple[int, ...], type_: Type) -> Part | None:
+def part_of(step: Expr, path: tuple[int, ...], type_: Type) -> Part | None:
     """How one leaf is folded; None if that is no native aggregate."""
     held = Input(ACCUMULATOR, path)
     match step:
@@ -153,10 +153,10 @@ def _part(step: Expr, path: tuple[int, ...], type_: Type) -> Part | None:
         case Call(name, (left, right)) if name in _OPERATIONS and held in (left, right):
             kind, types = _OPERATIONS[name]
             return _of(kind, right if left == held else left, None, type_) if type_ in types else None
-        case Case(((condition, taken),), kept) if kept == held and not _reads(condition, ACCUMULATOR):
-            return _under(condition, _part(taken, path, type_))
-        case Case(((condition, kept),), taken) if kept == held and not _reads(condition, ACCUMULATOR):
-            return _under(negate(condition), _part(taken, path, type_))
+        case Case(((condition, taken),), kept) if kept == held and not reads(condition, ACCUMULATOR):
+            return _under(condition, part_of(taken, path, type_))
+        case Case(((condition, kept),), taken) if kept == held and not reads(condition, ACCUMULATOR):
+            return _under(negate(condition), part_of(taken, path, type_))
         case Case(((test, taken),), other) if type_ in _ORDERED or type_ == FLOAT:
             name, operands, _ = comparison(test)
             return _extreme(name, operands, taken, other, held, type_)
@@ -185,8 +185,8 @@ def _under(condition: Expr, part: Part | None) -> Part | None:
 
 def _of(kind: Kind, operand: Expr, condition: Expr | None, type_: Type) -> Part | None:
     """The part, unless its operand depends on the accumulator."""
-    return None if _reads(operand, ACCUMULATOR) else Part(kind, operand, condition, type_)
+    return None if reads(operand, ACCUMULATOR) else Part(kind, operand, condition, type_)
 
 
-def _reads(expr: Expr, parameter: int) -> bool:
+def reads(expr: Expr, parameter: int) -> bool:
     return any(isinstance(each, Input) and each.parameter == parameter for each in ex.walk(expr))

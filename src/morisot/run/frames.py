@@ -16,15 +16,21 @@ from typing import Any
 
 from pyspark.sql import DataFrame
 
+from morisot.compile.round_folds import NumericFold
 from morisot.lower import iterate, schema
 from morisot.lower.frame import Frame
 from morisot.lower.native_deltas import entries_of, resumed
 from morisot.lower.planner import Lowering
+from morisot.lower.round_folds import kept_with_delta, measured, native_round_fold
 from morisot.plan.iterate import Body, DeltaIterate, Loop
 from morisot.plan.node import Node
+from morisot.run.files import is_connect
 from morisot.run.rounds import Progress, Rounds
 from morisot.run.snapshot import LoopSaves, Saved
 from morisot.types.element import BOOL, FLOAT, INT, Type, leaves
+
+Deltas = list[tuple[int, Any]]
+"""How many elements were folded together, and what they gave."""
 
 
 def run(node: Loop, lowering: Lowering, rounds: Rounds) -> Frame | None:
@@ -34,19 +40,24 @@ def run(node: Loop, lowering: Lowering, rounds: Rounds) -> Frame | None:
         if not node.feedback:
             held.enter_context(kept(entering.df))
         given = side_inputs(node.body, lowering, held)
-        fold: DataFrame | None = None
-        reusable = not node.feedback and not node.body.reads_state
+        native = None if is_connect(entering.df) else native_round_fold(node, lowering)
+        replayed: Replayed | None = None
+        reusable = not node.body.reads_state
         if node.feedback and rounds.saved is not None:
             entering = restored(lowering, rounds.saved, node.body.input.type)
         leaving = entering
         while not rounds.over:
             node.body.state.set(copy.deepcopy(rounds.begin()))
-            if fold is None or not reusable:
+            if replayed is None or not reusable:
                 with within(rounds.saves, rounds.number + 1):
                     body = inside(node.body, lowering, {**given, node.body.input: entering})
-                    leaving, fold = one_round(node, body)
+                    if node.feedback:
+                        leaving, deltas = fed_back(node, native, body)
+                    else:
+                        replayed = Replayed(node, native, body)
                 held.callback(body.release)
-            deltas = deltas_of(fold)
+            if replayed is not None:
+                deltas = replayed.run()
             rounds.fold(deltas)
             if node.feedback:
                 entering = counted(iterate.as_type(leaving, node.body.input.type), sum(count for count, _ in deltas))
@@ -74,18 +85,41 @@ def within(saves: LoopSaves | None, number: int) -> AbstractContextManager[None]
     return nullcontext() if saves is None else saves.store.inside(saves, number)
 
 
-def one_round(node: Loop, body: Lowering) -> tuple[Frame, DataFrame]:
-    """What leaves the body, and its fold; running the fold makes both."""
-    if node.feedback:
-        leaving = body.frame(node.body.output).untimed()
-        leaving = Frame(leaving.df.localCheckpoint(eager=False), leaving.type)
-        return leaving, iterate.round_fold(node, leaving, ())
-    leaving, steps = body.before(node.body.output)
-    leaving = leaving.untimed()
-    return leaving, iterate.round_fold(node, leaving, steps)
+def fed_back(node: Loop, native: NumericFold | None, body: Lowering) -> tuple[Frame, Deltas]:
+    """What left a round, cut off from what made it, and its deltas."""
+    leaving = body.frame(node.body.output).untimed()
+    if native is None:
+        leaving = Frame(leaving.df.localCheckpoint(eager=False), leaving.type)  # the fold makes it
+        return leaving, deltas_of(iterate.round_fold(node, leaving, ()))
+    leaving, delta = kept_with_delta(native, leaving)
+    return leaving, deltas_of(iterate.round_fold(node, leaving, ())) if delta is None else [delta]
 
 
-def deltas_of(fold: DataFrame) -> list[tuple[int, Any]]:
+class Replayed:
+    """A round of a loop of which nothing is kept but what it folds; it may be run again."""
+
+    def __init__(self, node: Loop, native: NumericFold | None, body: Lowering) -> None:
+        self._node = node
+        self._leaving, self._steps = body.before(node.body.output)
+        self._leaving = self._leaving.untimed()
+        self._measured = measured(native, self._leaving) if native is not None and not self._steps else None
+        self._fold: DataFrame | None = None
+
+    def run(self) -> Deltas:
+        if self._measured is not None:
+            if self._fold is None:
+                self._fold = self._measured.frame.df.agg(*self._measured.aggregates)
+            (row,) = self._fold.collect()
+            delta = self._measured.delta(row)
+            if delta is not None:
+                return [delta]
+            self._measured, self._fold = None, None  # only Python knows
+        if self._fold is None:
+            self._fold = iterate.round_fold(self._node, self._leaving, self._steps)
+        return deltas_of(self._fold)
+
+
+def deltas_of(fold: DataFrame) -> Deltas:
     """How many elements each partition folded, and what they gave, in the order of the partitions."""
     rows = sorted(fold.collect(), key=lambda row: int(row[0]))
     return [(row[1], pickle.loads(row[2])) for row in rows]

@@ -78,7 +78,7 @@ def form_of(node: Node, name: str, closure: Closure, lowering: Lowering) -> Form
         return FormRecord(node.operator, closure.location, form, reason, advice, line, captured(closure))
 
     if isinstance(node, Loop | DeltaIterate):
-        return record(*loops.form_of_own(node, name))
+        return record(*loops.form_of_own(node, name, lowering.demoted))
     loop = loops.loop_around(node, lowering.roots)
     if loop is not None:
         return record(*loops.form_in_tasks(loop))

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from morisot.compile.verdict import Form, Refusal
 from morisot.lower.iterate import loop_kernel, path_of
 from morisot.lower.native_deltas import column_forms
+from morisot.lower.round_folds import round_fold_of
 from morisot.plan.graph import everything
 from morisot.plan.iterate import DeltaIterate, Loop
 from morisot.plan.node import Node
@@ -15,6 +16,7 @@ IN_DRIVER = "it is called in this process, once a round for each partition"
 CONDITION = "it is called in this process, once a round"
 IN_TASKS = "the body and the local fold run together, in tasks that stay from round to round"
 LOCAL_FOLD = "it folds what leaves the body, partition by partition"
+AGGREGATED = "Spark computes it while it makes what leaves the body"
 DELTAS = "entries and deltas meet in Python"
 DELTAS_ADVICE = "end the body with an aggregate by key, and write all four functions so that they are columns"
 JOINED = "Spark joins entries and deltas"
@@ -36,12 +38,14 @@ def form_in_tasks(loop: Loop) -> tuple[Form, str, str]:
     return "kernel", IN_TASKS, ""
 
 
-def form_of_own(node: Loop | DeltaIterate, closure: str) -> tuple[Form, str, str]:
+def form_of_own(node: Loop | DeltaIterate, closure: str, demoted: frozenset[Node]) -> tuple[Form, str, str]:
     """The form of a loop's own function."""
     if isinstance(node, DeltaIterate):
         return ("column", JOINED, "") if column_forms(node) else ("stage", DELTAS, DELTAS_ADVICE)
     if closure == "local_fold" and path_of(node).name == "barrier":
         return form_in_tasks(node)
+    if closure == "local_fold" and node not in demoted and round_fold_of(node) is not None:
+        return "column", AGGREGATED, ""
     reasons = {"local_fold": LOCAL_FOLD, "global_fold": IN_DRIVER, "condition": CONDITION}
     return "stage", reasons[closure], ""
 
