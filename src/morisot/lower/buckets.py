@@ -19,6 +19,7 @@ from morisot.plan.check import gives_running_values
 from morisot.plan.node import Node
 from morisot.types.element import Keyed
 from morisot.worker.buckets import Bucket, PackBuckets, UnpackBuckets
+from morisot.worker.garbage import leave_modules_alone
 from morisot.worker.machine import Machine
 
 if TYPE_CHECKING:
@@ -88,3 +89,4 @@ class Kept(StatefulProcessor):
 
     def close(self) -> None:
         """Spark keeps what was saved."""
+        leave_modules_alone()

@@ -22,6 +22,7 @@ from morisot.types.element import ANY, BOOL, INT, Keyed, List, Tuple, Type, argu
 from morisot.worker.accumulators import Apart
 from morisot.worker.batches import Dumps
 from morisot.worker.branches import Choice, FirstMatch, GoesTo
+from morisot.worker.garbage import leave_modules_alone
 from morisot.worker.kernels import Kernel
 from morisot.worker.stage import Generator, Kind, Memo, Stage, Step, policies
 
@@ -207,7 +208,10 @@ def in_worker(task: Callable[[Any], Any]) -> Callable[[Any], Any]:
     """The task as a plain function, which is what pyspark takes."""
 
     def work(batches: Any) -> Any:
-        return task(batches)
+        try:
+            yield from task(batches)
+        finally:
+            leave_modules_alone()
 
     return work
 

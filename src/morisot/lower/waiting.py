@@ -13,6 +13,7 @@ from morisot.lower.frame import Frame
 from morisot.lower.stages import dumps, in_worker
 from morisot.plan.node import Node
 from morisot.types.element import DATETIME, Type
+from morisot.worker.garbage import leave_modules_alone
 from morisot.worker.late import UnpackWaiting
 from morisot.worker.waiting import Moment, Outcome, WaitingBucket
 
@@ -110,3 +111,4 @@ class KeptUntil(StatefulProcessor):
 
     def close(self) -> None:
         """Spark keeps what was saved."""
+        leave_modules_alone()

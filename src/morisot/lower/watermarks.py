@@ -47,8 +47,9 @@ def lower_add_timestamps_and_watermark(node: AddTimestamps, lowering: Lowering, 
         marked = with_what_is_told(node, lowering, marked)
     watched = marked.withWatermark("mark", "0 seconds")
     # Spark would move a filter of the user's before the watermark, and elements that are filtered out would not count.
-    # It moves nothing past an expression that it cannot repeat; this one adds zero.
-    kept = [f"{TIME} + CAST(rand() AS BIGINT) AS {TIME}" if name == TIME else name for name in names]
+    # It moves nothing past an expression that it cannot repeat; this one adds zero. It is the same in each micro-batch:
+    # Spark gives each one another seed of rand(), and would compile the stage anew.
+    kept = [f"{TIME} + CAST(spark_partition_id() < 0 AS BIGINT) AS {TIME}" if name == TIME else name for name in names]
     if idling and node.idle is not None:
         return timed.over(watched.selectExpr(*kept, _TOLD).where(f"{_TOLD} IS NULL").drop("told"))
     return timed.over(watched.selectExpr(*kept))

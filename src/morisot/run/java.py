@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from pyspark.conf import SparkConf
 
 OLDEST_JAVA = 17
+_NEWEST_WITH_VFORK = 24
+"""Newer ones warn that they will not always have it."""
 
 _REMEDY = (
     f"install it with `apt-get install openjdk-{OLDEST_JAVA}-jre-headless` (Debian/Ubuntu) "
@@ -47,6 +49,10 @@ class Java:
     program: Path
     version: str
 
+    @property
+    def major(self) -> int:
+        return int(self.version.removeprefix("1.").partition(".")[0])  # Java 8 calls itself 1.8
+
 
 def find_java(environ: Mapping[str, str] | None = None) -> Java:
     """The Java of `JAVA_HOME`, else of `PATH`; a clear refusal if there is none or it is too old."""
@@ -57,10 +63,10 @@ def find_java(environ: Mapping[str, str] | None = None) -> Java:
     if found is None or version is None:
         where = f", and JAVA_HOME is {home}, which has none" if home else ""
         raise EnvironmentProblem(f"Morisot needs Java {OLDEST_JAVA} or newer{where}: {_REMEDY}.")
-    # Java 8 calls itself 1.8.
-    if int(version.removeprefix("1.").partition(".")[0]) < OLDEST_JAVA:
+    java = Java(Path(found), version)
+    if java.major < OLDEST_JAVA:
         raise EnvironmentProblem(f"Morisot needs Java {OLDEST_JAVA} or newer, and {found} is {version}: {_REMEDY}.")
-    return Java(Path(found), version)
+    return java
 
 
 def java_version(program: Path) -> str | None:
@@ -85,6 +91,9 @@ def java_options(config: Config, java: Java) -> list[str]:
         "-Xlog:disable",
         "-Xlog:all=error:stderr",
     ]
+    if java.major <= _NEWEST_WITH_VFORK:
+        # Hadoop starts `chmod` for every file that it makes: directly, and not by way of a third program.
+        options.append("-Djdk.lang.Process.launchMechanism=VFORK")
     return options + archive_options(java)
 
 

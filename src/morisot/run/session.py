@@ -66,7 +66,19 @@ def build_session(config: Config | None = None) -> SparkSession:
         gateway = None if SparkContext._gateway else launch(conf, config)
         context = SparkContext(conf=conf, gateway=gateway)
     _cancel_jobs_at_interrupt(context)
+    if config.local:
+        _write_no_checksums(context)
     return SparkSession(context)
+
+
+def _write_no_checksums(context: SparkContext) -> None:
+    """Let Hadoop write a local file without a second one that has its checksums.
+
+    For each file that it makes, and for each of checksums, it starts the program `chmod`: some milliseconds in which a
+    micro-batch waits three times. Files that have checksums are still checked against them.
+    """
+    configuration = context._jsc.hadoopConfiguration()
+    context._jvm.org.apache.hadoop.fs.FileSystem.getLocal(configuration).setWriteChecksum(False)  # type: ignore[union-attr]
 
 
 _borrowers = 0
@@ -136,6 +148,8 @@ def session_settings(config: Config, scratch: str, java: Java) -> dict[str, str]
         # transformWithState needs RocksDB; with a changelog a micro-batch uploads its changes, not the whole state.
         "spark.sql.streaming.stateStore.providerClass": f"{_STREAMING}.state.RocksDBStateStoreProvider",
         "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
+        # What a plan looks like is written out for Spark's web page each time one runs; formatted, that takes longer.
+        "spark.sql.ui.explainMode": "simple",
     }
     if config.local:
         settings |= {
@@ -150,6 +164,8 @@ def session_settings(config: Config, scratch: str, java: Java) -> dict[str, str]
             "spark.sql.streaming.checkpointFileManagerClass": (
                 f"{_STREAMING}.checkpointing.FileSystemBasedCheckpointFileManager"
             ),
+            # Beyond so many files Spark looks for each in a task of its own, which is for stores that answer slowly.
+            "spark.sql.sources.parallelPartitionDiscovery.threshold": "10000",
         }
     settings |= config.spark
     if config.packages:

@@ -32,6 +32,7 @@ from morisot.run.files import FORMATS, delete, is_connect, refuse_existing, writ
 from morisot.run.left_out import by_operator
 from morisot.run.measures import Measures
 from morisot.run.outlets import COUNTED, Outlet
+from morisot.run.reports import Reports
 from morisot.run.shared_query import Delivery
 from morisot.run.silence import Silence
 from morisot.run.spool import Spool
@@ -92,7 +93,7 @@ class StreamPart:
             self._prepare()
             for channel in self._channels:
                 channel.attach(self._reader, checkpoint.files_read(channel.directory))
-            self._query = self._start_or_demote()
+            self._start_or_demote()
         except BaseException:
             self._give_back()
             if checkpoint.keep is None:  # nobody else will remove it; snapshots are another program's, perhaps
@@ -163,11 +164,13 @@ class StreamPart:
 
     # -- the query --------------------------------------------------------------------------------------------------
 
-    def _start_or_demote(self) -> StreamingQuery:
+    def _start_or_demote(self) -> None:
         """Start the query; a table beside the stream may fail on its data while it is planned."""
         while True:
             try:
-                return self._start()
+                self._query = self._start()
+                self._reports = Reports(self._query)
+                return
             except SPARK_ERRORS as error:
                 self._runner.demote_or_raise(self._lowering, error)
                 self._lowering.release()
@@ -290,7 +293,7 @@ class StreamPart:
         self._runner.ledger.take(self._lowering.run)  # the micro-batch that failed is done again
         self._lowering.release()
         self._lowering = self._lowered()
-        self._query = self._start_or_demote()
+        self._start_or_demote()
 
     def _demote_or_raise(self, failure: BaseException) -> None:
         try:
@@ -314,7 +317,7 @@ class StreamPart:
             self._count_batches()
 
     def _count_batches(self) -> None:
-        for progress in self._query.recentProgress:
+        for progress in self._reports.new():
             batch = (str(progress["runId"]), int(progress["batchId"]))
             if batch not in self._watched:
                 self._watched.add(batch)

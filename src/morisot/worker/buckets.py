@@ -6,8 +6,6 @@ rows of a bucket go to it packed, as one value for each batch, and the states of
 
 from __future__ import annotations
 
-import contextlib
-import gc
 import pickle
 import struct
 from collections import defaultdict
@@ -22,6 +20,7 @@ from morisot.errors import ElementError
 from morisot.types.element import BOOL, BYTES, DATE, DATETIME, INT, STR, Keyed, Optional, Type, contains_any, leaves
 from morisot.worker import failure
 from morisot.worker.batches import Dumps
+from morisot.worker.garbage import no_garbage_collection
 from morisot.worker.ipc import pack_batch, unpack_batch
 from morisot.worker.keys import canonical
 from morisot.worker.left_out import Account, LeftOut, Notes, Policy
@@ -188,18 +187,6 @@ class Bucket:
         causes = places.take(pa.array(emit.places, pa.int64()))
         places = pc.binary_join_element_wise(causes, as_bytes(range(len(causes))), pa.scalar(b"", pa.binary()))
         return pack_batch(pa.RecordBatch.from_arrays([*batch.columns, places], names=[*batch.schema.names, "at"]))
-
-
-@contextlib.contextmanager
-def no_garbage_collection() -> Iterator[None]:
-    """Many small objects are made here and none of them is garbage: looking for it would take most of the time."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
 
 
 def is_its_own_identity(type_: Type) -> bool:

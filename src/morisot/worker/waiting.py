@@ -17,7 +17,8 @@ from morisot.errors import ElementError
 from morisot.types.element import Keyed, Type
 from morisot.worker import failure
 from morisot.worker.batches import Dumps
-from morisot.worker.buckets import as_bytes, is_its_own_identity, no_garbage_collection
+from morisot.worker.buckets import as_bytes, is_its_own_identity
+from morisot.worker.garbage import no_garbage_collection
 from morisot.worker.ipc import pack_batch, unpack_batch
 from morisot.worker.keys import canonical
 from morisot.worker.machine import Emit, Origin, encode_results, keys_and_values

@@ -1,0 +1,34 @@
+"""What Spark reports of the micro-batches of a query, each report once."""
+
+from __future__ import annotations
+
+import json
+
+from pyspark.sql.streaming.listener import StreamingQueryProgress
+from pyspark.sql.streaming.query import StreamingQuery
+
+
+class Reports:
+    """The reports of one query.
+
+    Spark keeps the last hundred, and PySpark fetches and reads all of them when it is asked: with some micro-batches
+    a second that took a fifth of a core. Only those that are new are fetched here, beginning with the newest.
+    """
+
+    def __init__(self, query: StreamingQuery) -> None:
+        self._query = query
+        self._newest: str | None = None
+
+    def new(self) -> list[StreamingQueryProgress]:
+        """The reports that were not there before, in the order of the micro-batches."""
+        if not hasattr(self._query, "_jsq"):  # a client of a Spark server, which sends all of them anyway
+            return self._query.recentProgress
+        kept = self._query._jsq.recentProgress()
+        found = []
+        for place in reversed(range(len(kept))):
+            text = str(kept[place].json())
+            if text == self._newest:
+                break
+            found.append(text)
+        self._newest = found[0] if found else self._newest
+        return [StreamingQueryProgress.fromJson(json.loads(text)) for text in reversed(found)]
