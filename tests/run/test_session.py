@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 import subprocess
 import sys
 import threading
@@ -75,6 +76,24 @@ def test_packages_become_coordinates() -> None:
 def test_a_cluster_is_not_given_what_is_right_for_one_machine() -> None:
     settings = session_settings(Config(master="spark://host:7077"), "/tmp/x", find_java())
     assert not {"spark.driver.host", "spark.pyspark.python", "spark.executorEnv.PYTHONPATH"} & set(settings)
+
+
+def test_workers_are_reached_through_a_directory_of_this_user_alone(spark: SparkSession) -> None:
+    conf = spark.sparkContext.getConf()
+    assert conf.get("spark.python.unix.domain.socket.enabled") == "true"
+    directory = Path(conf.get("spark.python.unix.domain.socket.dir") or "")
+    assert stat.S_IMODE(directory.stat().st_mode) == stat.S_IRWXU
+    assert spark.range(3).mapInArrow(lambda batches: batches, "id BIGINT").count() == 3
+
+
+def test_a_directory_too_deep_for_sockets_has_none() -> None:
+    settings = session_settings(Config(), "/tmp/" + "x" * 100, find_java())
+    assert not [name for name in settings if "unix" in name]
+
+
+def test_a_local_file_has_no_second_one_with_checksums(spark: SparkSession, tmp_path: Path) -> None:
+    spark.range(3).write.parquet(str(tmp_path / "numbers"))
+    assert not list(tmp_path.rglob("*.crc"))
 
 
 def test_environment_variables_are_as_before(spark: SparkSession) -> None:

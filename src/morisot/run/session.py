@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 _STREAMING = "org.apache.spark.sql.execution.streaming"
 _PACKAGES = "spark.jars.packages"
+_LONGEST_SOCKET_DIRECTORY = 48
+"""The name of a socket has a hundred bytes at most, of which Spark takes some fifty."""
 
 
 def active_session() -> SparkSession | None:
@@ -164,6 +166,7 @@ def session_settings(config: Config, scratch: str, java: Java) -> dict[str, str]
             "spark.sql.streaming.checkpointFileManagerClass": (
                 f"{_STREAMING}.checkpointing.FileSystemBasedCheckpointFileManager"
             ),
+            **_socket_settings(scratch),
             # Beyond so many files Spark looks for each in a task of its own, which is for stores that answer slowly.
             "spark.sql.sources.parallelPartitionDiscovery.threshold": "10000",
         }
@@ -172,6 +175,19 @@ def session_settings(config: Config, scratch: str, java: Java) -> dict[str, str]
         fetched = [*filter(None, [settings.get(_PACKAGES)]), *coordinates(config.packages)]
         settings[_PACKAGES] = ",".join(fetched)
     return settings
+
+
+def _socket_settings(scratch: str) -> dict[str, str]:
+    """Let Spark and its Python workers talk through files that only this user reaches, where the system has such.
+
+    A small message over the network's loopback waits for the answer to the one before: some 30 ms for each task.
+    """
+    if os.name != "posix" or len(scratch) > _LONGEST_SOCKET_DIRECTORY:
+        return {}
+    return {
+        "spark.python.unix.domain.socket.enabled": "true",
+        "spark.python.unix.domain.socket.dir": scratch,
+    }
 
 
 def coordinates(packages: Iterable[str]) -> list[str]:
