@@ -10,6 +10,7 @@ result of a window is taken for as old as its newest element.
 from __future__ import annotations
 
 import argparse
+import datetime
 import json
 import os
 import subprocess
@@ -42,10 +43,12 @@ class Event(NamedTuple):
 
 
 Arrived = Callable[[Sequence[int]], None]
+Batches = list[tuple[float, int]]
+"""When micro-batches began, in seconds, and how many milliseconds they took."""
 
 
-def morisot(work: str, inbox: str, arrived: Arrived, over: Callable[[], bool]) -> list[int]:
-    """The job, on a session that Morisot makes; how many milliseconds its micro-batches took."""
+def morisot(work: str, inbox: str, arrived: Arrived, over: Callable[[], bool]) -> Batches:
+    """The job, on a session that Morisot makes; how long its micro-batches took."""
     from pyspark.sql import SparkSession
 
     import morisot as mo
@@ -71,13 +74,17 @@ def morisot(work: str, inbox: str, arrived: Arrived, over: Callable[[], bool]) -
         return batches
 
 
-def took_batches(session: Any) -> list[int]:
-    """How many milliseconds the last micro-batches took that had elements."""
+def took_batches(session: Any) -> Batches:
+    """When the last micro-batches that had elements began, in seconds, and how many milliseconds they took."""
     every = [progress for query in session.streams.active for progress in query.recentProgress]
-    return [int(progress["batchDuration"]) for progress in every if progress["numInputRows"]]
+    return [
+        (datetime.datetime.fromisoformat(progress["timestamp"]).timestamp(), int(progress["batchDuration"]))
+        for progress in every
+        if progress["numInputRows"]
+    ]
 
 
-def spark(work: str, inbox: str, arrived: Arrived, over: Callable[[], bool]) -> list[int]:
+def spark(work: str, inbox: str, arrived: Arrived, over: Callable[[], bool]) -> Batches:
     """The same by hand, with nothing set but what keeps Spark quiet and local."""
     from pyspark.sql import SparkSession
     from pyspark.sql.functions import window
@@ -140,8 +147,11 @@ def job(name: str, work: str, directory: Path) -> None:
 
     batches = JOBS[name](work, str(directory / "in"), arrived, over)
     begin = int((directory / "begin").read_text())
-    kept = [each for stamp, each in took if stamp >= begin]
-    (directory / "took.json").write_text(json.dumps({"elements": kept, "batches": batches}))
+    found = {
+        "elements": [each for stamp, each in took if stamp >= begin],
+        "batches": [each for began, each in batches if began * 1e9 >= begin],
+    }
+    (directory / "took.json").write_text(json.dumps(found))
 
 
 # -- the source -----------------------------------------------------------------------------------------------------
@@ -158,27 +168,37 @@ def write(inbox: Path, number: int, count: int, every: float) -> int:
     return now
 
 
-def feed(directory: Path, rate: int, seconds: float, every: float) -> None:
-    """Write elements until the job has shown itself, then for so many seconds those that count."""
+class Feed(NamedTuple):
+    """What a job is given: elements a second, a file of them every so many seconds."""
+
+    rate: int
+    every: float
+    warm_up: float
+    """Seconds after the first result before those that count."""
+    seconds: float
+
+
+def feed(directory: Path, given: Feed) -> None:
+    """Write elements until the job has shown itself and is warm, then for so many seconds those that count."""
     number, inbox = 0, directory / "in"
     deadline = time.monotonic() + 180
     while not (directory / "ready").exists():
         if time.monotonic() > deadline:
             raise RuntimeError("the job delivers nothing")
-        write(inbox, number, max(1, round(rate * every)), every)
+        write(inbox, number, max(1, round(given.rate * given.every)), given.every)
         number += 1
-        time.sleep(every)
-    warm = time.monotonic() + seconds / 2
+        time.sleep(given.every)
+    warm = time.monotonic() + given.warm_up
     begin: float | None = None
     last = 0
     due = time.monotonic()
-    while begin is None or time.monotonic() < begin + seconds:
+    while begin is None or time.monotonic() < begin + given.seconds:
         if begin is None and time.monotonic() > warm:
             begin = time.monotonic()
             (directory / "begin").write_text(str(time.time_ns()))
-        last = write(inbox, number, max(1, round(rate * every)), every)
+        last = write(inbox, number, max(1, round(given.rate * given.every)), given.every)
         number += 1
-        due += every
+        due += given.every
         time.sleep(max(0.0, due - time.monotonic()))
     beside = directory / "last.writing"
     beside.write_text(str(last))
@@ -192,7 +212,7 @@ class Took(NamedTuple):
     batches: list[int]
 
 
-def measure(name: str, work: str, rate: int, seconds: float, every: float) -> Took:
+def measure(name: str, work: str, given: Feed) -> Took:
     with tempfile.TemporaryDirectory() as place:
         directory = Path(place)
         (directory / "in").mkdir()
@@ -202,7 +222,7 @@ def measure(name: str, work: str, rate: int, seconds: float, every: float) -> To
             command, cwd=ROOT, env={**os.environ, "PYTHONPATH": path}, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
         )
         try:
-            feed(directory, rate, seconds, every)
+            feed(directory, given)
             _, errors = process.communicate(timeout=300)
         except BaseException:
             process.kill()
@@ -216,8 +236,9 @@ def measure(name: str, work: str, rate: int, seconds: float, every: float) -> To
 def main(arguments: Sequence[str] | None = None) -> int:
     """Measure and print."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.latency", description=__doc__)
-    parser.add_argument("--rates", type=int, nargs="+", default=[1_000, 10_000], help="elements a second")
-    parser.add_argument("--seconds", type=float, default=20, help="so long is measured, after half as long again")
+    parser.add_argument("--rates", type=int, nargs="+", default=[1_000, 10_000, 100_000], help="elements a second")
+    parser.add_argument("--seconds", type=float, default=20, help="so long is measured")
+    parser.add_argument("--warm-up", type=float, default=60, help="seconds before that, for Java to know the job")
     parser.add_argument("--every", type=float, default=100, help="milliseconds from one file to the next")
     parser.add_argument("--only", choices=WORKS, help="this work alone")
     parser.add_argument("--job", choices=JOBS, help=argparse.SUPPRESS)
@@ -232,7 +253,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for work in [given.only] if given.only else WORKS:
         for rate in given.rates:
             for name in JOBS:
-                took = measure(name, work, rate, given.seconds, given.every / 1000)
+                took = measure(name, work, Feed(rate, given.every / 1000, given.warm_up, given.seconds))
                 found = [f"{np.percentile(took.elements, each):,.0f}" for each in (*PERCENTILES, 100)]
                 batch = f"{np.percentile(took.batches, 50):,.0f}"
                 table.add_row(work, f"{rate:,}", name, batch, f"{len(took.elements):,}", *found)

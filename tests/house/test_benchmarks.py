@@ -129,7 +129,7 @@ def test_loops_agree_with_plain_machine_code_on_a_little_data(tmp_path: Path) ->
 
 @pytest.mark.jvm
 def test_latency_is_measured_from_the_stamp_of_an_element():
-    took = latency.measure("Morisot", "stateless", rate=100, seconds=1.0, every=0.1)
+    took = latency.measure("Morisot", "stateless", latency.Feed(rate=100, every=0.1, warm_up=0.5, seconds=1.0))
     assert took.elements == sorted(took.elements)
     assert len(took.elements) >= 50
     assert took.elements[0] > 0
