@@ -80,7 +80,7 @@ class Kept(StatefulProcessor):
         import pandas as pd
 
         packed = [bytes(each) for frame in rows for each in frame["rows"]]
-        saved = self._states.get() if self._states.exists() else None
+        saved = self._states.get()
         results, left_out, states = self._bucket(packed, None if saved is None else bytes(saved[0]))
         self._states.update((states,))
         if results is not None or left_out is not None:

@@ -91,7 +91,7 @@ class KeptUntil(StatefulProcessor):
     def _run(self, packed: list[bytes], timers: Any, expired: int | None = None) -> Iterator[Any]:
         import pandas as pd
 
-        saved, timer = (self._state.get() if self._state.exists() else None) or (None, None)
+        saved, timer = self._state.get() or (None, None)
         outcome = self._bucket(packed, None if saved is None else bytes(saved), self._clock.moment(timers))
         self._state.update((outcome.state, self._timed(timer, expired, outcome)))
         if outcome.results is not None or outcome.late is not None:
