@@ -125,7 +125,7 @@ class Lowering:
         assert rule is not None, f"{node.operator} passed the check of the plan without a rule"
         frame = rule(node, self, *(self.frame(value) for value in node.inputs))
         if not node.inputs and not node.bounded and self.needs_order(node) and not frame.placed:
-            frame = with_places(frame, by_age=getattr(node, "listed", None) is None)
+            frame = with_places(frame, by_age=node.files_by_age)
         return self._share(node, frame)
 
     def _share(self, node: Node, frame: Frame) -> Frame:

@@ -109,6 +109,11 @@ class Node:
         return self.awaits_time and not self.bounded
 
     @property
+    def files_by_age(self) -> bool:
+        """Whether the files of an unbounded source stand in the stream by their age; else by their paths."""
+        return True
+
+    @property
     def awaits_time(self) -> bool:
         """Whether results on unbounded input wait until the watermark has passed."""
         return False

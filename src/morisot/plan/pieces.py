@@ -52,6 +52,10 @@ class StreamCopied(Node):
     def bounded(self) -> bool:
         return False
 
+    @property
+    def files_by_age(self) -> bool:
+        return False
+
 
 @dataclass(frozen=True, eq=False)
 class SavedPieces(Node):

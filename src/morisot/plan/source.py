@@ -59,6 +59,10 @@ class PathSource(Node):
     def bounded(self) -> bool:
         return not self.unbounded
 
+    @property
+    def files_by_age(self) -> bool:
+        return self.listed is None
+
 
 @dataclass(frozen=True, eq=False)
 class StreamFile(PathSource):
