@@ -241,6 +241,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--warm-up", type=float, default=60, help="seconds before that, for Java to know the job")
     parser.add_argument("--every", type=float, default=100, help="milliseconds from one file to the next")
     parser.add_argument("--only", choices=WORKS, help="this work alone")
+    parser.add_argument("--jobs", nargs="+", choices=JOBS, default=list(JOBS), help="these alone")
     parser.add_argument("--job", choices=JOBS, help=argparse.SUPPRESS)
     parser.add_argument("--directory", type=Path, help=argparse.SUPPRESS)
     given = parser.parse_args(arguments)
@@ -252,7 +253,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     table = Table("work", "elements/s", "job", "micro-batch p50 ms", "arrived", *columns, "worst ms")
     for work in [given.only] if given.only else WORKS:
         for rate in given.rates:
-            for name in JOBS:
+            for name in given.jobs:
                 took = measure(name, work, Feed(rate, given.every / 1000, given.warm_up, given.seconds))
                 found = [f"{np.percentile(took.elements, each):,.0f}" for each in (*PERCENTILES, 100)]
                 batch = f"{np.percentile(took.batches, 50):,.0f}"
