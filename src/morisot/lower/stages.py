@@ -22,7 +22,7 @@ from morisot.types.element import ANY, BOOL, INT, Keyed, List, Tuple, Type, argu
 from morisot.worker.accumulators import Apart
 from morisot.worker.batches import Dumps
 from morisot.worker.branches import Choice, FirstMatch, GoesTo
-from morisot.worker.garbage import leave_modules_alone
+from morisot.worker.garbage import leave_modules_alone, little_garbage_collection
 from morisot.worker.kernels import Kernel
 from morisot.worker.stage import Generator, Kind, Memo, Stage, Step, policies
 
@@ -209,7 +209,8 @@ def in_worker(task: Callable[[Any], Any]) -> Callable[[Any], Any]:
 
     def work(batches: Any) -> Any:
         try:
-            yield from task(batches)
+            with little_garbage_collection():
+                yield from task(batches)
         finally:
             leave_modules_alone()
 

@@ -7,6 +7,8 @@ import gc
 import sys
 from collections.abc import Iterator
 
+_SELDOM = 50_000, 20, 100
+"""So many new objects, and so many searches among them before one among older ones: half the work."""
 _modules_left_alone = 0
 
 
@@ -20,6 +22,17 @@ def no_garbage_collection() -> Iterator[None]:
     finally:
         if enabled:
             gc.enable()
+
+
+@contextlib.contextmanager
+def little_garbage_collection() -> Iterator[None]:
+    """Functions of the user's may leave garbage; a batch of elements is not looked through for each few hundred."""
+    before = gc.get_threshold()
+    gc.set_threshold(*_SELDOM)
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
 
 
 def leave_modules_alone() -> None:

@@ -22,6 +22,7 @@ from morisot.types.element import Type, leaves
 from morisot.worker import failure
 from morisot.worker.batches import Dumps, decode, encode, schema_of
 from morisot.worker.fits import advised, checker, condition, refuser
+from morisot.worker.garbage import no_garbage_collection
 from morisot.worker.left_out import Account, LeftOut, Notes, Policy, failed
 
 Kind = Literal[
@@ -383,7 +384,8 @@ def policies(steps: Iterable[Step]) -> list[Policy]:
 
 def decode_columns(batch: Any, type_: Type) -> list[Any]:
     """The elements of a record batch whose first columns are the leaves of `type_`."""
-    return decode(batch.columns[: len(leaves(type_))], type_)
+    with no_garbage_collection():
+        return decode(batch.columns[: len(leaves(type_))], type_)
 
 
 def reporting(run: Callable[[list[Any]], list[Any]], elements: list[Any], dumps: Dumps) -> list[Any]:
