@@ -388,6 +388,7 @@ CASES = [
     case(lambda a: (a.strip(), a.lstrip(), a.rstrip(), a.strip("ax "), a.lstrip("a"), a.rstrip("b")), STR),
     case(lambda a: a.split(), STR),
     case(lambda a: a.lower().split(), STR, refuses=True),
+    case(lambda a: ("-".join(a.lower().strip("-. ").split()), "".join(a.split()), " - ".join(a.split())), STR),
     case(lambda a: (" ".join(a.split()), len(set(a.split())), a.strip().split(" ")[0], a.strip(None)), STR),
     case(lambda a: (a.split(",")[-1], a.split("a", 1)[0], a.split("|")[0], a.split("😀")[0], a.split("ab")[0]), STR),
     case(lambda a: (list(a) == list(a)[::-1], list(a) < list(a.strip()), [*a] != [*a[::-1]]), STR),

@@ -43,9 +43,11 @@ def simplified(expr: Expr) -> Expr:
         case Call("join", (Literal(""), items)) if (whole := _text_of(items)) is not None:
             return whole
         case Call(
-            "join", (Literal(" "), Call("array_remove", (Call("split", (spaced, Literal(" "), _)), Literal(""))))
+            "join",
+            (Literal(str() as mark), Call("array_remove", (Call("split", (spaced, Literal(" "), _)), Literal("")))),
         ):
-            return _single_spaced(spaced)
+            single = _single_spaced(spaced)
+            return single if mark == " " else call("replace", single, text(" "), text(mark))
         case Each("exists" | "forall" as function, items, variable, body, ""):
             return _quantified(function, items, variable, body) or expr
     return expr
