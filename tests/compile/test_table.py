@@ -293,6 +293,7 @@ STAGE = [
     ((ANY,), "lambda x: 1 if x else 2", "is true is not known"),
     ((Decimal(10, 2),), "lambda x: x * 2", "the type of x is not known"),
     ((FLOAT,), "lambda x: x ** 2", "** on float and int has no exact column form"),
+    ((STR,), "lambda s: len(set(s.split()))", "Python counts the different words of a text sooner than Spark"),
     ((INT,), "lambda x: x ** -1", "** on int and int"),
     ((INT, INT), "lambda x, y: x << y", "<< on int and int"),
     ((INT,), "lambda x: x + HUGE", "int is not a value a column can hold"),
