@@ -53,9 +53,8 @@ def _len(node: ast.AST, arguments: Arguments, keywords: Keywords, scope: Scope) 
         scope.owe(arguments[0])
         return Value(INT, integer(len(arguments[0].items)))
     match arguments:
-        case [
-            Value(_, Call("except", (Call("split"), _)))
-        ]:  # see `sets.distinct`; a fifth slower than the way to Python and back
+        case [Value(_, Call("except", (Call("split"), _)))]:
+            # See `sets.distinct`: a set of many small texts takes Spark longer than the way to Python and back.
             refuse(node, "Python counts the different words of a text sooner than Spark", STAGE)
     return calls.by_table(node, len, arguments, keywords, scope)
 
