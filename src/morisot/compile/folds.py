@@ -6,6 +6,7 @@ and the merge of two partial results does the same. Everything else runs in Pyth
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -17,7 +18,7 @@ from morisot.compile.ladder import decide
 from morisot.compile.values import negate
 from morisot.compile.verdict import ColumnForm, Refusal
 from morisot.plan.closure import Closure
-from morisot.types.element import BOOL, DATE, DATETIME, FLOAT, INT, STR, Type, leaves
+from morisot.types.element import BOOL, DATE, DATETIME, FLOAT, INT, STR, Leaf, Type, leaves
 
 Kind = Literal["sum", "max", "min", "bool_or", "bool_and", "bit_or", "bit_and", "bit_xor"]
 
@@ -57,8 +58,7 @@ class NativeFold:
     @property
     def raises(self) -> bool:
         """Whether an element may fail; sums that leave 64 bits are no element's failure."""
-        exprs = [expr for part in self.parts for expr in (part.operand, part.condition) if expr is not None]
-        return any(expr.raises for expr in (*exprs, *(expr for _, expr in self.form.shared)))
+        return may_fail(self.parts, self.form)
 
 
 def recognise_fold(
@@ -78,10 +78,10 @@ def recognise_fold(
     parts = []
     starts = leaf_values(init, accumulator)
     for leaf, step, start in zip(leaves(accumulator), form.result.leaves(), starts, strict=True):
-        part = part_of(step, leaf.path, leaf.type)
-        if part is None or (leaf.type == FLOAT and str(start) in ("nan", "-0.0")):
+        part = part_from(start, step, leaf)
+        if part is None:
             return _REFUSAL
-        parts.append(Part(part.kind, part.operand, part.condition, part.type, start))
+        parts.append(part)
     return NativeFold(tuple(parts), form)
 
 
@@ -102,7 +102,7 @@ def recognise_fold_assoc(
     if merge_form.shared or merge_form.type != accumulator:
         return _OTHER_MERGE
     for leaf, part, merge in zip(leaves(accumulator), fold.parts, merge_form.result.leaves(), strict=True):
-        if part_of(merge, leaf.path, leaf.type) != Part(part.kind, Input(ELEMENT, leaf.path), None, leaf.type):
+        if _part(merge, leaf.path, leaf.type) != Part(part.kind, Input(ELEMENT, leaf.path), None, leaf.type):
             return _OTHER_MERGE
         if part.kind in _NEUTRAL and part.init != _NEUTRAL[part.kind]:
             return Refusal(f"it starts from {part.init!r}, which every partition would count again")
@@ -121,7 +121,7 @@ def recognise_reduce(function: Closure, element: Type) -> NativeFold | NativeExt
         return _REFUSAL
     parts = []
     for leaf, step in zip(leaves(element), form.result.leaves(), strict=True):
-        part = part_of(step, leaf.path, leaf.type)
+        part = _part(step, leaf.path, leaf.type)
         if part is None or part.operand != Input(ELEMENT, leaf.path) or part.condition is not None:
             return _REFUSAL
         parts.append(part)
@@ -144,7 +144,21 @@ def leaf_values(value: Any, type_: Type) -> Iterable[Any]:
     return [leaf for item, (_, child) in zip(items, type_.children, strict=True) for leaf in leaf_values(item, child)]
 
 
-def part_of(step: Expr, path: tuple[int, ...], type_: Type) -> Part | None:
+def may_fail(parts: Iterable[Part], form: ColumnForm) -> bool:
+    """Whether something that a fold computes of an element may fail."""
+    exprs = [expr for part in parts for expr in (part.operand, part.condition) if expr is not None]
+    return any(expr.raises for expr in (*exprs, *(expr for _, expr in form.shared)))
+
+
+def part_from(start: Any, step: Expr, leaf: Leaf) -> Part | None:
+    """How one leaf is folded from its start on; None if no native aggregate does that."""
+    part = _part(step, leaf.path, leaf.type)
+    if part is None or (leaf.type == FLOAT and str(start) in ("nan", "-0.0")):
+        return None
+    return dataclasses.replace(part, init=start)
+
+
+def _part(step: Expr, path: tuple[int, ...], type_: Type) -> Part | None:
     """How one leaf is folded; None if that is no native aggregate."""
     held = Input(ACCUMULATOR, path)
     match step:
@@ -154,9 +168,9 @@ def part_of(step: Expr, path: tuple[int, ...], type_: Type) -> Part | None:
             kind, types = _OPERATIONS[name]
             return _of(kind, right if left == held else left, None, type_) if type_ in types else None
         case Case(((condition, taken),), kept) if kept == held and not reads(condition, ACCUMULATOR):
-            return _under(condition, part_of(taken, path, type_))
+            return _under(condition, _part(taken, path, type_))
         case Case(((condition, kept),), taken) if kept == held and not reads(condition, ACCUMULATOR):
-            return _under(negate(condition), part_of(taken, path, type_))
+            return _under(negate(condition), _part(taken, path, type_))
         case Case(((test, taken),), other) if type_ in _ORDERED or type_ == FLOAT:
             name, operands, _ = comparison(test)
             return _extreme(name, operands, taken, other, held, type_)

@@ -10,7 +10,7 @@ from typing import Any
 
 from morisot.compile.expr import Input
 from morisot.compile.extremes import ACCUMULATOR
-from morisot.compile.folds import Part, leaf_values, part_of, reads
+from morisot.compile.folds import Part, leaf_values, may_fail, part_from, reads
 from morisot.compile.ladder import decide
 from morisot.compile.verdict import ColumnForm
 from morisot.plan.closure import Closure
@@ -32,8 +32,7 @@ class NumericFold:
     @property
     def raises(self) -> bool:
         """Whether an element may fail."""
-        exprs = [expr for part in self.parts if part for expr in (part.operand, part.condition) if expr is not None]
-        return any(expr.raises for expr in (*exprs, *(expr for _, expr in self.form.shared)))
+        return may_fail(filter(None, self.parts), self.form)
 
 
 def recognise_round_fold(delta: Any, function: Closure, element: Type) -> NumericFold | None:
@@ -51,8 +50,8 @@ def recognise_round_fold(delta: Any, function: Closure, element: Type) -> Numeri
         if step == Input(ACCUMULATOR, leaf.path):
             parts.append(None)
             continue
-        part = part_of(step, leaf.path, leaf.type)
-        if part is None or (leaf.type == FLOAT and str(start) in ("nan", "-0.0")):
+        part = part_from(start, step, leaf)
+        if part is None:
             return None
         parts.append(part)
     return NumericFold(type_, starts, tuple(parts), form)

@@ -174,7 +174,7 @@ class LeavingOut:
         left_out.count += 1
         if self.keep_all or not left_out.failures:
             found = failure.element_error(self.operator, self.location, element, error, 2)
-            left_out.failures.append(failure.text_of(found, self.dumps, *((element,) if self.keep_all else ())))
+            left_out.keep(element, found, self.dumps, keep_all=self.keep_all)
         return left_out
 
     def finish(self, held: Any) -> Any:

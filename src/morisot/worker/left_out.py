@@ -37,6 +37,11 @@ class LeftOut:
     failures: list[str] = field(default_factory=list)
     """As `failure.text_of` gives them."""
 
+    def keep(self, element: Any, found: ElementError, dumps: Dumps, *, keep_all: bool) -> None:
+        """Keep why an element was left out, and the element if every one is wanted; else one is an example of all."""
+        if keep_all or not self.failures:
+            self.failures.append(failure.text_of(found, dumps, *((element,) if keep_all else ())))
+
     def __iadd__(self, more: LeftOut) -> Self:
         self.count += more.count
         self.failures += more.failures
@@ -83,11 +88,8 @@ class Notes:
         noted.failures += more.failures if policy.keep_all or not noted.failures else []
 
     def keep(self, policy: Policy, element: Any, found: ElementError) -> None:
-        """Keep why an element was left out, and the element if every one is wanted; else one is an example of all."""
-        noted = self.by_operator[policy.number]
-        if policy.keep_all or not noted.failures:
-            kept = (element,) if policy.keep_all else ()
-            noted.failures.append(failure.text_of(found, self.dumps, *kept))
+        """Keep why an element was left out that is counted."""
+        self.by_operator[policy.number].keep(element, found, self.dumps, keep_all=policy.keep_all)
 
 
 def failed(operator: str, location: Location | None, element: Any, error: BaseException, skip: int) -> ElementError:
