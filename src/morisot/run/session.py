@@ -187,6 +187,7 @@ def _socket_settings(scratch: str) -> dict[str, str]:
     return {
         "spark.python.unix.domain.socket.enabled": "true",
         "spark.python.unix.domain.socket.dir": scratch,
+        "spark.python.daemon.module": "morisot.run.worker_daemon",
     }
 
 
