@@ -66,7 +66,7 @@ def morisot(work: str, inbox: str, arrived: Arrived, over: Callable[[], bool]) -
             newest.for_each(lambda _, stamp: arrived((stamp,)))
         job = ctx.start()
         while not over():
-            job.wait(0.05)
+            job.wait(1)
         session = SparkSession.getActiveSession()
         assert session is not None
         batches = took_batches(session)

@@ -51,7 +51,7 @@ class Run:
 
     def kill_worker(self) -> bool:
         """End one of the Python processes that Spark has started; whether there was one."""
-        workers = [pid for pid in descendants(self.process.pid) if b"pyspark.daemon" in command_line(pid)]
+        workers = [pid for pid in descendants(self.process.pid) if b"morisot.run.worker_daemon" in command_line(pid)]
         if not workers:
             return False
         os.kill(workers[-1], signal.SIGKILL)

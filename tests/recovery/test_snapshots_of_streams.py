@@ -58,6 +58,20 @@ def test_a_job_goes_on_in_another_context(spark: Any, tmp_path: Path) -> None:
     assert spark.conf.get(_KEPT) == before
 
 
+def test_the_oldest_snapshot_has_all_it_needs(spark: Any, tmp_path: Path) -> None:
+    """The log of the source is dropped early, but not before the snapshots that need it."""
+    many = 34
+    for number in range(many):
+        put(tmp_path / "in", number, number)
+    snapshots = run(spark, tmp_path, many, keep=15)[1]
+    assert [each.id for each in snapshots][-15:] == list(range(many - 15, many))
+    (log,) = (tmp_path / "saves").rglob("sources/0")
+    assert len(list(log.iterdir())) < many, "nothing was dropped"
+    oldest = snapshots[0].id
+    seen, _ = run(spark, tmp_path, many, keep=15, restart=oldest)
+    assert seen == [sum(range(number + 1)) for number in range(oldest + 1, many)]
+
+
 def test_a_changed_program_is_refused_unless_its_operators_have_names(spark: Any, tmp_path: Path) -> None:
     put(tmp_path / "in", 0, 1)
     assert run(spark, tmp_path, 1)[0] == [1]

@@ -17,7 +17,7 @@ import pytest
 
 from morisot.config import Config
 from morisot.errors import EnvironmentProblem
-from morisot.run.java import WithoutWorkersNoise, find_java
+from morisot.run.java import WithoutWorkersNoise, find_java, names_collector
 from morisot.run.progress import progress
 from morisot.run.session import active_session, build_session, session_settings
 
@@ -84,6 +84,14 @@ def test_workers_are_reached_through_a_directory_of_this_user_alone(spark: Spark
     directory = Path(conf.get("spark.python.unix.domain.socket.dir") or "")
     assert stat.S_IMODE(directory.stat().st_mode) == stat.S_IRWXU
     assert spark.range(3).mapInArrow(lambda batches: batches, "id BIGINT").count() == 3
+
+
+def test_the_user_may_choose_another_garbage_collector() -> None:
+    mine = Config(spark={"driver.extraJavaOptions": "-Xss4m -XX:+UseG1GC"})
+    assert names_collector(mine, {})
+    assert names_collector(Config(), {"JAVA_TOOL_OPTIONS": "-XX:+UseSerialGC"})
+    assert not names_collector(Config(spark={"driver.extraJavaOptions": "-XX:+UseStringDeduplication"}), {"GC": "x"})
+    assert "GC" not in session_settings(mine, "/tmp/x", find_java())["spark.driver.defaultJavaOptions"]
 
 
 def test_a_directory_too_deep_for_sockets_has_none() -> None:

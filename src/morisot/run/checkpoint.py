@@ -136,8 +136,9 @@ class Checkpoint:
     # -- what is there ------------------------------------------------------------------------------------------------
 
     def numbers(self) -> list[int]:
-        """The snapshots from which a job can start."""
-        return [number for number in self._committed() if self._is_whole(number)]
+        """The snapshots from which a job can start: where Spark goes on from one it also looks at the one before."""
+        committed = self._committed()
+        return [each for each in committed if (each == 0 or each - 1 in committed) and self._is_whole(each)]
 
     def _committed(self) -> list[int]:
         started = set(logs.numbers(self._spark / "offsets"))

@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 OLDEST_JAVA = 17
 _NEWEST_WITH_VFORK = 24
 """Newer ones warn that they will not always have it."""
+_COLLECTOR = "-XX:+UseParallelGC"
+_OPTIONS = ("SPARK_SUBMIT_OPTS", "JDK_JAVA_OPTIONS", "JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS")
+"""Where Spark and Java look for more options."""
 
 _REMEDY = (
     f"install it with `apt-get install openjdk-{OLDEST_JAVA}-jre-headless` (Debian/Ubuntu) "
@@ -94,21 +97,31 @@ def java_options(config: Config, java: Java) -> list[str]:
     if java.major <= _NEWEST_WITH_VFORK:
         # Hadoop starts `chmod` for every file that it makes: directly, and not by way of a third program.
         options.append("-Djdk.lang.Process.launchMechanism=VFORK")
+    if not names_collector(config, os.environ):
+        # What Java takes by itself keeps pauses short at the cost of all other work: a fifth of a small micro-batch.
+        options.append(_COLLECTOR)
     return options + archive_options(java)
+
+
+def names_collector(config: Config, environ: Mapping[str, str]) -> bool:
+    """Whether the user has chosen a garbage collector: Java does not start with two."""
+    given = [config.spark.get("spark.driver.extraJavaOptions", ""), *(environ.get(name, "") for name in _OPTIONS)]
+    return any(re.search(r"-XX:\+Use\w+GC\b", each) for each in given)
 
 
 def archive_options(java: Java) -> list[str]:
     """Make Java keep Spark's classes ready to map into memory: every start after the first is much quicker.
 
     The first JVM writes the archive when it ends. A JVM takes an archive only if it is whole (the header is written
-    last) and made by the same Java from the same jars, and starts without it otherwise.
+    last) and made by the same Java from the same jars, and starts without it otherwise. It serves a JVM with another
+    garbage collector too, but less well.
     """
     folder = os.environ.get("MORISOT_CACHE", str(Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache", "morisot")))
     if not folder:
         return []
     import pyspark
 
-    same = hashlib.sha256(f"{java.program.resolve()}\n{pyspark.__file__}".encode()).hexdigest()[:8]
+    same = hashlib.sha256(f"{java.program.resolve()}\n{pyspark.__file__}\n{_COLLECTOR}".encode()).hexdigest()[:8]
     archive = Path(folder).expanduser() / f"spark-{metadata.version('pyspark')}-java-{java.version}-{same}.jsa"
     # Spark splits its Java options at spaces.
     if " " in str(archive):

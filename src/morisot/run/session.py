@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 _STREAMING = "org.apache.spark.sql.execution.streaming"
 _PACKAGES = "spark.jars.packages"
+_KEPT, _DROPPED_AFTER = "spark.sql.streaming.minBatchesToRetain", "spark.sql.streaming.fileSource.log.cleanupDelay"
+_AT_ONCE = "0"
 _LONGEST_SOCKET_DIRECTORY = 48
 """The name of a socket has a hundred bytes at most, of which Spark takes some fifty."""
 
@@ -110,6 +112,16 @@ def return_session(session: SparkSession) -> None:
         session.stop()
 
 
+def keep_micro_batches(session: SparkSession, number: int) -> None:
+    """Let queries that start now keep the logs of so many micro-batches, or more.
+
+    The log of a source is set as the session is when the query has already started, so this stays. A session that keeps
+    logs for a time, as one of the user's does, is left as it is.
+    """
+    if session.conf.get(_DROPPED_AFTER, "") == _AT_ONCE and int(session.conf.get(_KEPT) or 0) < number:
+        session.conf.set(_KEPT, number)
+
+
 def check_session(session: SparkSession) -> None:
     """Refuse a session on which compiled closures would give other answers than Python."""
     needed = {"spark.sql.ansi.enabled": "true", "spark.sql.parser.escapedStringLiterals": "false"}
@@ -150,6 +162,8 @@ def session_settings(config: Config, scratch: str, java: Java) -> dict[str, str]
         # transformWithState needs RocksDB; with a changelog a micro-batch uploads its changes, not the whole state.
         "spark.sql.streaming.stateStore.providerClass": f"{_STREAMING}.state.RocksDBStateStoreProvider",
         "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
+        # A job without snapshots goes back one micro-batch at most; Spark keeps a hundred, and lists them each time.
+        _KEPT: "10",
         # What a plan looks like is written out for Spark's web page each time one runs; formatted, that takes longer.
         "spark.sql.ui.explainMode": "simple",
     }
@@ -169,6 +183,11 @@ def session_settings(config: Config, scratch: str, java: Java) -> dict[str, str]
             **_socket_settings(scratch),
             # Beyond so many files Spark looks for each in a task of its own, which is for stores that answer slowly.
             "spark.sql.sources.parallelPartitionDiscovery.threshold": "10000",
+            # Where the blocks of a file are is asked for each file that is listed; on one machine they are here.
+            "spark.sql.sources.ignoreDataLocality": "true",
+            # Entries of a log that no micro-batch needs any more stay ten minutes, for stores that show late what was
+            # written, and are listed with each new one.
+            _DROPPED_AFTER: _AT_ONCE,
         }
     settings |= config.spark
     if config.packages:

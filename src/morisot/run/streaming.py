@@ -33,6 +33,7 @@ from morisot.run.left_out import by_operator
 from morisot.run.measures import Measures
 from morisot.run.outlets import COUNTED, Outlet
 from morisot.run.reports import Reports
+from morisot.run.session import keep_micro_batches
 from morisot.run.shared_query import Delivery
 from morisot.run.silence import Silence
 from morisot.run.spool import Spool
@@ -184,6 +185,7 @@ class StreamPart:
         self._silence = Silence(self._lowering.nodes, self._checkpoint.told)
         self._delivery = Delivery(self._runner, self._group, self._lowering, self._outlets)
         mode = self._lowering.output_mode
+        keep_micro_batches(self._runner.spark, self._checkpoint.keep or 0)
         with _starting, settings(self._runner.spark, self._settings_of_query()):
             if not isinstance(self._group.fork, WriteSink) or mode == "update":
                 return self._writer(df, mode).foreachBatch(self._delivery).start()
