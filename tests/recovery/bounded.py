@@ -1,7 +1,7 @@
 """Bounded programs that a test can break off: run as `python -m tests.recovery.bounded NAME DIRECTORY [RESTART]`.
 
-A program reads the files of DIRECTORY/in, a file in each piece, keeps its snapshots in DIRECTORY/saves, notes in
-DIRECTORY/seen what it reads, and says at the end what came of it.
+A program reads the files of DIRECTORY/in, a file in each piece (in one program because that takes long enough), keeps
+its snapshots in DIRECTORY/saves, notes in DIRECTORY/seen what it reads, and says at the end what came of it.
 """
 
 from __future__ import annotations
@@ -76,7 +76,8 @@ def expected(name: str, directory: Path) -> Any:
 def main(name: str, where: str, restart: str = "latest") -> None:
     directory = Path(where)
     config = mo.Config(master="local[2]", parallelism=2, memory="1g", progress=False)
-    snapshots = mo.Snapshots(directory / "saves", items=1, restart=None if restart == "none" else "latest")
+    cut: dict[str, Any] = {"every": "1ms"} if name == "ordered" else {"items": 1}
+    snapshots = mo.Snapshots(directory / "saves", **cut, restart=None if restart == "none" else "latest")
     with mo.StreamContext(config=config, snapshots=snapshots) as ctx:
         print("started", flush=True)
         place = str(directory)

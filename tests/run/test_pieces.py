@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -12,7 +13,7 @@ import pytest
 import morisot as mo
 from morisot.plan.pieces import cut
 from morisot.run.engine import refuse_unbounded
-from morisot.run.listing import in_pieces
+from morisot.run.listing import Listing, in_pieces
 from morisot.run.pieces import Pieces, refuse_unread
 
 Program = Callable[[mo.StreamContext], Any]
@@ -92,6 +93,19 @@ def test_files_gather_in_pieces() -> None:
     assert in_pieces([0, 0], largest=None, number=20) == [range(2)]
     assert len(in_pieces([7] * 1000, largest=None, number=20)) == 20
     assert in_pieces([5, 5, 5], largest=0, number=20) == [range(1), range(1, 2), range(2, 3)]
+
+
+def test_small_pieces_are_listed_one_after_the_other(tmp_path: Path) -> None:
+    listing = Listing(tmp_path)
+    listing.write([], [["a", "b"], ["c"], ["d"]])
+    assert listing.pieces() == []
+    assert listing.list_more(2)
+    assert listing.pieces() == [["a", "b", "c"]]
+    assert Listing(tmp_path).unlisted() == [["d"]]
+    assert listing.list_more(9)
+    assert not listing.list_more(1)
+    log = (tmp_path / "_spark_metadata" / "0").read_text().splitlines()[1:]
+    assert [json.loads(line)["path"] for line in log] == ["a", "b", "c", "d"]
 
 
 class Session:

@@ -18,11 +18,12 @@ _MICROSECONDS = 1_000_000
 class Snapshots:
     """Where and how often a job is saved.
 
-    A bounded job is cut into pieces of at most so many `items`, and saved with each. A loop is saved after `every` so
-    much time, after so many `items`, or after so many `rounds`, whichever comes first; without any of the three, after
-    every round. A job without end is saved with every micro-batch: `every` is the time from one to the next, `items`
-    the most elements of one. The last `keep` snapshots of each loop and sink stay. A program that runs again goes on
-    from the `restart` snapshot: the "latest", the one with a number, or None for a fresh start.
+    A bounded job is cut into pieces of at most so many `items`, or into such as take about `every` so much time, and
+    saved with each. A loop is saved after `every` so much time, after so many `items`, or after so many `rounds`,
+    whichever comes first; without any of the three, after every round. A job without end is saved with every
+    micro-batch: `every` is the time from one to the next, `items` the most elements of one. The last `keep` snapshots
+    of each loop and sink stay. A program that runs again goes on from the `restart` snapshot: the "latest", the one
+    with a number, or None for a fresh start.
 
     >>> Snapshots("/tmp/saves", every="30s").seconds
     30.0

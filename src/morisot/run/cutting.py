@@ -19,6 +19,7 @@ from morisot.lower.stages import dumps
 from morisot.plan.files import is_local
 from morisot.plan.node import Node
 from morisot.plan.pieces import copied, in_pieces_of_files
+from morisot.plan.snapshots import Snapshots
 from morisot.plan.source import PathSource, StreamArrow, StreamIter, StreamParquet, StreamRange
 from morisot.run.batch import BatchRunner
 from morisot.run.listing import Listing, in_pieces, replace_text
@@ -27,6 +28,8 @@ from morisot.worker.batches import encode, schema_of
 
 _PIECES = 20
 """How many pieces a job has that is not told how many elements one has."""
+_SMALL_PIECES = 200
+"""How many there are to make larger ones of, where a piece is to take some time."""
 _ROWS = 100_000
 """The elements of a file into which they are copied, where nobody knows how many there are."""
 _LARGE = 16 * 2**20
@@ -38,10 +41,12 @@ _PART = re.compile(r"part-(\d+)-.*?(?:c(\d+))?\.\w+\.parquet")
 class CutSource:
     """A source of a job, cut into pieces in a directory of its own."""
 
-    def __init__(self, source: Node, directory: Path, items: int | None, runner: BatchRunner) -> None:
+    def __init__(self, source: Node, directory: Path, settings: Snapshots, runner: BatchRunner) -> None:
         self._source = source
         self._directory = directory
-        self._items = items
+        self._items = settings.items
+        self._listed_later = settings.seconds is not None and settings.items is None
+        self._number = _SMALL_PIECES if self._listed_later else _PIECES
         self._runner = runner
         self._listing = Listing(directory)
         self._content = content_of(source, runner)
@@ -62,7 +67,8 @@ class CutSource:
             writing.mkdir(parents=True)
         except OSError as error:
             raise SinkError(f"snapshots cannot be written to {writing}: {error.strerror}") from None
-        Listing(writing).write(self._pieces(writing))
+        pieces = self._pieces(writing)
+        Listing(writing).write(*([], pieces) if self._listed_later else (pieces,))
         replace_text(writing / _CONTENT, json.dumps(self._content))
         writing.rename(self._directory)
 
@@ -80,7 +86,7 @@ class CutSource:
             files = [(self._directory / "elements" / file.name).as_uri() for file in copies]
             sizes = [pq.read_metadata(file).num_rows for file in copies]
             largest = self._items
-        return [[files[place] for place in piece] for piece in in_pieces(sizes, largest=largest, number=_PIECES)]
+        return [[files[place] for place in piece] for piece in in_pieces(sizes, largest=largest, number=self._number)]
 
     def _stretches(self, numbers: range, directory: Path, tasks: int) -> list[list[str]]:
         """A range in pieces, each of a file for every task, with the ends of stretches of it."""
@@ -103,7 +109,7 @@ class CutSource:
             return self._items
         match self._source:
             case StreamIter(values=known) | StreamRange(range=known) | StreamArrow(table=known):
-                return max(1, -(-len(known) // _PIECES))
+                return max(1, -(-len(known) // self._number))
         return _ROWS
 
     def _refuse_changes(self) -> None:
@@ -116,6 +122,16 @@ class CutSource:
             location=self._source.location,
             advice="run the program on the same input, or start anew with restart=None",
         )
+
+    def list_more(self, number: int) -> bool:
+        """Let so many of the small pieces be read as one; whether there was one left."""
+        return self._listing.list_more(number)
+
+    def list_rest(self) -> None:
+        """Let all be read, in as many pieces as a job has that is told nothing."""
+        number = max(1, -(-len(self._listing.unlisted()) // _PIECES))
+        while self._listing.list_more(number):
+            pass
 
     @property
     def files(self) -> int:

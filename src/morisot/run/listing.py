@@ -16,7 +16,7 @@ from typing import Any
 from morisot.lower.source import PIECE
 
 _LOG = Path("_spark_metadata") / "0"
-_PIECES = "pieces.json"
+_PIECES, _LATER = "pieces.json", "later.json"
 
 
 class Listing:
@@ -25,20 +25,40 @@ class Listing:
     def __init__(self, directory: Path) -> None:
         self._directory = directory
         self._pieces = directory / _PIECES
+        self._later = directory / _LATER
 
-    def write(self, pieces: Sequence[Sequence[str]]) -> None:
-        """List files, by their addresses."""
+    def write(self, pieces: Sequence[Sequence[str]], later: Sequence[Sequence[str]] = ()) -> None:
+        """List files, by their addresses; small pieces that are to be listed later, after these, are remembered."""
         (self._directory / _LOG).parent.mkdir(parents=True, exist_ok=True)
-        replace_text(self._pieces, json.dumps(pieces))
-        self._write_log(pieces)
+        if later:
+            replace_text(self._later, json.dumps(later))
+        self._list(pieces)
 
     def add(self, file: Path) -> None:
         """List one file more, as a piece of its own."""
-        self.write([*self.pieces(), [file.absolute().as_uri()]])
+        self._list([*self.pieces(), [file.absolute().as_uri()]])
+
+    def list_more(self, number: int) -> bool:
+        """List so many of the small pieces as one; whether there was one left."""
+        piece = [file for small in self.unlisted()[:number] for file in small]
+        if piece:
+            self._list([*self.pieces(), piece])
+        return bool(piece)
+
+    def unlisted(self) -> list[list[str]]:
+        """The small pieces that are still to be listed."""
+        later: list[list[str]] = json.loads(self._later.read_text(encoding="utf-8")) if self._later.exists() else []
+        listed = {file for piece in self.pieces() for file in piece}
+        return [small for small in later if small[0] not in listed]
 
     def pieces(self) -> list[list[str]]:
         pieces: list[list[str]] = json.loads(self._pieces.read_text(encoding="utf-8"))
         return pieces
+
+    def _list(self, pieces: Sequence[Sequence[str]]) -> None:
+        """The log comes first: files of which only Spark knows are listed again in the same place."""
+        self._write_log(pieces)
+        replace_text(self._pieces, json.dumps(pieces))
 
     def _write_log(self, pieces: Sequence[Sequence[str]]) -> None:
         listed = [(file, PIECE // len(piece)) for piece in pieces for file in piece]

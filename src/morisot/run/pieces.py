@@ -11,6 +11,7 @@ import dataclasses
 import json
 import re
 import shutil
+import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -185,7 +186,7 @@ class PieceJob:
     def _source(self, source: Node) -> CutSource:
         if source not in self._sources:
             place = self._directory / f"input-{len(self._sources)}"
-            self._sources[source] = CutSource(source, place, self._settings.items, self._runner)
+            self._sources[source] = CutSource(source, place, self._settings, self._runner)
         return self._sources[source]
 
     def _run_pieces(
@@ -193,7 +194,12 @@ class PieceJob:
     ) -> None:
         kept = Path(sink.directory)
         kept.mkdir(parents=True, exist_ok=True)
-        self._stream(sink, checkpoint, restart)
+        seconds = self._settings.seconds
+        if seconds is None or self._settings.items is not None:
+            source.list_rest()
+            self._stream(sink, checkpoint, restart)
+        else:
+            self._stream_by_time(sink, checkpoint, source, restart, seconds)
         spark = Path(checkpoint.location)
         refuse_unread(spark / "sources" / "0", source.files)
         done = logs.numbers(spark / "commits")
@@ -209,11 +215,32 @@ class PieceJob:
                 shutil.rmtree(piece, ignore_errors=True)
 
     def _stream(self, sink: KeepPieces, checkpoint: Checkpoint, restart: str | int | None) -> None:
+        """Do the pieces that are listed."""
+        with self._streaming(sink, checkpoint, restart, Pace(once=True)) as part:
+            part.join(None)
+
+    def _stream_by_time(
+        self, sink: KeepPieces, checkpoint: Checkpoint, source: CutSource, restart: str | int | None, seconds: float
+    ) -> None:
+        """Do one piece after the other, each as large as to take so many seconds by what the one before took."""
+        with self._streaming(sink, checkpoint, restart, Pace()) as part:
+            part.catch_up()  # what an earlier program had listed
+            size = 1
+            while part.error is None and source.list_more(size):
+                began = time.monotonic()
+                part.catch_up()
+                size = next_size(size, time.monotonic() - began, seconds)
+            part.stop()
+
+    @contextlib.contextmanager
+    def _streaming(
+        self, sink: KeepPieces, checkpoint: Checkpoint, restart: str | int | None, pace: Pace
+    ) -> Iterator[StreamPart]:
         settings = dataclasses.replace(self._settings, restart=restart)  # type: ignore[arg-type]
         group, outlets = Group(sink, (sink,)), [PiecesOutlet(sink)]
-        part = StreamPart(self._runner, group, outlets, checkpoint, pace=Pace(once=True), snapshots=settings)
+        part = StreamPart(self._runner, group, outlets, checkpoint, pace=pace, snapshots=settings)
         try:
-            part.join(None)
+            yield part
         except BaseException:
             part.stop()
             raise
@@ -257,6 +284,15 @@ class PieceJob:
 
     def clean(self) -> None:
         shutil.rmtree(self._directory, ignore_errors=True)
+
+
+def next_size(size: int, took: float, seconds: float) -> int:
+    """How many small pieces take so many seconds, if `size` of them took others; never many more than those.
+
+    >>> [next_size(8, took, 10.0) for took in (0.1, 5.0, 10.0, 40.0, 900.0)]
+    [32, 16, 8, 2, 1]
+    """
+    return max(1, min(int(size * seconds / took) if took else 4 * size, 4 * size))
 
 
 def new_directories(roots: Iterable[Node]) -> list[WriteSink]:
