@@ -16,7 +16,7 @@ import pytest
 
 import morisot as mo
 from morisot.lower.files import parts_of
-from morisot.viz.loops import AGGREGATED
+from morisot.viz.loops import AGGREGATED, FOR_EACH_PARTITION
 from morisot.worker import kernel_stage
 
 
@@ -141,8 +141,9 @@ def folded_by_loops(stream: Any, delta: Any, local: Any) -> list[Any]:
     """What a round folds, fed back and replayed; the state is a list, so that its type says nothing of the delta."""
     fed, _ = stream.iterate(1, [], sorted_inside, local, lambda _, delta: [delta], always, delta=delta)
     again = stream.replay(1, [], sorted_inside, local, lambda _, delta: [delta], always, delta=delta)
-    forms = {record.form for loop in (fed, again) for record in loop.forms() if record.reason == AGGREGATED}
-    assert forms == {"column"}
+    said = [(record.form, record.reason) for loop in (fed, again) for record in loop.forms()]
+    assert {form for form, reason in said if reason == AGGREGATED} == {"column"}
+    assert FOR_EACH_PARTITION not in {reason for _, reason in said}
     (one,), (other,) = fed.collect(), again.collect()
     assert repr(one) == repr(other)
     return one  # type: ignore[no-any-return]

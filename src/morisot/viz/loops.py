@@ -12,8 +12,8 @@ from morisot.plan.graph import everything
 from morisot.plan.iterate import DeltaIterate, Loop
 from morisot.plan.node import Node
 
-IN_DRIVER = "it is called in this process, once a round for each partition"
-CONDITION = "it is called in this process, once a round"
+FOR_EACH_PARTITION = "it is called in this process, once a round for each partition"
+ONCE_A_ROUND = "it is called in this process, once a round"
 IN_TASKS = "the body and the local fold run together, in tasks that stay from round to round"
 LOCAL_FOLD = "it folds what leaves the body, partition by partition"
 AGGREGATED = "Spark computes it while it makes what leaves the body"
@@ -44,9 +44,11 @@ def form_of_own(node: Loop | DeltaIterate, closure: str, demoted: frozenset[Node
         return ("column", JOINED, "") if column_forms(node) else ("stage", DELTAS, DELTAS_ADVICE)
     if closure == "local_fold" and path_of(node).name == "barrier":
         return form_in_tasks(node)
-    if closure == "local_fold" and node not in demoted and round_fold_of(node) is not None:
+    aggregated = path_of(node).name != "barrier" and node not in demoted and round_fold_of(node) is not None
+    if closure == "local_fold" and aggregated:
         return "column", AGGREGATED, ""
-    reasons = {"local_fold": LOCAL_FOLD, "global_fold": IN_DRIVER, "condition": CONDITION}
+    global_fold = ONCE_A_ROUND if aggregated else FOR_EACH_PARTITION
+    reasons = {"local_fold": LOCAL_FOLD, "global_fold": global_fold, "condition": ONCE_A_ROUND}
     return "stage", reasons[closure], ""
 
 
