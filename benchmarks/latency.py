@@ -233,6 +233,14 @@ def measure(name: str, work: str, given: Feed) -> Took:
         return Took(sorted(each / _NANOSECONDS for each in found["elements"]), sorted(found["batches"]))
 
 
+def loop_seconds() -> float:
+    """How long this machine takes for a loop of Python: others may be working on it."""
+    began, total = time.perf_counter(), 0
+    for number in range(5_000_000):
+        total += number
+    return time.perf_counter() - began
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Measure and print."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.latency", description=__doc__)
@@ -251,15 +259,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     columns = [f"p{each} ms" for each in PERCENTILES]
     console = Console(width=120)
     table = Table("work", "elements/s", "job", "micro-batch p50 ms", "arrived", *columns, "worst ms")
+    loops: list[float] = []
     for work in [given.only] if given.only else WORKS:
         for rate in given.rates:
             for name in given.jobs:
+                loops.append(loop_seconds())
                 took = measure(name, work, Feed(rate, given.every / 1000, given.warm_up, given.seconds))
                 found = [f"{np.percentile(took.elements, each):,.0f}" for each in (*PERCENTILES, 100)]
                 batch = f"{np.percentile(took.batches, 50):,.0f}"
                 table.add_row(work, f"{rate:,}", name, batch, f"{len(took.elements):,}", *found)
                 console.print(f"{work}, {rate:,} a second, {name}: done", style="dim")
     console.print(table)
+    loops.append(loop_seconds())
+    console.print(f"The same loop of Python took {min(loops):.2f} to {max(loops):.2f} s before and after these.")
     return 0
 
 
