@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parents[2]
+_WORKER = b"\0-m\0morisot.run.worker_daemon\0"
+"""In the command of a Python process of Spark's; that of the JVM has the name, too."""
 
 
 class Run:
@@ -51,7 +53,7 @@ class Run:
 
     def kill_worker(self) -> bool:
         """End one of the Python processes that Spark has started; whether there was one."""
-        workers = [pid for pid in descendants(self.process.pid) if b"morisot.run.worker_daemon" in command_line(pid)]
+        workers = [pid for pid in descendants(self.process.pid) if _WORKER in command_line(pid)]
         if not workers:
             return False
         os.kill(workers[-1], signal.SIGKILL)

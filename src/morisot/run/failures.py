@@ -26,7 +26,8 @@ _DATA_ERROR = re.compile(
 
 
 _LOST_WORKER = re.compile(
-    r"Python worker (exited unexpectedly|process terminated|failed to connect back)|EOF reached before Python server"
+    r"Python worker (exited unexpectedly|process terminated|failed to connect back)|EOF reached before Python server|"
+    r"reading the port number from \S+ stdout(\.| and terminated with code: 1[2-9]\d)"  # by a signal, as it started
 )
 
 
