@@ -98,7 +98,7 @@ def java_options(config: Config, java: Java) -> list[str]:
         # Hadoop starts `chmod` for every file that it makes: directly, and not by way of a third program.
         options.append("-Djdk.lang.Process.launchMechanism=VFORK")
     if not names_collector(config, os.environ):
-        # What Java takes by itself keeps pauses short at the cost of all other work: a fifth of a small micro-batch.
+        # What Java takes by itself keeps pauses short at the cost of all other work.
         options.append(_COLLECTOR)
     return options + archive_options(java)
 

@@ -31,8 +31,9 @@ if TYPE_CHECKING:
 
 _STREAMING = "org.apache.spark.sql.execution.streaming"
 _PACKAGES = "spark.jars.packages"
-_KEPT, _DROPPED_AFTER = "spark.sql.streaming.minBatchesToRetain", "spark.sql.streaming.fileSource.log.cleanupDelay"
-_AT_ONCE = "0"
+KEPT = "spark.sql.streaming.minBatchesToRetain"
+"""Of how many micro-batches a query keeps its logs and states."""
+_DROPPED_AFTER, _AT_ONCE = "spark.sql.streaming.fileSource.log.cleanupDelay", "0"
 _LONGEST_SOCKET_DIRECTORY = 48
 """The name of a socket has a hundred bytes at most, of which Spark takes some fifty."""
 
@@ -118,8 +119,8 @@ def keep_micro_batches(session: SparkSession, number: int) -> None:
     The log of a source is set as the session is when the query has already started, so this stays. A session that keeps
     logs for a time, as one of the user's does, is left as it is.
     """
-    if session.conf.get(_DROPPED_AFTER, "") == _AT_ONCE and int(session.conf.get(_KEPT) or 0) < number:
-        session.conf.set(_KEPT, number)
+    if session.conf.get(_DROPPED_AFTER, "") == _AT_ONCE and int(session.conf.get(KEPT) or 0) < number:
+        session.conf.set(KEPT, number)
 
 
 def check_session(session: SparkSession) -> None:
@@ -163,7 +164,7 @@ def session_settings(config: Config, scratch: str, java: Java) -> dict[str, str]
         "spark.sql.streaming.stateStore.providerClass": f"{_STREAMING}.state.RocksDBStateStoreProvider",
         "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
         # A job without snapshots goes back one micro-batch at most; Spark keeps a hundred, and lists them each time.
-        _KEPT: "10",
+        KEPT: "10",
         # What a plan looks like is written out for Spark's web page each time one runs; formatted, that takes longer.
         "spark.sql.ui.explainMode": "simple",
     }
@@ -247,6 +248,8 @@ def _variables(config: Config) -> dict[str, str]:
         "PYSPARK_PYTHON": config.spark.get("spark.pyspark.python", sys.executable),
         # The JVM that only puts the command line together.
         "SPARK_LAUNCHER_OPTS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+        # Where C hands memory out in many places, little of a state store's comes back; Hadoop's scripts say the same.
+        "MALLOC_ARENA_MAX": os.environ.get("MALLOC_ARENA_MAX", "4"),
     }
 
 
