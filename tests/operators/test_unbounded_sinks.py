@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -23,6 +24,46 @@ def put(directory: Path, number: int, *lines: Any) -> None:
     file = directory / f"{number}.txt"
     file.write_text("".join(f"{line}\n" for line in lines))
     os.utime(file, (number + 1, number + 1))
+
+
+def test_for_each_is_told_the_number_of_the_micro_batch(spark: Any, tmp_path: Path) -> None:
+    """What comes again after a failure has the number that it had."""
+    for number in range(3):
+        put(tmp_path / "in", number, f"{number}a", f"{number}b")
+    full = tmp_path / "full"
+
+    def run(*, failing: bool) -> list[tuple[int, str]]:
+        seen: list[tuple[int, str]] = []
+
+        def note(batch: int, line: str) -> None:
+            seen.append((batch, line))
+            if line == "1b" and full.exists():
+                raise OSError("the disk is full")
+
+        snapshots = mo.Snapshots(tmp_path / "saves")
+        with mo.StreamContext(spark, config=mo.Config(progress=False), snapshots=snapshots) as ctx:
+            ctx.stream_file(tmp_path / "in", unbounded=True, files_per_batch=1).for_each(note, with_batch=True)
+            job = ctx.start()
+            with pytest.raises(mo.ElementError, match="the disk is full") if failing else contextlib.nullcontext():
+                job.catch_up()
+            job.stop()
+        return seen
+
+    full.touch()
+    assert run(failing=True) == [(0, "0a"), (0, "0b"), (1, "1a"), (1, "1b")]
+    full.unlink()
+    assert run(failing=False) == [(1, "1a"), (1, "1b"), (2, "2a"), (2, "2b")]
+
+
+def test_for_each_of_bounded_elements_has_one_micro_batch(spark_ctx: mo.StreamContext) -> None:
+    seen: list[Any] = []
+    numbers = spark_ctx.stream_iter([3, 4])
+    numbers.for_each(lambda *told: seen.append(told), with_batch=True)
+    numbers.key_by(lambda n: n % 2).for_each(lambda batch, key, n: seen.append((batch, key, n)), with_batch=True)
+    spark_ctx.execute()
+    assert seen == [(0, 3), (0, 4), (0, 1, 3), (0, 0, 4)]
+    with pytest.raises(mo.PlanError, match="for_each"):
+        numbers.for_each(lambda n: None, with_batch=True)
 
 
 def noting(file: Path) -> Callable[[Any], None]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import pickle
 import warnings
 from collections.abc import Callable, Iterable, Sequence
@@ -184,17 +185,18 @@ class StreamContext(SourceMethods):
         if channel is not None:
             self._channels[node] = channel
 
-    def calling(self, node: ForEach) -> Callable[[list[Any]], None]:
+    def calling(self, node: ForEach) -> Callable[..., None]:
         """The receiver of for_each: it calls the user's own function, in this process."""
         function = node.function.original
 
-        def receive(elements: Iterable[Any]) -> None:
+        def receive(elements: Iterable[Any], batch: int = 0) -> None:
+            told = functools.partial(function, batch) if node.with_batch else function
             for element in elements:
                 try:
                     if node.keyed:
-                        function(*element)
+                        told(*element)
                     else:
-                        function(element)
+                        told(element)
                 except Exception as error:
                     raise element_error(node.operator, node.location, element, error, 1) from error
 

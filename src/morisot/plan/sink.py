@@ -54,6 +54,8 @@ class ForEach(Sink):
     """Call `function` on each element, in the user's program."""
 
     function: Closure
+    with_batch: bool = False
+    """Whether it is told the number of the micro-batch before the element."""
 
 
 @dataclass(frozen=True, eq=False)

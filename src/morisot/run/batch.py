@@ -34,7 +34,8 @@ from morisot.types.element import Type
 from morisot.worker.batches import decode
 from morisot.worker.ipc import PackBatches, unpack_batch
 
-Receiver = Callable[[list[Any]], None]
+Receiver = Callable[..., None]
+"""Takes the elements of a batch; that of a for_each also its number, which it takes for 0 otherwise."""
 R = TypeVar("R")
 
 

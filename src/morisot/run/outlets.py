@@ -20,7 +20,7 @@ from morisot.lower.planner import Lowering
 from morisot.plan.check import gives_running_values
 from morisot.plan.graph import walk
 from morisot.plan.handover import HandOver
-from morisot.plan.sink import Sink, WriteKafka, WriteSink, WriteTo
+from morisot.plan.sink import ForEach, Sink, WriteKafka, WriteSink, WriteTo
 from morisot.run import kafka
 from morisot.run.batch import Receiver
 from morisot.run.files import FORMATS, append, replace, write_options
@@ -71,11 +71,14 @@ class Outlet:
         taken = share.elements(self.sink.type)
 
         def hand_over() -> None:
-            if self._receiver is not None:
-                self._receiver(taken)
+            self._give(taken, share.batch)
             self.elements_out += len(taken)
 
         return hand_over
+
+    def _give(self, elements: list[Any], batch: int) -> None:  # noqa: ARG002 - others tell it
+        if self._receiver is not None:
+            self._receiver(elements)
 
     def let_go(self) -> None:
         """The job stops: a sink that waits for its reader does so no longer."""
@@ -88,6 +91,14 @@ class Outlet:
         return None
 
 
+class NumberedOutlet(Outlet):
+    """A function of the user's that is told the numbers of micro-batches."""
+
+    def _give(self, elements: list[Any], batch: int) -> None:
+        assert self._receiver is not None, "for_each has a function"
+        self._receiver(elements, batch)
+
+
 class UsersOutlet(Outlet):
     """A sink of the user's own, which is told the numbers of micro-batches."""
 
@@ -98,14 +109,8 @@ class UsersOutlet(Outlet):
     def open(self, *, goes_on: bool) -> None:
         self._hand_over.open(goes_on=goes_on)
 
-    def take(self, share: Share) -> HandingOver:
-        taken = share.elements(self.sink.type)
-
-        def hand_over() -> None:
-            self._hand_over(share.batch, taken)
-            self.elements_out += len(taken)
-
-        return hand_over
+    def _give(self, elements: list[Any], batch: int) -> None:
+        self._hand_over(batch, elements)
 
     def end(self) -> MorisotError | None:
         super().end()
@@ -166,6 +171,8 @@ def outlet(sink: Sink, receiver: Receiver | None, close: Callable[[], None] | No
     match sink:
         case WriteTo():
             return UsersOutlet(sink, receiver, close)
+        case ForEach(with_batch=True):
+            return NumberedOutlet(sink, receiver, close)
         case WriteKafka():
             return TopicOutlet(sink, receiver, close)
         case WriteSink():

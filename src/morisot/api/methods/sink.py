@@ -94,10 +94,13 @@ class SinkMethods(StreamBase[T]):
         self._context.add_sink(node, channel.put_all, channel)
         return channel
 
-    def for_each(self, function: Callable[..., Any]) -> None:
-        """Call `function` on each element in this process: on each (key, value) for a keyed stream."""
-        closure = self._closure(function, "for_each", len(self._arguments))
-        node = ForEach(self._node, closure, type=self.type, location=closure.location)
+    def for_each(self, function: Callable[..., Any], *, with_batch: bool = False) -> None:
+        """Call `function` on each element in this process: on each (key, value) for a keyed stream.
+
+        With `with_batch` it takes the number of the micro-batch before that; a bounded stream is one, number 0.
+        """
+        closure = self._closure(function, "for_each", len(self._arguments) + with_batch)
+        node = ForEach(self._node, closure, with_batch, type=self.type, location=closure.location)
         self._context.add_sink(node, self._context.calling(node))
 
     def write_to(self, sink: UsersSink[T]) -> None:
