@@ -1,4 +1,4 @@
-"""Spark's daemon of Python workers, which also waits for those that end, so that their CPU time is not lost.
+"""Morisot's daemon of Python workers, which also waits for those that end, so that their CPU time is not lost.
 
 Spark's own ignores SIGCHLD; the kernel then forgets what an ended worker took, and a worker that goes after a minute
 of idleness, in the middle of a later run, would take its seconds off that run.
@@ -10,6 +10,8 @@ import os
 from typing import TYPE_CHECKING
 
 from pyspark import daemon
+
+from morisot.run.worker_daemon import worker
 
 if TYPE_CHECKING:
     from types import FrameType
@@ -26,4 +28,5 @@ def _wait_for_ended_workers(_signal: int, _frame: FrameType | None) -> None:
 if __name__ == "__main__":
     # where the daemon asks to ignore SIGCHLD (and SIGHUP, which still must not end it), it gets this instead
     vars(daemon)["SIG_IGN"] = _wait_for_ended_workers
+    daemon.worker = worker
     daemon.manager()

@@ -2,7 +2,7 @@
 
 A followed directory of Parquet files, some in each micro-batch; a count of elements in windows of time, and a
 `rich_map` that numbers the elements of each key. Both are written to files, which must hold every element once. Memory
-is looked at once a second.
+is looked at once a second. A JVM takes what it is allowed before it tidies up, so it is allowed little.
 """
 
 from __future__ import annotations
@@ -81,7 +81,9 @@ JOBS: dict[str, tuple[Callable[[Any], Any], Callable[[pa.Table, np.ndarray[Any, 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--elements", type=int, default=20_000_000)
+    parser.add_argument("--memory", default="1g", help="of the JVM's heap")
     options = parser.parse_args()
+    config = mo.Config(progress=False, memory=options.memory)
     right = True
     with tempfile.TemporaryDirectory() as name:
         inbox = Path(name) / "in"
@@ -89,7 +91,7 @@ def main() -> int:
         counts = write_files(inbox, options.elements)
         for number, (title, (program, check)) in enumerate(JOBS.items()):
             out = Path(name) / f"out{number}"
-            with mo.StreamContext(config=mo.Config(progress=False)) as ctx, Watch(lambda: 0.0) as watch:
+            with mo.StreamContext(config=config) as ctx, Watch(lambda: 0.0) as watch:
                 program(
                     ctx.stream_parquet(str(inbox), Event, unbounded=True, files_per_batch=FILES_IN_A_BATCH)
                 ).unkey().write_parquet(str(out))
