@@ -56,6 +56,8 @@ class Config:
     """Show a bar during long jobs; None: when stderr is a terminal."""
     report: bool = True
     """Say on stderr, at the end of a job, what was left out because of `on_error` and what was moved to Python."""
+    operator_metrics: bool = False
+    """Count what each operator of a job without end takes and gives, for `job.metrics()`; each runs by itself then."""
     packages: tuple[str, ...] = ()
     """What Spark fetches from Maven's repositories when it starts: `kafka`, or coordinates `group:artifact:version`."""
     spark: dict[str, str] = field(default_factory=dict, hash=False)
@@ -72,6 +74,7 @@ class Config:
         _require(isinstance(self.verbose, bool), "verbose", self.verbose, "true or false")
         _require(self.progress is None or isinstance(self.progress, bool), "progress", self.progress, "true or false")
         _require(isinstance(self.report, bool), "report", self.report, "true or false")
+        _require(isinstance(self.operator_metrics, bool), "operator_metrics", self.operator_metrics, "true or false")
         _require(_are_packages(self.packages), "packages", self.packages, _PACKAGES)
         object.__setattr__(self, "packages", tuple(self.packages))
         _require(isinstance(self.spark, Mapping), "spark", self.spark, "a table of Spark settings")
@@ -210,7 +213,7 @@ def _read_text(name: str, text: str) -> Any:
                 return int(text)
             except ValueError:
                 raise ConfigError(f"parallelism is {text!r}: give {_COUNT}.") from None
-        case "verbose" | "progress" | "report":
+        case "verbose" | "progress" | "report" | "operator_metrics":
             _require(text.lower() in _WORDS, name, text, "true or false")
             return _WORDS[text.lower()]
         case "packages":
@@ -244,6 +247,7 @@ def _read_args(argv: Sequence[str]) -> tuple[dict[str, Any], list[str]]:
     parser.add_argument("--verbose", action="store_true")
     parser.add_argument("--progress", action=argparse.BooleanOptionalAction)
     parser.add_argument("--report", action=argparse.BooleanOptionalAction)
+    parser.add_argument("--operator-metrics", action=argparse.BooleanOptionalAction)
     known, rest = parser.parse_known_args(argv)
     given = {name: _read_text(name, value) if isinstance(value, str) else value for name, value in vars(known).items()}
     if "spark" in given:

@@ -367,10 +367,3 @@ def test_what_cannot_be_is_refused_with_its_line(program: Any, message: str, adv
         program()
     assert "test_combine.py:" in str(caught.value)
     assert advice in str(caught.value)
-
-
-@pytest.mark.jvm
-@pytest.mark.parametrize("operator", ["merge", "zip"])
-def test_a_bounded_stream_with_an_unbounded_one_is_refused(operator: str, spark_ctx: mo.StreamContext) -> None:
-    with pytest.raises(mo.PlanError, match=f"{operator} cannot combine a bounded stream with an unbounded one"):
-        getattr(spark_ctx.stream_rate(10), operator)(spark_ctx.stream_iter([1]))

@@ -131,9 +131,6 @@ def test_windows_that_are_never_complete_on_both_sides(spark_ctx: mo.StreamConte
         ticks.window_all(mo.AllWindow()).join(ticks)
     with pytest.raises(mo.PlanError, match="one side may run ahead of the other"):
         ticks.window_all(mo.CountWindow.tumbling(2)).join(ticks)
-    table = spark_ctx.stream_iter([1]).add_timestamps(lambda n: n)
-    with pytest.raises(mo.PlanError, match="complete at different times"):
-        ticks.window_all(Window.tumbling(2)).join(table)
 
 
 def test_refusals() -> None:

@@ -61,6 +61,19 @@ class WithTable(Step):
 
 
 @dataclass(frozen=True)
+class WithBounded(Step):
+    """A method whose other stream is bounded."""
+
+    elements: tuple[Any, ...] = ()
+
+    def __str__(self) -> str:
+        return f".{self.method}(stream_iter({list(self.elements)}))"
+
+    def on(self, stream: Any) -> Any:
+        return getattr(stream, self.method)(stream._context.stream_iter(self.elements))
+
+
+@dataclass(frozen=True)
 class InTime(Step):
     """Operators that wait for time, by timestamps of ints that come in any order."""
 
@@ -75,6 +88,13 @@ class InTime(Step):
                 return timed.unique_by(lambda n: n % 4, within=9).map(str)
             case "reorder":
                 return timed.map(lambda n: n % 50).reorder()
+            case "window join" | "left_join":
+                numbers = stream._context.stream_iter([3, -1, 0, 3, 7])
+                earlier = numbers.add_timestamps(lambda n: n % 50).group_by(lambda n: n % 2)
+                keyed = timed.group_by(lambda n: n % 2)
+                if self.method == "left_join":
+                    return keyed.left_join(earlier, within=3)
+                return keyed.window(mo.EventTimeWindow.tumbling(7)).join(earlier)
         return getattr(timed, self.method)(timed, lambda n: n % 2, lambda n: n % 2, within=2)
 
 
@@ -83,7 +103,8 @@ LONG = 1000
 
 
 def in_time(draw: st.DrawFn, plan: Plan) -> Plan:
-    method = draw(st.sampled_from(["tumbling", "session", "unique_by", "reorder", "join", "outer_join"]))
+    with_itself = ["tumbling", "session", "unique_by", "reorder", "join", "outer_join"]
+    method = draw(st.sampled_from([*with_itself, "window join", "left_join"]))
     key = None if method in ("tumbling", "unique_by", "reorder") else "int"
     return then(plan, InTime(method), key=key, element="str", ordered=False)
 
@@ -108,6 +129,16 @@ def zip_with_itself(draw: st.DrawFn, plan: Plan) -> Plan:
 
 def merge_with_itself(draw: st.DrawFn, plan: Plan) -> Plan:
     return then(plan, WithItself("merge"), ordered=False)
+
+
+def merge_with_bounded(draw: st.DrawFn, plan: Plan) -> Plan:
+    values = draw(st.lists(VALUES[plan.element], min_size=1, max_size=3))
+    return then(plan, WithBounded("merge", elements=tuple(values)), ordered=False)
+
+
+def zip_with_bounded(draw: st.DrawFn, plan: Plan) -> Plan:
+    values = draw(st.lists(VALUES["int"], min_size=1, max_size=6))
+    return then(plan, WithBounded("zip", elements=tuple(values)), element=(plan.element, "int"))
 
 
 def fold(draw: st.DrawFn, plan: Plan) -> Plan:
@@ -135,7 +166,8 @@ def on_the_way(plan: Plan) -> list[Drawing]:
     if plan.key is not None:
         return [*found, unkey]
     found += [key_by, merge_with_itself]
-    return [*found, unique_by, zip_with_itself] if plan.ordered else found
+    found += [merge_with_bounded] if plan.element in VALUES else []
+    return [*found, unique_by, zip_with_itself, zip_with_bounded] if plan.ordered else found
 
 
 def at_the_end(plan: Plan) -> list[Drawing]:

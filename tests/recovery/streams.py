@@ -87,8 +87,25 @@ def several(numbers: mo.Stream[int], out: str) -> None:
     states.unkey().write_to(Book(f"{out}-book"))
 
 
+def joined(numbers: mo.Stream[int], out: str) -> None:
+    """Elements of two streams that wait for each other."""
+    timed = numbers.add_timestamps(lambda n: n * 100, delay=0)
+    negative = timed.filter(lambda n: n % 2 == 0).map(lambda n: -n).group_by(lambda n: -n % 7)
+    timed.group_by(lambda n: n % 7).join(negative, within="2s").write_parquet(out)
+
+
+EARLIER = range(-30, 0)
+
+
+def history(numbers: mo.Stream[int], out: str) -> None:
+    """A bounded stream meets one without end."""
+    numbers._context.stream_iter(EARLIER).merge(numbers).map(lambda n: (n, n % 7)).write_parquet(out)
+
+
 Program = Callable[[mo.Stream[int], str], None]
-PROGRAMS: dict[str, Program] = {program.__name__: program for program in (stateless, running, rich, windows, several)}
+PROGRAMS: dict[str, Program] = {
+    program.__name__: program for program in (stateless, running, rich, windows, several, joined, history)
+}
 
 
 def expected(name: str, numbers: list[int]) -> list[Any]:
@@ -103,6 +120,11 @@ def expected(name: str, numbers: list[int]) -> list[Any]:
             sums[n % 7, n // 10] = sums.get((n % 7, n // 10), 0) + n
         closed = [(key, window, value) for (key, window), value in sums.items() if (window + 1) * 10 <= max(numbers)]
         return sorted((key, (window * 1000, window * 1000 + 1000, value)) for key, window, value in closed)
+    if name == "joined":
+        near = ((n, m) for n in numbers for m in numbers if abs(n - m) <= 20 and m % 2 == 0)
+        return sorted((n % 7, (n, -m)) for n, m in near if n % 7 == m % 7)
+    if name == "history":
+        return [(n, n % 7) for n in (*EARLIER, *numbers)]
     states = dict.fromkeys(range(7), 1)
     written = []
     for n in numbers:

@@ -61,6 +61,7 @@ def test_a_job_goes_on_in_another_context(spark: Any, tmp_path: Path) -> None:
 def test_the_oldest_snapshot_has_all_it_needs(spark: Any, tmp_path: Path) -> None:
     """The log of the source is dropped early, but not before the snapshots that need it."""
     many = 34
+    spark.conf.set(_KEPT, 10)  # an earlier job of the session may have asked for more, which stays
     for number in range(many):
         put(tmp_path / "in", number, number)
     snapshots = run(spark, tmp_path, many, keep=15)[1]
@@ -70,6 +71,31 @@ def test_the_oldest_snapshot_has_all_it_needs(spark: Any, tmp_path: Path) -> Non
     oldest = snapshots[0].id
     seen, _ = run(spark, tmp_path, many, keep=15, restart=oldest)
     assert seen == [sum(range(number + 1)) for number in range(oldest + 1, many)]
+
+
+def test_a_source_that_is_read_twice_has_snapshots_as_others(spark: Any, tmp_path: Path) -> None:
+    """Spark says twice how far it is, and keeps one log of it."""
+
+    def run(**settings: Any) -> tuple[list[int], list[int]]:
+        seen: list[int] = []
+        snapshots = mo.Snapshots(tmp_path / "saves", **settings)
+        with mo.StreamContext(spark, config=mo.Config(progress=False), snapshots=snapshots) as ctx:
+            first, other = (
+                ctx.stream_file(tmp_path / name, unbounded=True, files_per_batch=1).map(lambda line: int(line))
+                for name in ("in", "other")
+            )
+            first.merge(first.map(lambda n: -n), other).for_each(seen.append)
+            job = ctx.start()
+            job.catch_up()
+            job.stop()
+            return sorted(seen), [each.id for each in job.snapshots()]
+
+    for number in range(3):
+        put(tmp_path / "in", number, number + 1)
+        put(tmp_path / "other", number, 10 * (number + 1))
+    assert run() == ([-3, -2, -1, 1, 2, 3, 10, 20, 30], [0, 1, 2])
+    put(tmp_path / "other", 1, 200)
+    assert run(restart=0) == ([-3, -2, 2, 3, 30, 200], [0, 1, 2])
 
 
 def test_a_changed_program_is_refused_unless_its_operators_have_names(spark: Any, tmp_path: Path) -> None:

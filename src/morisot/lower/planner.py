@@ -14,17 +14,18 @@ from pyspark.sql.classic.dataframe import DataFrame as ClassicDataFrame
 from morisot.compile.ladder import decide
 from morisot.compile.verdict import ColumnForm
 from morisot.lower import folds, kernels, ledgers, stages
+from morisot.lower.ended import from_files
 from morisot.lower.frame import Frame
 from morisot.lower.places import with_places
 from morisot.lower.registry import python_rule_for, rule_for, whole_rule_for
 from morisot.plan.check import gives_running_values
 from morisot.plan.closure import Closure
-from morisot.plan.graph import consumer_counts, order_needed, order_observed, walk
+from morisot.plan.graph import consumer_counts, meets_endless, met_by_endless, order_needed, order_observed, walk
 from morisot.plan.iterate import DeltaIterate, Loop
 from morisot.plan.node import Node
 from morisot.plan.partition import Batched, Cache
 from morisot.plan.rowwise import Rowwise
-from morisot.plan.sink import WriteSink
+from morisot.plan.sink import Sink, WriteSink
 from morisot.plan.source import StreamArrow, StreamIter, StreamParIter, StreamParquet, StreamRange
 from morisot.plan.tally import is_diverting
 from morisot.types.element import BOOL, DATE, DATETIME, FLOAT, INT, Optional, Type, leaves
@@ -64,6 +65,8 @@ class Lowering:
         ledger: ledgers.Ledger | None = None,
         caches: Caches | None = None,
         told: Path | None = None,
+        ended: Path | None = None,
+        counts: bool = False,
     ) -> None:
         self.spark = spark
         self._loops = loops
@@ -77,6 +80,9 @@ class Lowering:
         """What `cache()` keeps from run to run; without it nothing is."""
         self.told = told
         """Where inputs that are silent find the time of the others; without it they hold those up."""
+        self._ended = ended
+        """Where the elements of bounded streams lie that meet one without end."""
+        self._met: dict[Node, Frame] = {}
         self._keeps = keeps
         self._kept: dict[Node, DataFrame] = {}
         """What is held in Spark's cache because several sinks read it."""
@@ -84,6 +90,10 @@ class Lowering:
         self._frames: dict[Node, Frame] = dict(given or {})
         self.nodes = tuple(walk(*roots, known=frozenset(self._frames) | self._cached(roots)))
         self._consumers = consumer_counts(roots)
+        self._counts = counts
+        """Whether what each operator of a streaming query gives is counted."""
+        if counts:  # who counts is one more reader, for whom elements must be there
+            self._consumers.update(node for node in self.nodes if not node.bounded)
         self._last_consumer = {value: node for node in self.nodes for value in node.inputs}
         self._ordered = order_observed(roots)
         self._order_needed = order_needed(roots)
@@ -105,8 +115,15 @@ class Lowering:
     def frame(self, node: Node) -> Frame:
         """The node's elements as a frame."""
         if node not in self._frames:
-            self._frames[node] = self._lower(node)
+            self._frames[node] = self._counted(node, self._lower(node))
         return self._frames[node]
+
+    def _counted(self, node: Node, frame: Frame) -> Frame:
+        """The frame, whose rows the query counts if that is wanted; sinks are given what they read."""
+        if not self._counts or isinstance(node, Sink) or not frame.df.isStreaming:
+            return frame
+        name = counted_as(self.nodes.index(node))
+        return frame.over(frame.df.observe(name, F.expr("count(1) AS elements")))
 
     def _lower(self, node: Node) -> Frame:
         if self.in_stage(node):
@@ -123,10 +140,21 @@ class Lowering:
             return self._share(node, python_rule(node, self, *self.before(source)))
         rule = rule_for(node)
         assert rule is not None, f"{node.operator} passed the check of the plan without a rule"
-        frame = rule(node, self, *(self.frame(value) for value in node.inputs))
+        frame = rule(node, self, *(self._read_by(node, value) for value in node.inputs))
         if not node.inputs and not node.bounded and self.needs_order(node) and not frame.placed:
             frame = with_places(frame, by_age=node.files_by_age)
         return self._share(node, frame)
+
+    def _read_by(self, node: Node, value: Node) -> Frame:
+        """What a node reads. A bounded stream that meets one without end was copied, and is followed there."""
+        if not meets_endless(value, node):
+            return self.frame(value)
+        if value not in self._met:
+            assert self._ended is not None, "a query without end is lowered by whoever copies what it meets"
+            directory = self._ended / str(met_by_endless(*self.roots).index(value))
+            frame = from_files(self.spark, value, directory, placed=self.needs_order(value))
+            self._met[value] = self._counted(value, frame)
+        return self._met[value]
 
     def _share(self, node: Node, frame: Frame) -> Frame:
         """Keep what several operators read and would be dear to make again; a stream cannot be kept."""
@@ -325,6 +353,11 @@ class Lowering:
             if self._consumers[node] > 1:
                 break
         return self.frame(node), tuple(reversed(steps))
+
+
+def counted_as(number: int) -> str:
+    """The name under which a query counts what the operator with a number in the plan gives."""
+    return f"given-{number}"
 
 
 def batch_rows(node: Node) -> int | None:

@@ -10,6 +10,7 @@ from pyspark.sql.streaming.stateful_processor import StatefulProcessor, Stateful
 
 from morisot.lower.buckets import gathered_in_buckets
 from morisot.lower.frame import Frame
+from morisot.lower.marks import LATEST
 from morisot.lower.stages import dumps, in_worker
 from morisot.plan.node import Node
 from morisot.types.element import DATETIME, Type
@@ -21,9 +22,6 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
     from morisot.lower.planner import Lowering
-
-LATEST = (2**63 - 1) // 1000
-"""The largest number of milliseconds that a timestamp of Spark's has."""
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ from pyspark.sql import functions as F  # noqa: N812 - the name every Spark prog
 from morisot.lower import stages
 from morisot.lower.columns import quoted
 from morisot.lower.frame import TIME, Frame
+from morisot.lower.marks import LATEST, MARK, watched
 from morisot.lower.planner import Lowering
 from morisot.lower.registry import lowers
 from morisot.lower.ship import check_travels
@@ -24,9 +25,8 @@ from morisot.plan.time import AddTimestamps, that_may_idle
 from morisot.types.element import DATETIME, Keyed, Optional, Tuple, Type, arguments
 from morisot.worker.stage import Step
 
-_MARK = quoted("mark")
 _TOLD = quoted("told")
-_LATEST = {True: 2**63 - 1, False: (2**63 - 1) // 1000}
+_LATEST = {True: 2**63 - 1, False: LATEST}
 """The largest number of microseconds, and of milliseconds, that a timestamp of Spark's has."""
 
 
@@ -41,18 +41,13 @@ def lower_add_timestamps_and_watermark(node: AddTimestamps, lowering: Lowering, 
     )
     timed, mark = with_assertion(node, lowering, timed, node.kind)
     names = [*timed.columns, *timed.hidden]
-    marked = timed.df.selectExpr(*names, f"{moment_of(mark, node.kind)} AS {_MARK}")
+    marked = timed.df.selectExpr(*names, f"{moment_of(mark, node.kind)} AS {MARK}")
     idling = lowering.told is not None and node in that_may_idle(lowering.nodes)
     if idling:
         marked = with_what_is_told(node, lowering, marked)
-    watched = marked.withWatermark("mark", "0 seconds")
-    # Spark would move a filter of the user's before the watermark, and elements that are filtered out would not count.
-    # It moves nothing past an expression that it cannot repeat; this one adds zero. It is the same in each micro-batch:
-    # Spark gives each one another seed of rand(), and would compile the stage anew.
-    kept = [f"{TIME} + CAST(spark_partition_id() < 0 AS BIGINT) AS {TIME}" if name == TIME else name for name in names]
     if idling and node.idle is not None:
-        return timed.over(watched.selectExpr(*kept, _TOLD).where(f"{_TOLD} IS NULL").drop("told"))
-    return timed.over(watched.selectExpr(*kept))
+        return timed.over(watched(marked, [*names, _TOLD]).where(f"{_TOLD} IS NULL").drop("told"))
+    return timed.over(watched(marked, names))
 
 
 def with_what_is_told(node: AddTimestamps, lowering: Lowering, marked: DataFrame) -> DataFrame:
@@ -60,7 +55,7 @@ def with_what_is_told(node: AddTimestamps, lowering: Lowering, marked: DataFrame
     assert lowering.told is not None
     number = lowering.nodes.index(node)
     counted = marked.observe(
-        observed_as(number), F.expr("count(1) AS elements"), F.expr(f"max(unix_millis({_MARK})) AS mark")
+        observed_as(number), F.expr("count(1) AS elements"), F.expr(f"max(unix_millis({MARK})) AS mark")
     )
     if node.idle is None:
         return counted
@@ -68,7 +63,7 @@ def with_what_is_told(node: AddTimestamps, lowering: Lowering, marked: DataFrame
     directory.mkdir(parents=True, exist_ok=True)
     # What was told before a restart is told again, if it still holds: its files are gone.
     texts = lowering.spark.readStream.option("ignoreMissingFiles", True).text(str(directory))
-    told = texts.selectExpr(f"timestamp_millis(CAST(value AS BIGINT)) AS {_MARK}", f"true AS {_TOLD}")
+    told = texts.selectExpr(f"timestamp_millis(CAST(value AS BIGINT)) AS {MARK}", f"true AS {_TOLD}")
     return counted.unionByName(told, allowMissingColumns=True)
 
 
@@ -94,8 +89,8 @@ def with_assertion(node: AddTimestamps, lowering: Lowering, frame: Frame, kind: 
     pairs = stages.run(frame, [step], both, lowering)
     moment, *columns = pairs.columns
     named = [f"{column} AS {name}" for column, name in zip(columns, frame.columns, strict=True)]
-    rows = pairs.df.selectExpr(*named, *frame.hidden, f"{ticks_of(moment, kind)} AS {_MARK}")
-    return frame.over(rows), _MARK
+    rows = pairs.df.selectExpr(*named, *frame.hidden, f"{ticks_of(moment, kind)} AS {MARK}")
+    return frame.over(rows), MARK
 
 
 def moment_of(ticks: str, kind: Type) -> str:

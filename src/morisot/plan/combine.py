@@ -16,6 +16,7 @@ class Merge(Node):
     """The elements of all streams: those of the first, then those of the second, and so on."""
 
     streams: tuple[Node, ...]
+    meets: ClassVar[bool] = True
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,6 +28,7 @@ class Zip(Node):
 
     left: Node
     right: Node
+    meets: ClassVar[bool] = True
     observes_order: ClassVar[bool] = True
     keeps_order: ClassVar[bool] = False
 

@@ -70,16 +70,7 @@ class IntervalJoin(Node):
     late: Late | None = None
     """Who gets elements below the watermark, as (left, None) or (None, right)."""
 
-    unbounded_if: ClassVar[str] = "both sides are unbounded"
-
-    @property
-    def endless_problem(self) -> tuple[str, str] | None:
-        if self.left.bounded != self.right.bounded:
-            return (
-                "one side has ended, and the other has not: nothing says when its elements may be forgotten",
-                "let both follow their input (unbounded=True), or neither; or use join without timestamps",
-            )
-        return None
+    meets: ClassVar[bool] = True
 
     @property
     def awaits_time(self) -> bool:

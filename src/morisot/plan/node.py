@@ -34,6 +34,8 @@ class Node:
     """Whether the output's order follows from the input's."""
     keeps_time: ClassVar[bool] = True
     """Whether each element of the output has the timestamp of the one it came from."""
+    meets: ClassVar[bool] = False
+    """Whether all its inputs are streams to it: a bounded one beside one without end gives its elements first."""
     only_bounded: ClassVar[str] = ""
     """Why it never runs on unbounded input, if it does not: what only the end of a stream can tell."""
     unbounded_if: ClassVar[str] = ""

@@ -62,6 +62,11 @@ class Snapshots:
         """`every` in seconds."""
         return None if self.every is None else microseconds(self.every) / _MICROSECONDS
 
+    @property
+    def piece_seconds(self) -> float | None:
+        """How long a piece of a bounded job is to take; None where its elements are counted, or nothing is said."""
+        return self.seconds if self.items is None else None
+
 
 @dataclass(frozen=True)
 class Snapshot:

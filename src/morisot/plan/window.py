@@ -265,9 +265,6 @@ class WithoutFailures(Rowwise):
     """Whether the fold is in a `Windowed`."""
 
 
-_BOTH = "let both follow their input (unbounded=True), or neither; or use join, which takes a bounded stream"
-
-
 @dataclass(frozen=True, eq=False)
 class WindowJoin(Node):
     """The pairs (left, right) of elements in the same window, of the same key if there are keys."""
@@ -278,6 +275,7 @@ class WindowJoin(Node):
     bounds: bool = field(default=False)
     late: Late | None = None
     """Who gets elements whose windows have all been given, as (left, None) or (None, right)."""
+    meets: ClassVar[bool] = True
     unbounded_if: ClassVar[str] = "windows are of time"
 
     @property
@@ -286,8 +284,6 @@ class WindowJoin(Node):
 
     @property
     def endless_problem(self) -> tuple[str, str] | None:
-        if self.left.bounded != self.right.bounded:
-            return "windows of a bounded stream and of one without end are complete at different times", _BOTH
         if isinstance(self.kind, AllKind):
             return "one window with everything is complete when the stream ends", "use windows of time"
         if not self.kind.timed:

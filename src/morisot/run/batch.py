@@ -69,6 +69,8 @@ class BatchRunner:
         *roots: Node,
         keeps: bool = True,
         told: Path | None = None,
+        ended: Path | None = None,
+        counts: bool = False,
         given: Mapping[Node, Frame] | None = None,
     ) -> Lowering:
         return Lowering(
@@ -81,6 +83,8 @@ class BatchRunner:
             ledger=self.ledger,
             caches=self.caches if keeps else None,
             told=told,
+            ended=ended,
+            counts=counts,
             given=given,
         )
 

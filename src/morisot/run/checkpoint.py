@@ -11,7 +11,7 @@ import json
 import re
 import shutil
 import urllib.parse
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -21,6 +21,7 @@ from morisot.plan.sink import Sink, WriteSink
 from morisot.plan.snapshots import Snapshot
 from morisot.run import logs
 from morisot.run.appended import Appended
+from morisot.run.records import read_json, replace_text
 
 _STATE_FILE = re.compile(r"(\d+)(_[\w-]+)?\.(zip|changelog|delta|snapshot)")
 _FILE_OFFSET = "logOffset"
@@ -46,8 +47,11 @@ class Checkpoint:
         self._spark = directory / "spark"
         self._sizes = directory / "sizes"
         self._mark = directory / "going-back"
+        self._sources = directory / "sources.json"
         self.told = directory / "told"
         """Where inputs that are silent find the time of the others; it is of no use after a restart."""
+        self.ended = directory / "ended"
+        """Where the elements of bounded streams lie that those without end meet."""
         self._written = [Appended(sink) for sink in self.sinks if isinstance(sink, WriteSink)]
 
     @property
@@ -66,7 +70,9 @@ class Checkpoint:
         for directory in self._directories:  # also where a sink was that was served otherwise before
             shutil.rmtree(directory / "spark", ignore_errors=True)
             shutil.rmtree(directory / "sizes", ignore_errors=True)
-            (directory / "going-back").unlink(missing_ok=True)
+            shutil.rmtree(directory / "ended", ignore_errors=True)
+            for name in ("going-back", "sources.json"):
+                (directory / name).unlink(missing_ok=True)
         self._save_plan(plan)
 
     def resume(self, plan: Description, restart: str | int | None) -> None:
@@ -87,11 +93,9 @@ class Checkpoint:
     def _save_plan(self, plan: Description) -> None:
         text = json.dumps({**plan, "sinks": self.names}, indent=1)
         for directory in self._directories:
-            beside = _plan_in(directory).with_suffix(".writing")
             try:
                 directory.mkdir(parents=True, exist_ok=True)
-                beside.write_text(text, encoding="utf-8")
-                beside.replace(_plan_in(directory))
+                replace_text(_plan_in(directory), text)
             except OSError as error:
                 raise SinkError(f"snapshots cannot be written to {directory}: {error.strerror}") from None
 
@@ -121,17 +125,36 @@ class Checkpoint:
 
     def _go_back(self, number: int) -> None:
         """Forget what came after a snapshot. The mark stays until all of it is gone, however often that takes."""
-        self._mark.write_text(str(number))
+        replace_text(self._mark, str(number))
         offsets = self._offsets(number)
         for written in self._written:
             written.go_back(number)
-        for source, log_number in _file_sources(offsets):
-            logs.cut(self._spark / "sources" / str(source), log_number)
+        for log, last in self._logs_of_files(offsets):
+            logs.cut(log, last)
         for file in logs.files_under(self._spark / "state", lambda file: _version(file) > number + 1):
             logs.remove(file)
         logs.cut(self._spark / "commits", number)
         logs.cut(self._spark / "offsets", number)
         self._mark.unlink()
+
+    # -- the sources --------------------------------------------------------------------------------------------------
+
+    def note_sources(self, numbers: Sequence[int]) -> None:
+        """Remember which number each source of a query has that is about to start."""
+        replace_text(self._sources, json.dumps(list(numbers)))
+
+    def _log_of(self, place: int) -> Path:
+        """The log of the source that stands at a place of the offsets: one that is read twice stands there twice."""
+        numbers = read_json(self._sources, [])
+        return self._spark / "sources" / str(numbers[place] if place < len(numbers) else place)
+
+    def _logs_of_files(self, offsets: list[Any]) -> list[tuple[Path, int]]:
+        """The logs of the sources that read files, and how far each was read."""
+        return [
+            (self._log_of(place), int(offset[_FILE_OFFSET]))
+            for place, offset in enumerate(offsets)
+            if isinstance(offset, dict) and _FILE_OFFSET in offset
+        ]
 
     # -- what is there ------------------------------------------------------------------------------------------------
 
@@ -145,32 +168,37 @@ class Checkpoint:
         return [number for number in logs.numbers(self._spark / "commits") if number in started]
 
     def _is_whole(self, number: int) -> bool:
-        sources = self._spark / "sources"
-        files = _file_sources(self._offsets(number))
-        read = all(logs.reaching(sources / str(source), last) is not None for source, last in files)
-        return read and all(written.can_go_back(number) for written in self._written)
+        try:
+            files = self._logs_of_files(self._offsets(number))
+        except FileNotFoundError:  # the job that runs has dropped it meanwhile
+            return False
+        return all(logs.reaching(log, last) is not None for log, last in files) and all(
+            written.can_go_back(number) for written in self._written
+        )
 
     def snapshots(self) -> list[Snapshot]:
         """The records of the snapshots from which a job can start, those of each sink."""
         numbers = self.numbers()
-        return [self._snapshot(number, name) for name in self.names for number in numbers]
+        found = (self._snapshot(number, name) for name in self.names for number in numbers)
+        return [snapshot for snapshot in found if snapshot is not None]
 
-    def _snapshot(self, number: int, name: str) -> Snapshot:
-        metadata, *offsets = logs.lines(self._spark / "offsets" / str(number))
+    def _snapshot(self, number: int, name: str) -> Snapshot | None:
+        """The record of a snapshot; None if the job that runs has dropped it meanwhile."""
+        try:
+            metadata, *offsets = logs.lines(self._spark / "offsets" / str(number))
+        except FileNotFoundError:
+            return None
         when = datetime.datetime.fromtimestamp(metadata["batchTimestampMs"] / 1000, datetime.UTC)
-        sizes = self._sizes / f"{number}.json"
-        state = json.loads(sizes.read_text(encoding="utf-8")) if sizes.exists() else {}
-        return Snapshot(number, name, when, tuple(offsets), state)
+        return Snapshot(number, name, when, tuple(offsets), read_json(self._sizes_of(number), {}))
 
     def _offsets(self, number: int) -> list[Any]:
         return logs.lines(self._spark / "offsets" / str(number))[1:]
 
     def files_read(self, directory: str, sources: Iterable[Mapping[str, Any]] | None = None) -> set[str]:
         """The names of the files of a directory that were read: in all, or in the micro-batch of a progress report."""
-        ranges = self._all_read() if sources is None else _ranges(sources)
+        ranges = self._all_read() if sources is None else self._read_in(sources)
         found: set[str] = set()
-        for place, first, last in ranges:
-            log = self._spark / "sources" / str(place)
+        for log, first, last in ranges:
             for entry in logs.reaching(log, last) or []:
                 for each in logs.lines(entry):
                     path = PurePosixPath(urllib.parse.unquote(urllib.parse.urlsplit(each["path"]).path))
@@ -178,19 +206,33 @@ class Checkpoint:
                         found.add(path.name)
         return found
 
-    def _all_read(self) -> list[tuple[int, int, int]]:
+    def _all_read(self) -> list[tuple[Path, int, int]]:
+        """The logs of the sources that read files, with the first and the last entry that micro-batches have read."""
         committed = self._committed()
-        return [(place, 0, last) for place, last in _file_sources(self._offsets(committed[-1]))] if committed else []
+        return [(log, 0, last) for log, last in self._logs_of_files(self._offsets(committed[-1]))] if committed else []
+
+    def _read_in(self, sources: Iterable[Mapping[str, Any]]) -> list[tuple[Path, int, int]]:
+        """The same for the micro-batch of a progress report."""
+        found = []
+        for place, source in enumerate(sources):
+            start, end = (json.loads(source[name] or "null") for name in ("startOffset", "endOffset"))
+            if isinstance(end, dict) and _FILE_OFFSET in end:
+                first = int(start[_FILE_OFFSET]) + 1 if start else 0
+                found.append((self._log_of(place), first, int(end[_FILE_OFFSET])))
+        return found
 
     def note_sizes(self, number: int, state: Mapping[str, Mapping[str, int]]) -> None:
         """Remember how large the states were, as long as the snapshot is there."""
         if self.keep is None or not state:
             return
         self._sizes.mkdir(exist_ok=True)
-        (self._sizes / f"{number}.json").write_text(json.dumps(state), encoding="utf-8")
+        replace_text(self._sizes_of(number), json.dumps(state))
         for file in self._sizes.glob("*.json"):
             if int(file.stem) <= number - max(self.keep, 2) - 1:
                 file.unlink(missing_ok=True)
+
+    def _sizes_of(self, number: int) -> Path:
+        return self._sizes / f"{number}.json"
 
     # -- the end ------------------------------------------------------------------------------------------------------
 
@@ -215,31 +257,12 @@ def was_alone(directory: Path) -> bool:
 
 
 def _saved_in(directory: Path) -> Description | None:
-    file = _plan_in(directory)
-    return json.loads(file.read_text(encoding="utf-8")) if file.exists() else None
+    saved: Description | None = read_json(_plan_in(directory), None)
+    return saved
 
 
 def _plan_in(directory: Path) -> Path:
     return directory / "plan.json"
-
-
-def _file_sources(offsets: list[Any]) -> list[tuple[int, int]]:
-    """The sources that read files, by their places, with the last entries of their logs."""
-    return [
-        (place, int(offset[_FILE_OFFSET]))
-        for place, offset in enumerate(offsets)
-        if isinstance(offset, dict) and _FILE_OFFSET in offset
-    ]
-
-
-def _ranges(sources: Iterable[Mapping[str, Any]]) -> list[tuple[int, int, int]]:
-    """The entries of the logs of file sources that a micro-batch has read, by the sources' places."""
-    found = []
-    for place, source in enumerate(sources):
-        start, end = (json.loads(source[name] or "null") for name in ("startOffset", "endOffset"))
-        if isinstance(end, dict) and _FILE_OFFSET in end:
-            found.append((place, int(start[_FILE_OFFSET]) + 1 if start else 0, int(end[_FILE_OFFSET])))
-    return found
 
 
 def _version(file: Path) -> int:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 import shutil
 import urllib.parse
 from collections.abc import Sequence
@@ -22,7 +21,9 @@ from morisot.plan.pieces import copied, in_pieces_of_files
 from morisot.plan.snapshots import Snapshots
 from morisot.plan.source import PathSource, StreamArrow, StreamIter, StreamParquet, StreamRange
 from morisot.run.batch import BatchRunner
-from morisot.run.listing import Listing, in_pieces, replace_text
+from morisot.run.copies import ROWS, copy
+from morisot.run.listing import Listing, in_pieces
+from morisot.run.records import replace_text
 from morisot.types.element import contains_any
 from morisot.worker.batches import encode, schema_of
 
@@ -30,12 +31,9 @@ _PIECES = 20
 """How many pieces a job has that is not told how many elements one has."""
 _SMALL_PIECES = 200
 """How many there are to make larger ones of, where a piece is to take some time."""
-_ROWS = 100_000
-"""The elements of a file into which they are copied, where nobody knows how many there are."""
 _LARGE = 16 * 2**20
 """The bytes of a file that is worth copying into smaller ones."""
 _CONTENT = "content.json"
-_PART = re.compile(r"part-(\d+)-.*?(?:c(\d+))?\.\w+\.parquet")
 
 
 class CutSource:
@@ -45,7 +43,7 @@ class CutSource:
         self._source = source
         self._directory = directory
         self._items = settings.items
-        self._listed_later = settings.seconds is not None and settings.items is None
+        self._listed_later = settings.piece_seconds is not None
         self._number = _SMALL_PIECES if self._listed_later else _PIECES
         self._runner = runner
         self._listing = Listing(directory)
@@ -96,7 +94,7 @@ class CutSource:
         for piece in stretches(numbers, self._rows_per_file()):
             pieces.append([])
             for part in stretches(piece, max(1, -(-len(piece) // tasks))):
-                ends = [(each[0], each[-1]) for each in stretches(part, _ROWS)]
+                ends = [(each[0], each[-1]) for each in stretches(part, ROWS)]
                 table = pa.table({"first": [first for first, _ in ends], "last": [last for _, last in ends]})
                 name = f"{written:08}.parquet"
                 pq.write_table(table, directory / name)
@@ -110,7 +108,7 @@ class CutSource:
         match self._source:
             case StreamIter(values=known) | StreamRange(range=known) | StreamArrow(table=known):
                 return max(1, -(-len(known) // self._number))
-        return _ROWS
+        return ROWS
 
     def _refuse_changes(self) -> None:
         before = json.loads((self._directory / _CONTENT).read_text(encoding="utf-8"))
@@ -214,14 +212,3 @@ def difference(before: Any, now: Any) -> str:
 
 def name_of(file: str) -> str:
     return urllib.parse.unquote(file.rpartition("/")[2])
-
-
-def copy(source: Node, runner: BatchRunner, directory: Path, rows: int) -> list[Path]:
-    """The elements of a source in Parquet files with so many rows at most, in the order of their names."""
-    runner.run(
-        source,
-        lambda _, frame: frame.df.write.option("maxRecordsPerFile", rows).mode("overwrite").parquet(str(directory)),
-    )
-    found = ((_PART.fullmatch(file.name), file) for file in directory.glob("part-*"))
-    in_order = sorted((int(match[1]), int(match[2] or 0), file) for match, file in found if match)
-    return [file.rename(directory / f"{place:08}.parquet") for place, (_, _, file) in enumerate(in_order)]

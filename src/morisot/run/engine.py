@@ -5,7 +5,9 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import functools
+import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 from pyspark.errors import AnalysisException
@@ -22,7 +24,7 @@ from morisot.lower.planner import Lowering
 from morisot.lower.sink import as_table
 from morisot.plan.aggregate import Fold, Reduce
 from morisot.plan.check import breaks_running_values, mixed_above, unmatched_above
-from morisot.plan.graph import walk
+from morisot.plan.graph import met_by_endless, walk
 from morisot.plan.kafka import without_secrets
 from morisot.plan.node import Node
 from morisot.plan.sink import Sink, WriteSink
@@ -53,7 +55,7 @@ class SparkEngine:
         self._checked = False
         self._demotions = Demotions()
         self._snapshots = snapshots
-        self._streams = Streams(snapshots, self._report)
+        self._streams = Streams(snapshots, self._report, counts_operators=config.operator_metrics)
         self._loops = Loops(snapshots)
         self._pieces = Pieces(snapshots, refuse_unbounded)
         self._tally = Tally()
@@ -208,13 +210,17 @@ class SparkEngine:
 
     def spark_plan(self, node: Node) -> str:
         """Spark's own plan, for explain(detail=True)."""
-        lowering = dataclasses.replace(self._runner(), loops=NoLoops()).lowering(node)
-        try:
-            frame = lowering.frame(node)
-            text = str(frame.df._jdf.queryExecution().toString()) if hasattr(frame.df, "_jdf") else ""
-            return without_secrets(text, lowering.nodes)
-        finally:
-            lowering.release()
+        runner = dataclasses.replace(self._runner(), loops=NoLoops())
+        with tempfile.TemporaryDirectory(prefix="morisot-explain-") as name:
+            for number, _ in enumerate(met_by_endless(node)):  # nothing is copied to be explained
+                (Path(name) / str(number)).mkdir()
+            lowering = runner.lowering(node, ended=Path(name))
+            try:
+                frame = lowering.frame(node)
+                text = str(frame.df._jdf.queryExecution().toString()) if hasattr(frame.df, "_jdf") else ""
+                return without_secrets(text, lowering.nodes)
+            finally:
+                lowering.release()
 
     def saving(self, node: Node) -> str:
         """What a crash costs a bounded job that ends with a node, if it has snapshots; nothing to say otherwise."""

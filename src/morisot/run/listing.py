@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from morisot.lower.source import PIECE
+from morisot.run.records import read_json, replace_text
 
 _LOG = Path("_spark_metadata") / "0"
 _PIECES, _LATER = "pieces.json", "later.json"
@@ -47,7 +48,7 @@ class Listing:
 
     def unlisted(self) -> list[list[str]]:
         """The small pieces that are still to be listed."""
-        later: list[list[str]] = json.loads(self._later.read_text(encoding="utf-8")) if self._later.exists() else []
+        later: list[list[str]] = read_json(self._later, [])
         listed = {file for piece in self.pieces() for file in piece}
         return [small for small in later if small[0] not in listed]
 
@@ -77,13 +78,6 @@ def _entry(file: str, size: int, second: int) -> dict[str, Any]:
         "blockSize": PIECE,
         "action": "add",
     }
-
-
-def replace_text(file: Path, text: str) -> None:
-    """Write a file that is there whole, as it was or as it is to be."""
-    beside = file.with_name(f".{file.name}.writing")
-    beside.write_text(text, encoding="utf-8")
-    beside.replace(file)
 
 
 def in_pieces(sizes: Iterable[int], *, largest: int | None, number: int) -> list[range]:

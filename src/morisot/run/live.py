@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from rich.table import Table
+    from rich.console import Group
 
 _PATIENCE = 2.0
 """Seconds before the table appears."""
@@ -69,14 +69,31 @@ def _draw(metrics: Callable[[], dict[str, Any]], over: Callable[[], bool]) -> No
         Live(console=Console(stderr=True, force_terminal=True), transient=True, redirect_stdout=False) as live,
     ):
         while not over():
-            live.update(_table(metrics()))
+            live.update(_tables(metrics()))
             pause.wait(_INTERVAL)
 
 
-def _table(metrics: dict[str, Any]) -> Table:
+def _tables(metrics: dict[str, Any]) -> Group:
+    from rich.console import Group
     from rich.table import Table
 
     table = Table(*COLUMNS, box=None)
     for row in rows(metrics):
         table.add_row(*row)
-    return table
+    counted = operators(metrics)
+    if not counted:
+        return Group(table)
+    below = Table("operator", "in", "out", box=None)
+    for each in counted:
+        below.add_row(*each)
+    return Group(table, "", below)
+
+
+def operators(metrics: dict[str, Any]) -> list[tuple[str, ...]]:
+    """What operators took and gave, where that is counted.
+
+    >>> operators({"sinks": [{"operators": [{"operator": "filter (a.py:3)", "in": 1000, "out": 10}]}]})
+    [('filter (a.py:3)', '1,000', '10')]
+    """
+    counted = [each for sink in metrics["sinks"] for each in sink.get("operators", [])]
+    return [(each["operator"], _shown(each["in"]), _shown(each["out"])) for each in counted]

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from morisot.lower.planner import counted_as
 from morisot.plan.forks import STATELESS
 from morisot.plan.node import Node
 
@@ -44,6 +45,8 @@ class Measures:
     total: float = 0.0
     watermark: str | None = None
     state: dict[str, dict[str, int]] = field(default_factory=dict)
+    given: dict[Node, int] = field(default_factory=dict)
+    """How many elements each operator has given, where that is counted."""
     behind: dict[str, str] = field(default_factory=dict)
     """What sources say of how far they are behind, such as Kafka's."""
 
@@ -57,6 +60,26 @@ class Measures:
         self.longest = max(self.longest, self.last)
         self.total += self.last
         self.behind = {key: value for each in progress["sources"] for key, value in (each["metrics"] or {}).items()}
+
+    def add_given(self, progress: Mapping[str, Any], nodes: Sequence[Node]) -> None:
+        """What each operator gave in one more micro-batch."""
+        observed = progress["observedMetrics"] or {}
+        for number, node in enumerate(nodes):
+            seen = observed.get(counted_as(number))
+            if seen is not None:
+                self.given[node] = self.given.get(node, 0) + int(seen["elements"])
+
+    def operators(self, nodes: Sequence[Node]) -> list[dict[str, Any]]:
+        """What operators took and gave, in the order of the plan; nothing is known of what is bounded."""
+        return [
+            {
+                "operator": node.title,
+                "in": sum(self.given.get(each, 0) for each in node.inputs),
+                "out": self.given[node],
+            }
+            for node in nodes
+            if node in self.given
+        ]
 
     def watch(self, progress: Mapping[str, Any], nodes: Sequence[Node]) -> None:
         """What a micro-batch, with or without elements, left."""

@@ -21,7 +21,7 @@ from pyspark.sql import SparkSession
 
 from morisot.errors import JobError, PlanError
 from morisot.lower.buckets import BUCKETS_PER_PARTITION
-from morisot.lower.waiting import LATEST
+from morisot.lower.marks import LATEST
 from morisot.plan.aggregate import Count
 from morisot.plan.check import gives_running_values
 from morisot.plan.description import describe
@@ -41,7 +41,7 @@ from morisot.run.checkpoint import Checkpoint
 from morisot.run.cutting import CutSource
 from morisot.run.files import already_there
 from morisot.run.kept import PiecesOutlet
-from morisot.run.listing import replace_text
+from morisot.run.records import replace_text
 from morisot.run.streaming import StreamPart
 
 _PIECE = re.compile(r"piece-(\d+)")
@@ -194,8 +194,8 @@ class PieceJob:
     ) -> None:
         kept = Path(sink.directory)
         kept.mkdir(parents=True, exist_ok=True)
-        seconds = self._settings.seconds
-        if seconds is None or self._settings.items is not None:
+        seconds = self._settings.piece_seconds
+        if seconds is None:
             source.list_rest()
             self._stream(sink, checkpoint, restart)
         else:

@@ -27,13 +27,14 @@ from morisot.plan.source import Spooled
 from morisot.plan.tally import Failures, Tally, divert
 from morisot.run.batch import BatchRunner
 from morisot.run.checkpoint import Checkpoint
+from morisot.run.copies import copy_what_is_met
 from morisot.run.failures import SPARK_ERRORS, is_lost_worker, users_error
 from morisot.run.files import FORMATS, delete, is_connect, refuse_existing, write_options
 from morisot.run.left_out import by_operator
 from morisot.run.measures import Measures
 from morisot.run.outlets import COUNTED, Outlet
 from morisot.run.reports import Reports
-from morisot.run.session import keep_micro_batches
+from morisot.run.session import KEPT, keep_micro_batches
 from morisot.run.shared_query import Delivery
 from morisot.run.silence import Silence
 from morisot.run.spool import Spool
@@ -43,7 +44,6 @@ _OBSERVED = "morisot"
 """The name under which a query counts what it writes."""
 _MOST_TRIES = 5
 """So often a micro-batch is tried again after a Python worker died."""
-_KEPT = "spark.sql.streaming.minBatchesToRetain"
 _BATCH_BYTES, _ANY_NUMBER = "spark.sql.execution.arrow.maxBytesPerBatch", str(2**31 - 1)
 """To keep a batch below some bytes, Spark adds them up anew for each row: a fifth of what a task costs."""
 _starting = threading.Lock()
@@ -64,6 +64,7 @@ class StreamPart:
         counts: Collection[Node] = (),
         report: Callable[[Tally], None] = lambda _: None,
         reader: str = "query",
+        counts_operators: bool = False,
     ) -> None:
         self._runner = runner
         self._group = group
@@ -71,6 +72,7 @@ class StreamPart:
         self._counts = counts
         """The operators whose left-out elements this part counts; queries that share an operator each run it."""
         self._report = report
+        self._counts_operators = counts_operators
         self._tally = Tally()
         self._checkpoint = checkpoint
         self._pace = pace
@@ -92,6 +94,7 @@ class StreamPart:
             channel.limit(pace.elements)  # before a frame reads it
         try:
             self._prepare()
+            self._meets_bounded = copy_what_is_met(group.fork, runner, checkpoint.ended)
             for channel in self._channels:
                 channel.attach(self._reader, checkpoint.files_read(channel.directory))
             self._start_or_demote()
@@ -158,6 +161,7 @@ class StreamPart:
         return {
             "sink": outlet.sink.label or outlet.sink.operator,
             **self._measures.as_dict(outlet.elements_out),
+            **({"operators": self._measures.operators(self._lowering.nodes)} if self._counts_operators else {}),
             "waiting": sum(channel.waiting for channel in self._channels),
             "silent": self._silence.silent,
             **self._tally.metrics(walk(self._group.fork, outlet.sink)),
@@ -178,13 +182,15 @@ class StreamPart:
                 self._lowering = self._lowered()
 
     def _lowered(self) -> Lowering:
-        return self._runner.lowering(self._group.fork, told=self._checkpoint.told)
+        told, ended = self._checkpoint.told, self._checkpoint.ended
+        return self._runner.lowering(self._group.fork, told=told, ended=ended, counts=self._counts_operators)
 
     def _start(self) -> StreamingQuery:
         df = self._lowering.frame(self._group.fork).df
         self._silence = Silence(self._lowering.nodes, self._checkpoint.told)
         self._delivery = Delivery(self._runner, self._group, self._lowering, self._outlets)
         mode = self._lowering.output_mode
+        self._checkpoint.note_sources(source_numbers(df))
         keep_micro_batches(self._runner.spark, self._checkpoint.keep or 0)
         with _starting, settings(self._runner.spark, self._settings_of_query()):
             if not isinstance(self._group.fork, WriteSink) or mode == "update":
@@ -195,7 +201,7 @@ class StreamPart:
 
     def _settings_of_query(self) -> dict[str, str]:
         """What Spark's session is set to for the query; it keeps a copy."""
-        kept = {} if self._checkpoint.keep is None else {_KEPT: str(self._checkpoint.keep)}
+        kept = {} if self._checkpoint.keep is None else {KEPT: str(self._checkpoint.keep)}
         return kept | ({_BATCH_BYTES: _ANY_NUMBER} if self._lowering.rows_are_narrow else {})
 
     def _writer(self, df: DataFrame, mode: str) -> DataStreamWriter:
@@ -262,6 +268,8 @@ class StreamPart:
 
     def _is_over(self) -> bool:
         """Whether everything that is read comes from channels that are closed, and is done."""
+        if self._meets_bounded and not self._seen_batches:  # what is bounded is done with the first micro-batch
+            return False
         endless = [node for node in self._lowering.nodes if not node.inputs and not node.bounded]
         from_channels = all(isinstance(node, Spooled) for node in endless)
         return from_channels and all(channel.is_drained(self._reader) for channel in self._channels)
@@ -333,6 +341,8 @@ class StreamPart:
             for channel in self._channels:
                 channel.take_note(self._reader, self._checkpoint.files_read(channel.directory, progress["sources"]))
             self._measures.add(progress)
+            if self._counts_operators:
+                self._measures.add_given(progress, self._lowering.nodes)
             observed = (progress["observedMetrics"] or {}).get(_OBSERVED)
             if observed is not None:
                 self._outlets[0].elements_out += int(observed["elements"])
@@ -352,6 +362,22 @@ class StreamPart:
             divert(failures)
         except MorisotError as error:  # the thread that watches the query raises it
             self._handler_failure = self._handler_failure or error
+
+
+def source_numbers(df: DataFrame) -> list[int]:
+    """The number of each source that a query reads, in the order of its offsets; one that is read twice has one number.
+
+    Of a session of Spark Connect nobody is told; there each is taken for another.
+    """
+    if is_connect(df):
+        return []
+    leaves = df._jdf.queryExecution().analyzed().collectLeaves()
+    sources = [leaf for leaf in map(leaves.apply, range(leaves.size())) if leaf.isStreaming()]
+    different: list[Any] = []
+    for source in sources:
+        if not any(source.equals(each) for each in different):
+            different.append(source)
+    return [next(number for number, each in enumerate(different) if source.equals(each)) for source in sources]
 
 
 @contextlib.contextmanager

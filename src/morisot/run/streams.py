@@ -29,8 +29,11 @@ Closers = Mapping[Sink, Callable[[], None]]
 class Streams:
     """Starts the streaming queries of an engine."""
 
-    def __init__(self, snapshots: Snapshots | None, report: Callable[[Tally], None]) -> None:
+    def __init__(
+        self, snapshots: Snapshots | None, report: Callable[[Tally], None], *, counts_operators: bool = False
+    ) -> None:
         self._snapshots = snapshots
+        self._counts_operators = counts_operators
         self._report = report
         self._parts: list[StreamPart] = []
 
@@ -61,6 +64,7 @@ class Streams:
                     counts=own,
                     report=self._report,
                     reader=readers[group],
+                    counts_operators=self._counts_operators,
                 )
                 parts.append(part)
         except BaseException:
@@ -78,12 +82,13 @@ class Streams:
     def _together_or_apart(self, runner: BatchRunner, group: Group, places: Mapping[Sink, Path]) -> list[Group]:
         """A group as one query if this session can do that, and no sink has to go on from snapshots of its own.
 
-        A session of Spark Connect runs what is done with a micro-batch in a process of the server's.
+        A session of Spark Connect runs what is done with a micro-batch in a process of the server's. Operators are
+        counted by a query, and not behind it.
         """
         restarts = self._snapshots is not None and self._snapshots.restart is not None
         had_own = restarts and any(was_alone(places[sink]) for sink in group.sinks)
         is_classic = hasattr(runner.spark, "_jsparkSession")
-        return [group] if is_classic and not had_own else group.apart()
+        return [group] if is_classic and not had_own and not self._counts_operators else group.apart()
 
     # -- names --------------------------------------------------------------------------------------------------------
 

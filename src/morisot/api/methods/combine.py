@@ -31,7 +31,6 @@ class _Combine(StreamBase[T]):
 
     def _merge(self, others: Sequence[Any]) -> Node:
         nodes = (self._node, *(companion(self, other, "merge") for other in others))
-        refuse_mixture("merge", nodes)
         check_times("merge", *nodes)
         type_ = functools.reduce(merged_type, (node.type for node in nodes))
         return Merge(nodes, type=type_, location=caller())
@@ -78,16 +77,6 @@ class AnyOf:
 
     def __call__(self, *element: Any) -> bool:
         return any(predicate(*element) for predicate in self.predicates)
-
-
-def refuse_mixture(operator: str, nodes: Sequence[Node]) -> None:
-    """Refuse streams of which some end and others do not."""
-    if len({node.bounded for node in nodes}) > 1:
-        raise PlanError(
-            f"{operator} cannot combine a bounded stream with an unbounded one",
-            location=caller(),
-            advice="let both follow their input (unbounded=True), or neither",
-        )
 
 
 def merged_type(left: Type, right: Type) -> Type:
@@ -143,7 +132,6 @@ class CombineMethods(_Combine[T]):
         [('a', 1), ('b', 2)]
         """
         right = companion(self, other, "zip")
-        refuse_mixture("zip", (self._node, right))
         check_times("zip", self._node, right)
         return self._context.plain(Zip(self._node, right, type=Tuple((self.type, right.type)), location=caller()))
 

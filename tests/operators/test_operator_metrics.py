@@ -1,0 +1,67 @@
+"""What each operator of a job without end takes and gives, counted where the user wants it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import morisot as mo
+from morisot.run import live
+
+pytestmark = pytest.mark.jvm
+
+
+def run(spark: Any, directory: Path, *, counted: bool) -> tuple[list[Any], dict[str, Any]]:
+    """A job over three files, with native operators, Python, a state, a table and a bounded stream."""
+    inbox = directory / "in"
+    inbox.mkdir(exist_ok=True)
+    for number in range(3):
+        (inbox / f"{number}.txt").write_text("".join(f"{10 * number + each}\n" for each in range(10)))
+    found: list[Any] = []
+    config = mo.Config(progress=False, operator_metrics=counted)
+    with mo.StreamContext(spark, config=config) as ctx:
+        table = ctx.stream_iter([(0, "zero"), (1, "one")])
+        numbers = ctx.stream_file(inbox, unbounded=True, files_per_batch=1).map(lambda line: int(line))
+        even = numbers.filter(lambda n: n % 2 == 0)
+        parts = even.merge(ctx.stream_iter([100, 102])).flat_map(lambda n: [hex(n), oct(n), bin(n)])
+        named = parts.map(lambda text: (len(text) % 3, text)).join(table, lambda pair: pair[0], lambda row: row[0])
+        large = named.drop_key().filter(lambda pair: len(pair[0][1]) > 3)
+        large.map(lambda pair: len(pair[0][1])).unique().for_each(found.append)
+        even.for_each(lambda n: None)
+        job = ctx.start()
+        job.catch_up()
+        metrics = job.metrics()
+        job.stop()
+    return found, metrics
+
+
+def test_operators_are_counted(spark: Any, tmp_path: Path) -> None:
+    found, metrics = run(spark, tmp_path, counted=True)
+    first, second = ({each["operator"].split(" (")[0]: each for each in sink["operators"]} for sink in metrics["sinks"])
+    assert [(each["in"], each["out"]) for each in second.values()] == [(0, 30), (30, 30), (30, 15)]
+    counts = {name: (each["in"], each["out"]) for name, each in first.items() if name not in ("map", "filter")}
+    texts = [write(n) for n in [*range(0, 30, 2), 100, 102] for write in (hex, oct, bin)]
+    joined = [text for text in texts if len(text) % 3 < 2]
+    large = [text for text in joined if len(text) > 3]
+    assert counts == {
+        "stream_file": (0, 30),
+        "stream_iter": (0, 2),
+        "merge": (17, 17),
+        "flat_map": (17, 51),
+        "join": (51, len(joined)),
+        "drop_key": (len(joined), len(joined)),
+        "unique": (len(large), len(set(map(len, large)))),
+    }
+    assert sorted(found) == sorted(set(map(len, large)))
+    assert ("flat_map", "17", "51") in [(row[0].split(" (")[0], *row[1:]) for row in live.operators(metrics)]
+    assert len(live._tables(metrics).renderables) == 3
+
+
+def test_nothing_is_counted_otherwise(spark: Any, tmp_path: Path) -> None:
+    counted, _ = run(spark, tmp_path, counted=True)
+    found, metrics = run(spark, tmp_path, counted=False)
+    assert sorted(found) == sorted(counted)
+    assert all("operators" not in sink for sink in metrics["sinks"])
+    assert len(live._tables(metrics).renderables) == 1
