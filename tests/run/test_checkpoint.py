@@ -67,10 +67,77 @@ def test_snapshots_are_the_micro_batches_that_are_done(checkpoint: Checkpoint) -
     assert records[3].of == "saves"
 
 
+def test_the_sizes_of_states_can_be_read_while_they_are_written(
+    checkpoint: Checkpoint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever looks before each step of the writing finds what was there before, or what is to be there."""
+    checkpoint.note_sizes(3, {"count": {"rows": 1}})
+    seen: list[Any] = []
+    write = Path.write_text
+
+    def look_first(file: Path, text: str, **options: Any) -> int:
+        file.open("w", encoding="utf-8").close()  # as it is when it was opened, and nothing was written
+        seen.append(checkpoint.snapshots()[3].state)
+        return write(file, text, **options)
+
+    monkeypatch.setattr(Path, "write_text", look_first)
+    checkpoint.note_sizes(3, {"count": {"rows": 2}})
+    assert seen == [{"count": {"rows": 1}}]
+    assert checkpoint.snapshots()[3].state == {"count": {"rows": 2}}
+
+
+def test_snapshots_that_go_while_they_are_listed_are_left_out(
+    checkpoint: Checkpoint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A job that runs drops its oldest ones."""
+    read = logs.lines
+    for times_read_before in (0, 1):  # by who asks whether it is whole, and by who makes the record of it
+        reads = 0
+
+        def gone(file: Path, *, before: int = times_read_before) -> list[Any]:
+            nonlocal reads
+            if file.parent.name == "offsets" and file.name == "2":
+                reads += 1
+                if reads > before:
+                    raise FileNotFoundError(file)
+            return read(file)
+
+        monkeypatch.setattr(logs, "lines", gone)
+        assert [record.id for record in checkpoint.snapshots()] == [0, 1, *range(3, 12)]
+
+
+def test_a_program_that_was_killed_as_it_began_to_go_back_does_not_go_back(
+    checkpoint: Checkpoint, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def killed(file: Path, text: str, **_: Any) -> int:
+        file.touch()
+        raise KeyboardInterrupt(text)
+
+    plan = describe(sink(tmp_path))
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "write_text", killed)
+        with pytest.raises(KeyboardInterrupt, match="4"):
+            checkpoint.resume(plan, 4)
+    checkpoint.resume(plan, "latest")
+    assert checkpoint.numbers() == list(range(12))
+
+
 def test_latest_removes_what_no_finished_micro_batch_wrote(checkpoint: Checkpoint, tmp_path: Path) -> None:
     checkpoint.resume(describe(sink(tmp_path)), "latest")
     assert numbers_in(tmp_path / "out") == list(range(12))
     assert logs.numbers(tmp_path / "saves" / "spark" / "offsets")[-1] == 12
+
+
+def test_a_source_that_is_read_twice_has_one_log(checkpoint: Checkpoint, tmp_path: Path) -> None:
+    spark = tmp_path / "saves" / "spark"
+    for number in range(13):
+        offsets = [{"logOffset": number}, {"logOffset": number}, {"logOffset": 0}]
+        put(spark / "offsets" / str(number), {"batchTimestampMs": 1000 * number}, *offsets)
+    put(spark / "sources" / "1" / "0", {"path": "file:///other/0", "batchId": 0})
+    assert checkpoint.numbers() == [], "there is no third log"
+    checkpoint.note_sources([0, 0, 1])
+    assert checkpoint.numbers() == list(range(12))
+    assert checkpoint.files_read("/other") == {"0"}
 
 
 @pytest.mark.parametrize("number", [10, 9, 4, 0])
