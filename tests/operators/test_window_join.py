@@ -79,6 +79,34 @@ def test_join_of_everything_compares_keys_as_python_does(ctx: mo.StreamContext) 
     assert sorted(left.window(mo.AllWindow()).join(right).collect()) == [(1, (1, 1.0)), (3, (3, 3.0))]
 
 
+@pytest.mark.parametrize(
+    "window", [mo.CountWindow.tumbling(2), mo.CountWindow.sliding(2, 1), mo.CountWindow.sliding(1, 3)]
+)
+def test_count_windows_of_streams_that_come_in_pieces(window: mo.CountWindow, runner: Runner) -> None:
+    """One side runs ahead of the other, and what it has waits."""
+
+    def program(left, right):
+        sides = [stream.group_by(lambda row: row[1]).map(lambda _, row: row[2]) for stream in (left, right)]
+        return sides[0].window(window).join(sides[1]).unkey()
+
+    def expected(key):
+        ours, theirs = ([row[2] for row in rows if row[1] == key] for rows in (left, right))
+        size, slide = window.size, window.slide
+        for first in range(0, min(len(ours), len(theirs)) - size + 1, slide):
+            yield from ((key, (n, text)) for n in ours[first : first + size] for text in theirs[first : first + size])
+
+    left, right = [*LEFT, *((0, "a", n) for n in range(6, 12))], [*RIGHT, *((0, "b", text) for text in "klmn")]
+    assert sorted(runner.run(program, left, right)) == sorted([*expected("a"), *expected("b")])
+
+
+def test_count_windows_of_whole_streams_that_come_in_pieces(runner: Runner) -> None:
+    def program(left, right):
+        return left.window_all(mo.CountWindow.tumbling(2)).join(right).rich_map(0, lambda n, pair: (n + 1, (n, pair)))
+
+    result = runner.run(program, [1, 2, 3, 4, 5, 6], ["a", "b", "c", "d"])
+    assert result == list(enumerate([(1, "a"), (1, "b"), (2, "a"), (2, "b"), (3, "c"), (3, "d"), (4, "c"), (4, "d")]))
+
+
 def by_key(stream, delay=50):
     timed = stream.add_timestamps(lambda row: row[0], delay=delay)
     return timed.group_by(lambda row: row[1]).map(lambda _, row: row[2])
@@ -129,8 +157,12 @@ def test_windows_that_are_never_complete_on_both_sides(spark_ctx: mo.StreamConte
     ticks = spark_ctx.stream_rate(10).add_timestamps(lambda n: n, delay=0)
     with pytest.raises(mo.PlanError, match="window_all.join cannot run on unbounded input: one window with everything"):
         ticks.window_all(mo.AllWindow()).join(ticks)
-    with pytest.raises(mo.PlanError, match="one side may run ahead of the other"):
-        ticks.window_all(mo.CountWindow.tumbling(2)).join(ticks)
+    with pytest.raises(mo.PlanError, match="only the end of a stream tells which window stays incomplete"):
+        ticks.window_all(mo.CountWindow.tumbling(2, exact=False)).join(ticks)
+    numbered = ticks.group_by(lambda n: n % 2).window(mo.CountWindow.tumbling(2)).join(ticks.group_by(lambda n: n % 2))
+    with pytest.raises(mo.PlanError, match=r"rich_map cannot follow window.join .* on unbounded input"):
+        numbered.drop_key().rich_map(0, lambda n, pair: (n + 1, n))
+    assert numbered.rich_map(0, lambda n, key, pair: (n + 1, n)) is not None, "those of a key come in their order"
 
 
 def test_refusals() -> None:

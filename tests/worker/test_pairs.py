@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from morisot.worker.machine import Emit, Machine
-from morisot.worker.pairs import Zipper
+from morisot.worker.pairs import CountedPairs, Zipper
 from morisot.worker.state import Limiter
 
 PIECES = st.lists(st.lists(st.integers(), max_size=5), max_size=6)
@@ -27,14 +27,34 @@ def run(machine: Machine, pieces: Sequence[Sequence[Any]], times: Sequence[Seque
     return emit
 
 
-@given(left=PIECES, right=PIECES)
-def test_a_zipper_pairs_by_place_however_the_sides_come(left: list[list[int]], right: list[list[int]]) -> None:
-    pieces = [
+def sides_in_pieces(left: list[list[int]], right: list[list[int]]) -> list[list[Any]]:
+    """The elements of both sides as they come together."""
+    return [
         [*((0, n, None) for n in ours), *((1, None, n) for n in theirs)]
         for ours, theirs in itertools.zip_longest(left, right, fillvalue=[])
     ]
+
+
+@given(left=PIECES, right=PIECES)
+def test_a_zipper_pairs_by_place_however_the_sides_come(left: list[list[int]], right: list[list[int]]) -> None:
+    pieces = sides_in_pieces(left, right)
     expected = list(zip(itertools.chain(*left), itertools.chain(*right), strict=False))
     assert run(Zipper(), pieces).values == expected
+
+
+@given(left=PIECES, right=PIECES, size=st.integers(1, 4), slide=st.integers(1, 5))
+def test_count_windows_meet_by_number_however_the_sides_come(
+    left: list[list[int]], right: list[list[int]], size: int, slide: int
+) -> None:
+    pieces = sides_in_pieces(left, right)
+    ours, theirs = list(itertools.chain(*left)), list(itertools.chain(*right))
+    windows = range(0, min(len(ours), len(theirs)) - size + 1, slide)
+    expected = [
+        pair
+        for first in windows
+        for pair in itertools.product(ours[first : first + size], theirs[first : first + size])
+    ]
+    assert run(CountedPairs(size, slide), pieces).values == expected
 
 
 def test_a_pair_has_the_later_time() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from morisot.lower.buckets import by_bucket_of_key
+from morisot.lower.buckets import by_bucket_of_key, in_buckets
 from morisot.lower.frame import Frame
 from morisot.lower.ordered import origin
 from morisot.lower.planner import Lowering
@@ -17,6 +17,7 @@ from morisot.plan.time import is_direct
 from morisot.plan.window import WindowJoin
 from morisot.types.element import Keyed
 from morisot.worker.meetings import Meeting, MeetingBucket, Pairing, PairingBucket
+from morisot.worker.pairs import CountedPairs
 from morisot.worker.time_windows import Sessions, Sliding
 from morisot.worker.waiting import TimeMachine
 
@@ -42,6 +43,8 @@ def lower_interval_join_unbounded(node: IntervalJoin, lowering: Lowering, left: 
 @lowers(WindowJoin, "unbounded")
 def lower_window_join_unbounded(node: WindowJoin, lowering: Lowering, left: Frame, right: Frame) -> Frame:
     frame = both_sides(node, left, right)
+    if isinstance(node.kind, plan.CountKind):
+        return in_buckets(node, lowering, frame, CountedPairs(node.kind.size, node.kind.slide))
     stamps = node.time is not None
     pairing = Pairing(node.clock, node.bounds, stamps, origin(node))
     bucket = PairingBucket(

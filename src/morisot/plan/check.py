@@ -11,6 +11,8 @@ from morisot.plan.node import Node
 from morisot.plan.rowwise import Inspect, Map, MapAsync, MapMemo
 from morisot.plan.sink import Sink
 from morisot.plan.time import Reorder
+from morisot.plan.window import CountKind, WindowJoin
+from morisot.types.element import Keyed
 
 _ONE_TO_ONE = (Map, MapMemo, MapAsync, Inspect)
 
@@ -56,16 +58,22 @@ def mixed_above(node: Node) -> Node | None:
     )
     if node.bounded or not node.observes_order or takes_any:
         return None
-    stack = list(node.inputs)
+    stack = [(each, True) for each in node.inputs]
     while stack:
-        each = stack.pop()
+        each, by_key = stack.pop()
         if each.bounded:
             continue
-        if _mixes(each):
+        by_key = by_key and isinstance(each.type, Keyed)
+        if _mixes(each) or (not by_key and _mixes_keys(each)):
             return each
         if each.keeps_order:
-            stack.extend(each.inputs)
+            stack.extend((above, by_key) for above in each.inputs)
     return None
+
+
+def _mixes_keys(node: Node) -> bool:
+    """Whether only the elements of each key come in the order that those of a bounded stream have."""
+    return isinstance(node, WindowJoin) and isinstance(node.kind, CountKind) and isinstance(node.type, Keyed)
 
 
 def _mixes(node: Node) -> bool:

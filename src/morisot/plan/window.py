@@ -276,7 +276,7 @@ class WindowJoin(Node):
     late: Late | None = None
     """Who gets elements whose windows have all been given, as (left, None) or (None, right)."""
     meets: ClassVar[bool] = True
-    unbounded_if: ClassVar[str] = "windows are of time"
+    unbounded_if: ClassVar[str] = "windows are of time or of a number of elements"
 
     @property
     def awaits_time(self) -> bool:
@@ -286,9 +286,8 @@ class WindowJoin(Node):
     def endless_problem(self) -> tuple[str, str] | None:
         if isinstance(self.kind, AllKind):
             return "one window with everything is complete when the stream ends", "use windows of time"
-        if not self.kind.timed:
-            reason = "one side may run ahead of the other, and nothing says up to which window to wait for it"
-            return reason, "use windows of time"
+        if isinstance(self.kind, CountKind) and not self.kind.exact:
+            return "only the end of a stream tells which window stays incomplete", "leave out exact=False"
         return None
 
     @property

@@ -35,3 +35,36 @@ class Zipper:
 
     def end(self, state: Any, key: Any, emit: Emit) -> None:
         """What waits has no partner."""
+
+
+@dataclass(frozen=True)
+class CountedPairs:
+    """The pairs of the n-th window of one side and the n-th of the other; complete ones wait for their partner."""
+
+    size: int
+    slide: int
+
+    def start(self) -> Any:
+        return 0, [0, 0], ([], [])
+
+    def take(self, state: Any, key: Any, values: Sequence[Any], times: Sequence[int] | None, emit: Emit) -> Any:
+        # where the next window begins, how many elements came, and those that it and later windows have
+        first, seen, held = state
+        for place, (side, left, right) in enumerate(values):
+            if seen[side] % self.slide < self.size:
+                held[side].append((seen[side], right if side else left))
+            seen[side] += 1
+            if min(seen) == seen[side] == first + self.size:
+                self._emit_pairs(place, first, held, emit)
+                first += self.slide
+                held = tuple([each for each in kept if each[0] >= first] for kept in held)
+        return first, seen, held
+
+    def _emit_pairs(self, place: int, first: int, held: Any, emit: Emit) -> None:
+        ours, theirs = ([value for at, value in kept if at < first + self.size] for kept in held)
+        for one in ours:
+            for other in theirs:
+                emit(place, (one, other), None)
+
+    def end(self, state: Any, key: Any, emit: Emit) -> None:
+        """What waits has no partner."""
