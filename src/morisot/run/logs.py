@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 _ENTRY = re.compile(r"(\d+)(\.compact)?")
+_BLOCK = 2**16
 
 
 def numbers(directory: Path) -> list[int]:
@@ -44,6 +45,45 @@ def reaching(directory: Path, number: int) -> list[Path] | None:
         if entries[each].suffix == ".compact":
             break
     return needed[::-1]
+
+
+def since(directory: Path, first: int, last: int) -> list[Any]:
+    """What the entries from one number to another say, if each value has the `batchId` of the entry it was first in."""
+    while True:
+        try:
+            return _since(directory, first, last)
+        except FileNotFoundError:  # it was dropped meanwhile: a later one says what it said
+            continue
+
+
+def _since(directory: Path, first: int, last: int) -> list[Any]:
+    entries = _entries(directory)
+    if all(each in entries for each in range(first, last + 1)):
+        return [value for each in range(first, last + 1) for value in _own_lines(entries[each], each)]
+    everything = reaching(directory, max(entries)) if entries else None
+    values = (value for entry in everything or [] for value in lines(entry))
+    return [value for value in values if first <= value["batchId"] <= last]
+
+
+def _own_lines(entry: Path, number: int) -> list[Any]:
+    """What an entry says that those before it do not; one that holds everything up to it has that at its end."""
+    return list(_last_lines(entry, number))[::-1] if entry.suffix == ".compact" else lines(entry)
+
+
+def _last_lines(compact: Path, number: int) -> Iterator[Any]:
+    """The values with the number of the entry, the last one first."""
+    with compact.open("rb") as file:
+        end, rest = file.seek(0, 2), b""
+        while end:
+            begin = max(0, end - _BLOCK)
+            file.seek(begin)
+            head, *whole = (file.read(end - begin) + rest).split(b"\n")
+            for line in filter(None, reversed(whole)):
+                value = json.loads(line)
+                if value["batchId"] < number:
+                    return
+                yield value
+            end, rest = begin, head  # of which the beginning may be missing; that of the file is its version
 
 
 def cut(directory: Path, number: int) -> None:
