@@ -228,3 +228,49 @@ def test_a_failure_after_some_sinks_were_served(spark: Any, tmp_path: Path) -> N
     seen, _, _ = run_several(spark, tmp_path, "seen", "files", "failing")
     assert seen == [11], "a function is given the micro-batch again"
     assert in_files(tmp_path / "files") == [1, 11], "files are not written again"
+
+
+def test_what_was_due_when_a_job_stopped_comes_when_it_goes_on(spark: Any, tmp_path: Path) -> None:
+    """The last micro-batch moved the watermark past a window; Spark would give it with the next element."""
+    put(tmp_path / "in", 0, 1, 2)
+    put(tmp_path / "in", 1, 30)
+
+    def run(restart: str | int) -> tuple[list[int], list[int]]:
+        seen: list[int] = []
+        with mo.StreamContext(
+            spark, config=mo.Config(progress=False), snapshots=mo.Snapshots(tmp_path / "saves", restart=restart)
+        ) as ctx:
+            numbers = ctx.stream_file(tmp_path / "in", unbounded=True, files_per_batch=1).map(lambda line: int(line))
+            timed = numbers.add_timestamps(lambda n: n, delay=0)
+            timed.window_all(mo.EventTimeWindow.tumbling(10)).sum().for_each(seen.append)
+            job = ctx.start()
+            job.catch_up()
+            job.stop()
+            return seen, [each.id for each in job.snapshots()]
+
+    assert run("latest") == ([3], [0, 1, 2])
+    assert run(1) == ([3], [0, 1, 2]), "the snapshot was made before the window was given"
+    assert run("latest") == ([], [0, 1, 2, 3]), "it was given"
+
+
+def test_a_report_of_a_query_that_waits_does_not_hide_the_next_micro_batch(spark: Any, tmp_path: Path) -> None:
+    """Spark gives both the same number."""
+    put(tmp_path / "in", 0, 5)
+    interval = "spark.sql.streaming.noDataProgressEventInterval"
+    before = spark.conf.get(interval)
+    spark.conf.set(interval, 50)
+    try:
+        with mo.StreamContext(spark, config=mo.Config(progress=False)) as ctx:
+            lines = ctx.stream_file(tmp_path / "in", unbounded=True)
+            lines.group_by_count(lambda line: line).for_each(lambda line, count: None)
+            job = ctx.start()
+            job.catch_up()
+            job.wait(1)
+            (first,) = job.metrics()["sinks"]
+            put(tmp_path / "in", 1, 5000)
+            job.catch_up()
+            (second,) = job.metrics()["sinks"]
+            job.stop()
+    finally:
+        spark.conf.set(interval, before)
+    assert [sum(state["entries"] for state in each["state"].values()) for each in (first, second)] == [1, 2]

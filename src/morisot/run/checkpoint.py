@@ -10,6 +10,7 @@ import datetime
 import json
 import re
 import shutil
+import time
 import urllib.parse
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path, PurePosixPath
@@ -137,6 +138,22 @@ class Checkpoint:
         logs.cut(self._spark / "offsets", number)
         self._mark.unlink()
 
+    def let_time_pass(self) -> None:
+        """Let a query that goes on begin with a micro-batch without elements: what waited for time may be due.
+
+        Spark plans one by itself, but only behind one that it has done since it was started. This one is as it would
+        have planned it: the offsets of the last one, and the watermark that was found in it.
+        """
+        offsets, commits = self._spark / "offsets", self._spark / "commits"
+        done = logs.numbers(commits)
+        if not done or logs.numbers(offsets)[-1] != done[-1]:  # nothing was done, or one is planned
+            return
+        version, metadata, *sources = (offsets / str(done[-1])).read_text(encoding="utf-8").split("\n")
+        found: dict[str, Any] = json.loads(metadata)
+        found["batchWatermarkMs"] = logs.lines(commits / str(done[-1]))[0]["nextBatchWatermarkMs"]
+        found["batchTimestampMs"] = time.time_ns() // 10**6
+        replace_text(offsets / str(done[-1] + 1), "\n".join([version, json.dumps(found), *sources]))
+
     # -- the sources --------------------------------------------------------------------------------------------------
 
     def note_sources(self, numbers: Sequence[int]) -> None:
@@ -199,11 +216,10 @@ class Checkpoint:
         ranges = self._all_read() if sources is None else self._read_in(sources)
         found: set[str] = set()
         for log, first, last in ranges:
-            for entry in logs.reaching(log, last) or []:
-                for each in logs.lines(entry):
-                    path = PurePosixPath(urllib.parse.unquote(urllib.parse.urlsplit(each["path"]).path))
-                    if first <= each["batchId"] and str(path.parent) == directory:
-                        found.add(path.name)
+            for each in logs.since(log, first, last):
+                path = PurePosixPath(urllib.parse.unquote(urllib.parse.urlsplit(each["path"]).path))
+                if str(path.parent) == directory:
+                    found.add(path.name)
         return found
 
     def _all_read(self) -> list[tuple[Path, int, int]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 
 from pyspark.sql.streaming.listener import StreamingQueryProgress
 from pyspark.sql.streaming.query import StreamingQuery
@@ -21,14 +22,17 @@ class Reports:
 
     def new(self) -> list[StreamingQueryProgress]:
         """The reports that were not there before, in the order of the micro-batches."""
-        if not hasattr(self._query, "_jsq"):  # a client of a Spark server, which sends all of them anyway
-            return self._query.recentProgress
-        kept = self._query._jsq.recentProgress()
         found = []
-        for place in reversed(range(len(kept))):
-            text = str(kept[place].json())
+        for text in self._newest_first():
             if text == self._newest:
                 break
             found.append(text)
         self._newest = found[0] if found else self._newest
         return [StreamingQueryProgress.fromJson(json.loads(text)) for text in reversed(found)]
+
+    def _newest_first(self) -> Iterator[str]:
+        if not hasattr(self._query, "_jsq"):  # a client of a Spark server, which sends all of them anyway
+            yield from (report.json for report in reversed(self._query.recentProgress))
+            return
+        kept = self._query._jsq.recentProgress()
+        yield from (str(kept[place].json()) for place in reversed(range(len(kept))))

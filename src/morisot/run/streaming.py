@@ -21,10 +21,12 @@ from morisot.plan.forks import Group
 from morisot.plan.graph import walk
 from morisot.plan.node import Node
 from morisot.plan.pace import Pace
+from morisot.plan.pieces import KeepPieces
 from morisot.plan.sink import WriteSink
 from morisot.plan.snapshots import Snapshot, Snapshots
 from morisot.plan.source import Spooled
 from morisot.plan.tally import Failures, Tally, divert
+from morisot.plan.window import Window, WindowJoin
 from morisot.run.batch import BatchRunner
 from morisot.run.checkpoint import Checkpoint
 from morisot.run.copies import copy_what_is_met
@@ -78,10 +80,8 @@ class StreamPart:
         self._pace = pace
         self._settings = snapshots
         self._stopping = threading.Event()
-        self._seen_batches: set[tuple[str, int]] = set()
         self._tries = 0
         self._done_at_last_try = -1
-        self._watched: set[tuple[str, int]] = set()
         self._measures = Measures()
         self._handler_failure: MorisotError | None = None
         self._counting = threading.RLock()
@@ -220,6 +220,9 @@ class StreamPart:
         goes_on = self._checkpoint.goes_on(restart)
         if goes_on:
             self._checkpoint.resume(plan, restart)
+            in_pieces = isinstance(self._group.fork, KeepPieces)  # of a bounded job, in which time stands still
+            if not in_pieces and any(waits_for_time(node) for node in self._lowering.nodes):
+                self._checkpoint.let_time_pass()
         else:
             self._begin(plan, restart)
         for outlet in self._outlets:
@@ -268,7 +271,7 @@ class StreamPart:
 
     def _is_over(self) -> bool:
         """Whether everything that is read comes from channels that are closed, and is done."""
-        if self._meets_bounded and not self._seen_batches:  # what is bounded is done with the first micro-batch
+        if self._meets_bounded and not self._measures.batches:  # what is bounded is done with the first micro-batch
             return False
         endless = [node for node in self._lowering.nodes if not node.inputs and not node.bounded]
         from_channels = all(isinstance(node, Spooled) for node in endless)
@@ -317,7 +320,7 @@ class StreamPart:
         """Whether a Python worker died, and not again and again in the same micro-batch."""
         if not is_lost_worker(failure) or users_error(failure) is not None:
             return False
-        done = len(self._seen_batches)
+        done = self._measures.batches
         self._tries = self._tries + 1 if done == self._done_at_last_try else 1
         self._done_at_last_try = done
         return self._tries <= _MOST_TRIES
@@ -328,16 +331,12 @@ class StreamPart:
 
     def _count_batches(self) -> None:
         for progress in self._reports.new():
-            batch = (str(progress["runId"]), int(progress["batchId"]))
-            if batch not in self._watched:
-                self._watched.add(batch)
-                self._measures.watch(progress, self._lowering.nodes)
-                self._silence.note(progress)
-                self._checkpoint.note_sizes(batch[1], self._measures.state)
-            ran = "addBatch" in progress["durationMs"]  # one without data may give what waited for time
-            if batch in self._seen_batches or not ran:
+            self._measures.watch(progress, self._lowering.nodes)
+            self._silence.note(progress)
+            if "addBatch" not in progress["durationMs"]:  # it tells that the query waits
                 continue
-            self._seen_batches.add(batch)
+            batch = int(progress["batchId"])
+            self._checkpoint.note_sizes(batch, self._measures.state)
             for channel in self._channels:
                 channel.take_note(self._reader, self._checkpoint.files_read(channel.directory, progress["sources"]))
             self._measures.add(progress)
@@ -346,7 +345,7 @@ class StreamPart:
             observed = (progress["observedMetrics"] or {}).get(_OBSERVED)
             if observed is not None:
                 self._outlets[0].elements_out += int(observed["elements"])
-            self._count_left_out(batch[1])
+            self._count_left_out(batch)
 
     def _count_left_out(self, batch: int) -> None:
         """Count what a micro-batch that is done left out, and call the handlers of what was diverted."""
@@ -362,6 +361,12 @@ class StreamPart:
             divert(failures)
         except MorisotError as error:  # the thread that watches the query raises it
             self._handler_failure = self._handler_failure or error
+
+
+def waits_for_time(node: Node) -> bool:
+    """Whether an operator gives something when time has passed, that of the elements or the clock's."""
+    by_the_clock = isinstance(node, Window | WindowJoin) and node.kind.processing
+    return not node.bounded and (node.awaits_time or by_the_clock)
 
 
 def source_numbers(df: DataFrame) -> list[int]:
