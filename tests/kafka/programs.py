@@ -98,7 +98,7 @@ def failure(run: Callable[[], Any]) -> str:
 def followed(_: mo.StreamContext, servers: str, directory: Path) -> Any:
     """A topic is followed into files and into another topic; the job is stopped, and goes on."""
     rounds = [run_once(servers, directory, [f"line {n}" for n in range(12)])]
-    rounds.append(run_once(servers, directory, [f"line {n}" for n in range(12, 20)]))
+    rounds.append(run_once(servers, directory, [f"line {n}" for n in range(12, 20)], items=2))
     with mo.StreamContext(config=CONFIG) as ctx:
         totals = ctx.stream_kafka(servers, "totals", record=True).map(lambda record: (record.key, record.value))
         return {
@@ -109,12 +109,12 @@ def followed(_: mo.StreamContext, servers: str, directory: Path) -> Any:
         }
 
 
-def run_once(servers: str, directory: Path, lines: list[str]) -> Any:
+def run_once(servers: str, directory: Path, lines: list[str], **settings: Any) -> Any:
     """Write some lines, then run the job until it has caught up."""
     with mo.StreamContext(config=CONFIG) as ctx:
         ctx.stream_iter(lines).write_kafka(servers, "lines", key=lambda line: line[-1])
         ctx.execute()
-    with mo.StreamContext(config=CONFIG, snapshots=mo.Snapshots(directory / "saves")) as ctx:
+    with mo.StreamContext(config=CONFIG, snapshots=mo.Snapshots(directory / "saves", **settings)) as ctx:
         stream = ctx.stream_kafka(servers, "lines", unbounded=True, records_per_batch=6)
         stream.map(lambda line: line.upper()).write_text(str(directory / "out"))
         stream.filter(lambda line: line.endswith("1")).write_kafka(servers, "copies")  # in one query with the files
@@ -131,7 +131,7 @@ def run_once(servers: str, directory: Path, lines: list[str]) -> Any:
         return {
             "in": metrics["elements_in"],
             "out": (out["elements_out"], copies["elements_out"], totals["elements_out"]),
-            "several": out["batches"] > 1,
+            "batches": out["batches"],
             "behind": sorted(out["behind"]),
             "offsets": job.snapshots()[-1].offsets,
         }

@@ -131,10 +131,21 @@ def test_snapshots_may_be_removed_at_the_end(spark: Any, tmp_path: Path) -> None
     assert not list((tmp_path / "saves" / "streams").iterdir())
 
 
-def test_a_number_of_elements_is_refused_where_nobody_counts_them(spark: Any, tmp_path: Path) -> None:
-    put(tmp_path / "in", 0, 1)
-    with pytest.raises(mo.PlanError, match=r"stream_file cannot give 5 elements at a time.*\n.*files_per_batch="):
-        run(spark, tmp_path, 1, items=5)
+@pytest.mark.parametrize(("files_per_batch", "snapshots"), [(None, [0, 1, 2]), (2, [0, 1])])
+def test_of_a_directory_a_number_of_elements_is_a_file(
+    files_per_batch: int | None, snapshots: list[int], spark: Any, tmp_path: Path
+) -> None:
+    for number in range(3):
+        put(tmp_path / "in", number, number, 10)
+    saves = mo.Snapshots(tmp_path / "saves", items=2)
+    with mo.StreamContext(spark, config=mo.Config(progress=False), snapshots=saves) as ctx:
+        seen: list[str] = []
+        ctx.stream_file(tmp_path / "in", unbounded=True, files_per_batch=files_per_batch).for_each(seen.append)
+        job = ctx.start()
+        job.catch_up()
+        job.stop()
+        assert [each.id for each in job.snapshots()] == snapshots
+    assert seen == ["0", "10", "1", "10", "2", "10"]
 
 
 # -- several sinks of one query ---------------------------------------------------------------------------------------

@@ -85,3 +85,5 @@ def test_the_pace_of_a_job(tmp_path: Path) -> None:
     assert pace_of([quick._node, slow._node], None) == Pace(0.25, 20), "the strictest of those that are served together"
     with pytest.raises(mo.PlanError, match=r"stream_rate cannot give 5 elements at a time.*\n.*every="):
         pace_of([rate._node], mo.Snapshots(tmp_path, items=5))
+    topic = ctx.stream_kafka("localhost:9092", "topic", unbounded=True)
+    assert pace_of([topic._node], mo.Snapshots(tmp_path, items=5)) == Pace(None, 5, by_items=True)

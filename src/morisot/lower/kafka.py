@@ -61,19 +61,20 @@ def client_options(node: StreamKafka | WriteKafka) -> dict[str, str]:
 
 def records(node: StreamKafka, lowering: Lowering) -> Frame:
     """The records of the topics: those of a partition in their order, one partition after the other."""
-    rows = followed(node, lowering.spark) if node.unbounded else held(node, lowering)
+    rows = followed(node, lowering) if node.unbounded else held(node, lowering)
     values = named(expressions(node), node.type)
     if node.bounded or not lowering.needs_order(node):
         return Frame(rows.selectExpr(*values), node.type)
     return Frame(rows.selectExpr(*values, f"{_PLACED} AS {PLACE}"), node.type, placed=True)
 
 
-def followed(node: StreamKafka, spark: SparkSession) -> DataFrame:
+def followed(node: StreamKafka, lowering: Lowering) -> DataFrame:
     """What is in the topics, and what comes."""
-    end_offsets(node, spark)  # a topic that is not there is said now, and not by a query that fails later
-    reader = spark.readStream.format("kafka").options(**client_options(node))
-    if node.records_per_batch is not None:
-        reader = reader.option("maxOffsetsPerTrigger", node.records_per_batch)
+    end_offsets(node, lowering.spark)  # a topic that is not there is said now, and not by a query that fails later
+    reader = lowering.spark.readStream.format("kafka").options(**client_options(node))
+    limits = [limit for limit in (node.records_per_batch, lowering.pace.elements) if limit is not None]
+    if limits:
+        reader = reader.option("maxOffsetsPerTrigger", min(limits))
     return reader.option("subscribe", ",".join(node.topics)).option("startingOffsets", node.starting).load()
 
 

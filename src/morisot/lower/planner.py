@@ -23,6 +23,7 @@ from morisot.plan.closure import Closure
 from morisot.plan.graph import consumer_counts, meets_endless, met_by_endless, order_needed, order_observed, walk
 from morisot.plan.iterate import DeltaIterate, Loop
 from morisot.plan.node import Node
+from morisot.plan.pace import Pace
 from morisot.plan.partition import Batched, Cache
 from morisot.plan.rowwise import Rowwise
 from morisot.plan.sink import Sink, WriteSink
@@ -67,6 +68,7 @@ class Lowering:
         told: Path | None = None,
         ended: Path | None = None,
         counts: bool = False,
+        pace: Pace | None = None,
     ) -> None:
         self.spark = spark
         self._loops = loops
@@ -80,6 +82,8 @@ class Lowering:
         """What `cache()` keeps from run to run; without it nothing is."""
         self.told = told
         """Where inputs that are silent find the time of the others; without it they hold those up."""
+        self.pace = pace or Pace()
+        """How fast a query without end is to go."""
         self._ended = ended
         """Where the elements of bounded streams lie that meet one without end."""
         self._met: dict[Node, Frame] = {}

@@ -10,7 +10,7 @@ from morisot.plan.graph import walk
 from morisot.plan.node import Node
 from morisot.plan.partition import Batched
 from morisot.plan.snapshots import Snapshots
-from morisot.plan.source import Spooled
+from morisot.plan.source import PathSource, Spooled, StreamKafka
 
 _MILLISECONDS = 1000
 
@@ -23,6 +23,8 @@ class Pace:
     """From the start of one to the start of the next; None: one follows the other."""
     elements: int | None = None
     """The most elements of one, from sources that count them; None: all that are there."""
+    by_items: bool = False
+    """Whether snapshots are made by elements: where those come in files, there is one file in each micro-batch."""
     once: bool = False
     """Whether the job ends when it has read what is there now."""
 
@@ -40,15 +42,16 @@ def pace_of(sinks: Iterable[Node], snapshots: Snapshots | None) -> Pace:
     if snapshots is not None and snapshots.items is not None:
         _refuse_uncounted(nodes, snapshots.items)
         numbers.append(snapshots.items)
-    return Pace(min(waits, default=None) if seconds is None else seconds, min(numbers, default=None))
+    by_items = snapshots is not None and snapshots.items is not None
+    return Pace(min(waits, default=None) if seconds is None else seconds, min(numbers, default=None), by_items=by_items)
 
 
 def _refuse_uncounted(nodes: Iterable[Node], items: int) -> None:
-    """Refuse a number of elements where the source does not count them."""
+    """Refuse a number of elements where the source counts neither them nor files."""
     for node in nodes:
-        if not node.inputs and not node.bounded and not isinstance(node, Spooled):
+        if not node.inputs and not node.bounded and not isinstance(node, Spooled | PathSource | StreamKafka):
             raise PlanError(
                 f"{node.operator} cannot give {items} elements at a time, as Snapshots(items=…) asks",
                 location=node.location,
-                advice="use every=…; a directory that is followed takes files_per_batch=…, a topic records_per_batch=…",
+                advice="use every=…; a source of your own gives what one call of its read(…) does",
             )

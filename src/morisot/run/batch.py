@@ -22,6 +22,7 @@ from morisot.lower.stages import in_worker
 from morisot.plan.files import is_local
 from morisot.plan.kafka import without_secrets
 from morisot.plan.node import Node
+from morisot.plan.pace import Pace
 from morisot.plan.sink import CollectCount, CollectVec, Sink, WriteKafka, WriteSink, WriteTo
 from morisot.plan.source import StreamCsv, StreamJson
 from morisot.plan.tally import Failures, Tally, divert
@@ -71,6 +72,7 @@ class BatchRunner:
         told: Path | None = None,
         ended: Path | None = None,
         counts: bool = False,
+        pace: Pace | None = None,
         given: Mapping[Node, Frame] | None = None,
     ) -> Lowering:
         return Lowering(
@@ -85,6 +87,7 @@ class BatchRunner:
             told=told,
             ended=ended,
             counts=counts,
+            pace=pace,
             given=given,
         )
 

@@ -182,8 +182,8 @@ class StreamPart:
                 self._lowering = self._lowered()
 
     def _lowered(self) -> Lowering:
-        told, ended = self._checkpoint.told, self._checkpoint.ended
-        return self._runner.lowering(self._group.fork, told=told, ended=ended, counts=self._counts_operators)
+        told, ended, counts = self._checkpoint.told, self._checkpoint.ended, self._counts_operators
+        return self._runner.lowering(self._group.fork, told=told, ended=ended, counts=counts, pace=self._pace)
 
     def _start(self) -> StreamingQuery:
         df = self._lowering.frame(self._group.fork).df
