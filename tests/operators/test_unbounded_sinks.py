@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -327,3 +328,35 @@ def test_two_sinks_cannot_write_to_one_directory(spark_ctx: mo.StreamContext, tm
         mo.PlanError, match=r"two sinks write to '.*out': write_parquet \(.*\) and write_parquet \(.*\)"
     ):
         spark_ctx.start()
+
+
+def test_a_job_says_how_far_it_is_behind(spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Files that lie there while a sink takes its time, by a path as users write it."""
+    monkeypatch.chdir(tmp_path)
+    for number in range(4):
+        put(tmp_path / "in", number, number)
+    goes_on = threading.Event()
+    with mo.StreamContext(spark, config=mo.Config(progress=False)) as ctx:
+        channel, sent = ctx.stream_channel(str)
+        lines = ctx.stream_file("../" + tmp_path.name + "/in", unbounded=True, files_per_batch=1)
+        lines.for_each(lambda _: goes_on.wait(60))
+        sent.for_each(lambda _: goes_on.wait(60))
+        job = ctx.start()
+        for text in "abc":
+            channel.send(text)
+        files, elements = job.metrics()["sinks"]
+        assert (files["waiting"], files["waiting_files"], elements["waiting"], elements["waiting_files"]) == (
+            0,
+            4,
+            3,
+            0,
+        )
+        assert files["lag_seconds"] > 1e9, "the files have times of long ago"
+        assert 0 <= elements["lag_seconds"] < 60
+        goes_on.set()
+        channel.close()
+        job.catch_up()
+        files, elements = job.metrics()["sinks"]
+        job.stop()
+    for each in (files, elements):
+        assert (each["waiting"], each["waiting_files"], each["lag_seconds"]) == (0, 0, 0.0)

@@ -8,6 +8,8 @@ import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from morisot.plan.tally import KINDS
+
 if TYPE_CHECKING:
     from rich.console import Group
 
@@ -15,14 +17,27 @@ _PATIENCE = 2.0
 """Seconds before the table appears."""
 _INTERVAL = 1.0
 
-COLUMNS = ("sink", "batches", "in", "out", "in/s", "done/s", "batch s", "state", "watermark")
+COLUMNS = (
+    "sink",
+    "batches",
+    "in",
+    "out",
+    "in/s",
+    "done/s",
+    "batch s",
+    "waiting",
+    "lag s",
+    "left out",
+    "state",
+    "watermark",
+)
 
 
 def rows(metrics: dict[str, Any]) -> list[tuple[str, ...]]:
     """What the table says of each sink.
 
     >>> rows({"sinks": [{"sink": "for_each", "batches": 2, "elements_in": 5}]})
-    [('for_each', '2', '5', '', '', '', '', '', '')]
+    [('for_each', '2', '5', '', '', '', '', '', '', '', '', '')]
     """
     return [
         (
@@ -33,6 +48,9 @@ def rows(metrics: dict[str, Any]) -> list[tuple[str, ...]]:
             _shown(sink.get("arriving_per_second")),
             _shown(sink.get("elements_per_second")),
             _shown(sink.get("batch_seconds", {}).get("last")),
+            _waiting(sink),
+            _shown(round(sink["lag_seconds"], 1) or None) if "lag_seconds" in sink else "",
+            _left_out(sink),
             _bytes(sum(each["bytes"] for each in sink.get("state", {}).values())),
             str(sink.get("watermark") or ""),
         )
@@ -44,6 +62,26 @@ def _shown(number: float | None) -> str:
     if number is None:
         return ""
     return f"{number:,}" if isinstance(number, int) else f"{number:,.1f}"
+
+
+def _waiting(sink: dict[str, Any]) -> str:
+    """Elements in channels and files in directories that are not done.
+
+    >>> _waiting({"waiting": 1200, "waiting_files": 3})
+    '1,200 + 3 files'
+    """
+    elements, files = sink.get("waiting", 0), sink.get("waiting_files", 0)
+    return " + ".join([f"{elements:,}"] * bool(elements) + [f"{files:,} file{'s' * (files > 1)}"] * bool(files))
+
+
+def _left_out(sink: dict[str, Any]) -> str:
+    """How many elements came too late, were skipped or diverted.
+
+    >>> _left_out({"late": {"window (a.py:3)": 2, "join (a.py:9)": 1}, "skipped": {}, "diverted": {"map (a.py:1)": 4}})
+    '4 diverted, 3 late'
+    """
+    counts = {kind: sum(sink.get(kind, {}).values()) for kind in KINDS}
+    return ", ".join(f"{count:,} {kind}" for kind, count in counts.items() if count)
 
 
 def _bytes(count: int) -> str:
@@ -77,9 +115,11 @@ def _tables(metrics: dict[str, Any]) -> Group:
     from rich.console import Group
     from rich.table import Table
 
-    table = Table(*COLUMNS, box=None)
-    for row in rows(metrics):
-        table.add_row(*row)
+    found = rows(metrics)
+    places = [place for place in range(len(COLUMNS)) if any(row[place] for row in found)]  # nothing to say, no column
+    table = Table(*(COLUMNS[place] for place in places), box=None)
+    for row in found:
+        table.add_row(*(row[place] for place in places))
     counted = operators(metrics)
     if not counted:
         return Group(table)

@@ -101,6 +101,18 @@ class Spool:
         with self._changed:
             return len(self._waiting) + sum(self._counts.values())
 
+    @property
+    def oldest(self) -> float | None:
+        """When the oldest of the files that are not done was written."""
+        with self._changed:
+            first = next(iter(self._counts), None)
+        if first is None:
+            return None
+        try:
+            return (self._place / first).stat().st_mtime
+        except FileNotFoundError:  # it is done
+            return None
+
     def flush(self) -> None:
         """Wait until everything that was sent is in files."""
         with self._changed:

@@ -27,6 +27,7 @@ from morisot.plan.snapshots import Snapshot, Snapshots
 from morisot.plan.source import Spooled
 from morisot.plan.tally import Failures, Tally, divert
 from morisot.plan.window import Window, WindowJoin
+from morisot.run.backlog import backlog
 from morisot.run.batch import BatchRunner
 from morisot.run.checkpoint import Checkpoint
 from morisot.run.copies import copy_what_is_met
@@ -149,20 +150,21 @@ class StreamPart:
     def metrics(self) -> dict[str, Any]:
         """What was read counts once, however many sinks it was read for."""
         self._count_progress()
+        waiting = backlog(self._lowering.nodes, self._channels, self._checkpoint)
         return {
             "elements_in": self._measures.elements_in,
             "elements_out": sum(outlet.elements_out for outlet in self._outlets),
             "batches": self._measures.batches,
             **self._tally.metrics(),
-            "sinks": [self._metrics_of(outlet) for outlet in self._outlets],
+            "sinks": [self._metrics_of(outlet, waiting) for outlet in self._outlets],
         }
 
-    def _metrics_of(self, outlet: Outlet) -> dict[str, Any]:
+    def _metrics_of(self, outlet: Outlet, waiting: Mapping[str, Any]) -> dict[str, Any]:
         return {
             "sink": outlet.sink.label or outlet.sink.operator,
             **self._measures.as_dict(outlet.elements_out),
             **({"operators": self._measures.operators(self._lowering.nodes)} if self._counts_operators else {}),
-            "waiting": sum(channel.waiting for channel in self._channels),
+            **waiting,
             "silent": self._silence.silent,
             **self._tally.metrics(walk(self._group.fork, outlet.sink)),
         }
