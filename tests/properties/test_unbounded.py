@@ -74,6 +74,20 @@ class WithBounded(Step):
 
 
 @dataclass(frozen=True)
+class CountWindows(Step):
+    """The count windows of a stream, of each key if it has keys, joined with its own."""
+
+    size: int = 1
+    slide: int = 1
+
+    def __str__(self) -> str:
+        return f".{self.method}(CountWindow.sliding({self.size}, {self.slide})).join(the same)"
+
+    def on(self, stream: Any) -> Any:
+        return getattr(stream, self.method)(mo.CountWindow.sliding(self.size, self.slide)).join(stream)
+
+
+@dataclass(frozen=True)
 class InTime(Step):
     """Operators that wait for time, by timestamps of ints that come in any order."""
 
@@ -127,6 +141,13 @@ def zip_with_itself(draw: st.DrawFn, plan: Plan) -> Plan:
     return then(plan, WithItself("zip"), element=(plan.element, plan.element))
 
 
+def count_windows(draw: st.DrawFn, plan: Plan) -> Plan:
+    step = CountWindows(
+        "window_all" if plan.key is None else "window", (), *(draw(st.integers(1, 3)) for _ in range(2))
+    )
+    return then(plan, step, element=(plan.element, plan.element), ordered=plan.key is None)
+
+
 def merge_with_itself(draw: st.DrawFn, plan: Plan) -> Plan:
     return then(plan, WithItself("merge"), ordered=False)
 
@@ -160,7 +181,7 @@ def on_the_way(plan: Plan) -> list[Drawing]:
     """Operators that give elements when they come, so that any operator may follow."""
     found: list[Drawing] = [row, row]
     if plan.ordered:
-        found += [limit, rich_map]
+        found += [limit, rich_map, count_windows]
     if plan.ordered or not (has_floats(plan.element) or has_floats(plan.key)):
         found += [unique]
     if plan.key is not None:
