@@ -360,3 +360,25 @@ def test_a_job_says_how_far_it_is_behind(spark: Any, tmp_path: Path, monkeypatch
         job.stop()
     for each in (files, elements):
         assert (each["waiting"], each["waiting_files"], each["lag_seconds"]) == (0, 0, 0.0)
+
+
+def test_functions_get_the_elements_of_several_files_in_their_order(spark: Any, tmp_path: Path) -> None:
+    """Spark reads the largest file of a micro-batch first."""
+    sizes = [3, 700, 1, 40, 2000]
+    expected = []
+    for number, size in enumerate(sizes):
+        lines = [f"{number}-{line}" for line in range(size)]
+        put(tmp_path / "in", number, *lines)
+        expected += lines
+    seen: list[str] = []
+    small: list[str] = []
+    with mo.StreamContext(spark, config=mo.Config(progress=False)) as ctx:
+        lines = ctx.stream_file(tmp_path / "in", unbounded=True)
+        lines.map(lambda line: line).for_each(seen.append)
+        kept = lines.flat_map(lambda line: [line.upper()]).filter(lambda line: len(line) < 4).collect_channel()
+        job = ctx.start()
+        job.catch_up()
+        job.stop()
+        small = list(kept)
+    assert seen == expected
+    assert small == [line for line in expected if len(line) < 4]

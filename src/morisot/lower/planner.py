@@ -145,7 +145,7 @@ class Lowering:
         rule = rule_for(node)
         assert rule is not None, f"{node.operator} passed the check of the plan without a rule"
         frame = rule(node, self, *(self._read_by(node, value) for value in node.inputs))
-        if not node.inputs and not node.bounded and self.needs_order(node) and not frame.placed:
+        if not node.inputs and not node.bounded and self.gives_places(node) and not frame.placed:
             frame = with_places(frame, by_age=node.files_by_age)
         return self._share(node, frame)
 
@@ -222,7 +222,7 @@ class Lowering:
         return all(leaf.type in _NARROW for node in self.nodes for leaf in leaves(node.type))
 
     def gives_places(self, node: Node) -> bool:
-        """Whether an operator on unbounded input tells where its results stand; rows of files have no order there."""
+        """Whether a source or an operator on unbounded input tells where its elements stand; files have no order."""
         return node in self._order_needed or node in self._order_shown
 
     # -- forms ------------------------------------------------------------------------------------------------------
