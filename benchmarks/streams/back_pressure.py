@@ -1,7 +1,8 @@
 """A sink that is slower than its source: `python -m benchmarks.streams.back_pressure [--minutes 10]`.
 
 A thread sends elements into a channel as fast as it may; a function takes some milliseconds for each. The sender has to
-wait, so that what waits in the channel, and memory, stay as they are. `--picture` says where to draw them.
+wait, so that what waits in the channel, and memory, stay as they are. `--picture` says where to draw them. A JVM takes
+what it is allowed before it tidies up, so it is allowed little.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--minutes", type=float, default=10)
     parser.add_argument("--milliseconds", type=float, default=2, help="what the sink takes for an element")
+    parser.add_argument("--memory", default="512m", help="of the JVM's heap")
     parser.add_argument("--picture", type=Path, default=Path("build/back_pressure.svg"))
     options = parser.parse_args()
     delivered: list[int] = [0, 0]
@@ -31,7 +33,7 @@ def main() -> int:
         delivered[0] += 1
         delivered[1] += number
 
-    with mo.StreamContext(config=mo.Config(progress=False)) as ctx:
+    with mo.StreamContext(config=mo.Config(progress=False, memory=options.memory)) as ctx:
         inlet, numbers = ctx.stream_channel(int, capacity=CAPACITY)
         numbers.map(lambda number: number + 1).for_each(slow)
         job = ctx.start()

@@ -55,6 +55,7 @@ def is_right(name: str, directory: Path, result: Any) -> bool:
 
 
 def main() -> None:
+    assert not streams.PROGRAMS.keys() & bounded.PROGRAMS.keys(), "a name says which program it is"
     names = sorted({**streams.PROGRAMS, **bounded.PROGRAMS})
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--times", type=int, default=20)

@@ -87,7 +87,7 @@ def several(numbers: mo.Stream[int], out: str) -> None:
     states.unkey().write_to(Book(f"{out}-book"))
 
 
-def joined(numbers: mo.Stream[int], out: str) -> None:
+def paired(numbers: mo.Stream[int], out: str) -> None:
     """Elements of two streams that wait for each other."""
     timed = numbers.add_timestamps(lambda n: n * 100, delay=0)
     negative = timed.filter(lambda n: n % 2 == 0).map(lambda n: -n).group_by(lambda n: -n % 7)
@@ -104,7 +104,7 @@ def history(numbers: mo.Stream[int], out: str) -> None:
 
 Program = Callable[[mo.Stream[int], str], None]
 PROGRAMS: dict[str, Program] = {
-    program.__name__: program for program in (stateless, running, rich, windows, several, joined, history)
+    program.__name__: program for program in (stateless, running, rich, windows, several, paired, history)
 }
 
 
@@ -120,7 +120,7 @@ def expected(name: str, numbers: list[int]) -> list[Any]:
             sums[n % 7, n // 10] = sums.get((n % 7, n // 10), 0) + n
         closed = [(key, window, value) for (key, window), value in sums.items() if (window + 1) * 10 <= max(numbers)]
         return sorted((key, (window * 1000, window * 1000 + 1000, value)) for key, window, value in closed)
-    if name == "joined":
+    if name == "paired":
         near = ((n, m) for n in numbers for m in numbers if abs(n - m) <= 20 and m % 2 == 0)
         return sorted((n % 7, (n, -m)) for n, m in near if n % 7 == m % 7)
     if name == "history":
