@@ -39,11 +39,12 @@ def pace_of(sinks: Iterable[Node], snapshots: Snapshots | None) -> Pace:
     waits = [mode.milliseconds / _MILLISECONDS for mode in modes if mode.milliseconds]
     seconds = snapshots.seconds if snapshots is not None else None
     numbers = [mode.size for mode in modes]
-    if snapshots is not None and snapshots.items is not None:
-        _refuse_uncounted(nodes, snapshots.items)
-        numbers.append(snapshots.items)
-    by_items = snapshots is not None and snapshots.items is not None
-    return Pace(min(waits, default=None) if seconds is None else seconds, min(numbers, default=None), by_items=by_items)
+    items = snapshots.items if snapshots is not None else None
+    if items is not None:
+        _refuse_uncounted(nodes, items)
+        numbers.append(items)
+    seconds = min(waits, default=None) if seconds is None else seconds
+    return Pace(seconds, min(numbers, default=None), by_items=items is not None)
 
 
 def _refuse_uncounted(nodes: Iterable[Node], items: int) -> None:

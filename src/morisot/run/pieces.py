@@ -41,7 +41,7 @@ from morisot.run.checkpoint import Checkpoint
 from morisot.run.cutting import CutSource
 from morisot.run.files import already_there
 from morisot.run.kept import PiecesOutlet
-from morisot.run.records import replace_text
+from morisot.run.records import read_json, replace_text
 from morisot.run.streaming import StreamPart
 
 _PIECE = re.compile(r"piece-(\d+)")
@@ -259,7 +259,7 @@ class PieceJob:
 
     def _own_directories(self) -> list[str]:
         """What an earlier program was about to write for this job when it ended."""
-        own: list[str] = json.loads(self._delivering.read_text(encoding="utf-8")) if self._delivering.exists() else []
+        own: list[str] = read_json(self._delivering, [])
         return own
 
     def rest(self, roots: tuple[Node, ...], saved: Mapping[Node, SavedPieces]) -> Rest:

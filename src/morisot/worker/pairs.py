@@ -5,6 +5,7 @@ An element is `(side, left, right)`: side 0 with a left element, side 1 with a r
 
 from __future__ import annotations
 
+import itertools
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -45,7 +46,7 @@ class CountedPairs:
     slide: int
 
     def start(self) -> Any:
-        return 0, [0, 0], ([], [])
+        return 0, [0, 0], (deque(), deque())
 
     def take(self, state: Any, key: Any, values: Sequence[Any], times: Sequence[int] | None, emit: Emit) -> Any:
         # where the next window begins, how many elements came, and those that it and later windows have
@@ -55,13 +56,16 @@ class CountedPairs:
                 held[side].append((seen[side], right if side else left))
             seen[side] += 1
             if min(seen) == seen[side] == first + self.size:
-                self._emit_pairs(place, first, held, emit)
+                self._emit_pairs(place, held, emit)
                 first += self.slide
-                held = tuple([each for each in kept if each[0] >= first] for kept in held)
+                for kept in held:
+                    while kept and kept[0][0] < first:
+                        kept.popleft()
         return first, seen, held
 
-    def _emit_pairs(self, place: int, first: int, held: Any, emit: Emit) -> None:
-        ours, theirs = ([value for at, value in kept if at < first + self.size] for kept in held)
+    def _emit_pairs(self, place: int, held: Any, emit: Emit) -> None:
+        # a side that runs ahead holds much more than this window
+        ours, theirs = ([value for _, value in itertools.islice(kept, self.size)] for kept in held)
         for one in ours:
             for other in theirs:
                 emit(place, (one, other), None)
