@@ -8,7 +8,7 @@ JOBS   ?= 0
 PYTEST := $(BIN)/python -m pytest -n $(JOBS)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check fast bench bench-closures lint types layers format set-up clean
+.PHONY: help demo test check fast thorough bench bench-closures lint types layers format set-up clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -17,12 +17,15 @@ demo: $(STAMP) ## set up, then count the words of a text: the main job
 	@$(BIN)/python examples/word_count.py
 
 test: $(STAMP) ## set up, then run all tests (JOBS=2: in two processes)
-	@$(PYTEST) -q
+	@$(PYTEST) -q -m "not thorough"
 
 check: lint types layers test ## lint, types, layers, tests: what .ci/run runs
 
 fast: $(STAMP) ## the tests that need no JVM
-	@$(PYTEST) -q -m "not jvm"
+	@$(PYTEST) -q -m "not jvm and not thorough"
+
+thorough: $(STAMP) ## all tests, the long ones too
+	@HYPOTHESIS_PROFILE=thorough $(PYTEST) -q
 
 bench: $(STAMP) ## the benchmarks, as tables of ratios
 	@$(BIN)/python -m benchmarks
