@@ -30,6 +30,7 @@ from morisot.errors import (
     MorisotError,
     PlanError,
     SinkError,
+    SnapshotError,
     SourceError,
 )
 from morisot.plan.endpoints import OffsetSource, Sink, Source
@@ -66,6 +67,7 @@ __all__ = [
     "Sink",
     "SinkError",
     "Snapshot",
+    "SnapshotError",
     "Snapshots",
     "Source",
     "SourceError",

@@ -31,6 +31,15 @@ class ConfigError(MorisotError):
     """A setting is unknown or has a value it cannot have."""
 
 
+class SnapshotError(ConfigError):
+    """A snapshot directory cannot be used: another program has it, or a file in it is damaged, missing or foreign."""
+
+    def __init__(self, what: str, *, advice: str = "") -> None:
+        remedy = f"\n  What to do: {advice}" if advice else ""
+        super().__init__(f"{what}{remedy}")
+        self.advice = advice
+
+
 class EnvironmentProblem(MorisotError):  # noqa: N818 - it names a state of the machine, not of the program
     """The machine lacks something that Morisot needs, such as Java."""
 

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from morisot.api.keyed_stream import KeyedStream
     from morisot.api.stream import Stream
     from morisot.run.job import Job
+    from morisot.run.ownership import Hold, SnapshotLock
 
 T = TypeVar("T")
 
@@ -64,6 +65,9 @@ class StreamContext(SourceMethods):
         self._skipping: list[StreamCsv | StreamJson] = []
         self._stores: dict[str, list[Store]] = {"channel": [], "socket": []}
         """Where what was sent into channels, and by servers, waits."""
+        self._lock: SnapshotLock | None = None
+        self._store_holds: list[Hold] = []
+        """The lock of the snapshot directory, for the stores in it."""
 
     @classmethod
     def from_args(cls, argv: Sequence[str] | None = None) -> StreamContext:
@@ -95,7 +99,7 @@ class StreamContext(SourceMethods):
             return ReferenceEngine(self.config)
         from morisot.run.engine import SparkEngine
 
-        return SparkEngine(self.config, self._spark, self._snapshots)
+        return SparkEngine(self.config, self._spark, self._snapshots, self._snapshot_lock())
 
     @property
     def spark(self) -> SparkSession:
@@ -243,10 +247,19 @@ class StreamContext(SourceMethods):
 
         if self._snapshots is None:
             return Path(tempfile.mkdtemp(prefix=f"morisot-{kind}-"))
+        self._store_holds.append(self._snapshot_lock().hold())
         place = Path(self._snapshots.path).absolute() / f"{kind}s" / str(len(self._stores[kind]))
         if self._snapshots.restart is None:
             shutil.rmtree(place, ignore_errors=True)
         return place
+
+    def _snapshot_lock(self) -> SnapshotLock:
+        """What keeps other contexts and programs from writing the snapshots of this one."""
+        from morisot.run.ownership import SnapshotLock
+
+        if self._lock is None:
+            self._lock = SnapshotLock(None if self._snapshots is None else self._snapshots.path)
+        return self._lock
 
     # -- the end ----------------------------------------------------------------------------------------------------
 
@@ -259,6 +272,9 @@ class StreamContext(SourceMethods):
             for store in stores:
                 store.remove()
             stores.clear()
+        for hold in self._store_holds:
+            hold.release()
+        self._store_holds.clear()
         if self._sinks:
             names = ", ".join(f"{sink.operator} ({sink.location})" for sink in self._sinks)
             self._sinks = {}

@@ -22,6 +22,7 @@ from morisot.plan.sink import Sink, WriteSink
 from morisot.plan.snapshots import Snapshot
 from morisot.run import logs
 from morisot.run.appended import Appended
+from morisot.run.ownership import Hold
 from morisot.run.records import read_json, replace_text
 
 _STATE_FILE = re.compile(r"(\d+)(_[\w-]+)?\.(zip|changelog|delta|snapshot)")
@@ -36,7 +37,7 @@ class Checkpoint:
     everything else.
     """
 
-    def __init__(self, places: Mapping[Sink, Path], *, keep: int | None = None) -> None:
+    def __init__(self, places: Mapping[Sink, Path], *, keep: int | None = None, hold: Hold | None = None) -> None:
         by_name = sorted(places.items(), key=lambda item: item[1])
         self.sinks = [sink for sink, _ in by_name]
         """In an order that does not change when lines of the program move."""
@@ -53,6 +54,8 @@ class Checkpoint:
         """Where inputs that are silent find the time of the others; it is of no use after a restart."""
         self.ended = directory / "ended"
         """Where the elements of bounded streams lie that those without end meet."""
+        self._hold = hold
+        """The lock of the snapshot directory, as long as the query may write to it."""
         self._written = [Appended(sink) for sink in self.sinks if isinstance(sink, WriteSink)]
 
     @property
@@ -254,11 +257,19 @@ class Checkpoint:
 
     def close(self) -> None:
         """The job has ended: a checkpoint without snapshots goes."""
-        if self.keep is None:
-            self.clean()
-        elif self._committed():
-            for written in self._written:
-                written.remove_strays()
+        try:
+            if self.keep is None:
+                self.clean()
+            elif self._committed():
+                for written in self._written:
+                    written.remove_strays()
+        finally:
+            self.release()
+
+    def release(self) -> None:
+        """The query has ended, or did not start: others may write to the directory."""
+        if self._hold is not None:
+            self._hold.release()
 
     def clean(self) -> None:
         """Remove everything that was saved."""

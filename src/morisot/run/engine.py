@@ -15,7 +15,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from morisot.compile.folds import NativeFold
 from morisot.config import Config
-from morisot.errors import PlanError, SourceError
+from morisot.errors import PlanError, SnapshotError, SourceError
 from morisot.lower import registry, rules, schema, source, tables
 from morisot.lower.caches import Caches
 from morisot.lower.folds import native_fold
@@ -25,6 +25,7 @@ from morisot.lower.sink import as_table
 from morisot.plan.aggregate import Fold, Reduce
 from morisot.plan.check import breaks_running_values, mixed_above, unmatched_above
 from morisot.plan.graph import met_by_endless, walk
+from morisot.plan.iterate import DeltaIterate, Loop
 from morisot.plan.kafka import without_secrets
 from morisot.plan.node import Node
 from morisot.plan.sink import Sink, WriteSink
@@ -36,6 +37,7 @@ from morisot.run.batch import BatchRunner, Demotions, Receiver
 from morisot.run.job import Job, Part, ThreadPart
 from morisot.run.left_out import reported
 from morisot.run.loop import Loops, NoLoops
+from morisot.run.ownership import Hold, SnapshotLock
 from morisot.run.pieces import Pieces
 from morisot.run.progress import progress
 from morisot.run.session import borrow_session, check_session, return_session
@@ -48,21 +50,30 @@ assert rules.FAMILIES, "importing the rules registers them"
 class SparkEngine:
     """Runs plans on Spark; builds the session when it is first needed."""
 
-    def __init__(self, config: Config, spark: SparkSession | None = None, snapshots: Snapshots | None = None) -> None:
+    def __init__(
+        self,
+        config: Config,
+        spark: SparkSession | None = None,
+        snapshots: Snapshots | None = None,
+        lock: SnapshotLock | None = None,
+    ) -> None:
         self._config = config
         self._spark = spark
         self._borrowed: SparkSession | None = None
         self._checked = False
         self._demotions = Demotions()
         self._snapshots = snapshots
-        self._streams = Streams(snapshots, self._report, counts_operators=config.operator_metrics)
+        self._lock = lock or SnapshotLock(None if snapshots is None else snapshots.path)
+        self._streams = Streams(snapshots, self._report, self._lock, counts_operators=config.operator_metrics)
         self._loops = Loops(snapshots)
-        self._pieces = Pieces(snapshots, refuse_unbounded)
+        self._pieces = Pieces(snapshots, refuse_unbounded, self._lock)
         self._tally = Tally()
         self._ledger: Ledger | None = None
         self._handed_out: list[Lowering] = []
         """Lowerings of DataFrames that the user runs."""
         self._caches = Caches()
+        self._reading: list[Hold] = []
+        """Held for DataFrames that the user runs, which may read snapshots."""
 
     @property
     def spark(self) -> SparkSession:
@@ -135,6 +146,8 @@ class SparkEngine:
                 )
         if any(each.leaves_out for each in lowering.nodes):
             self._handed_out.append(lowering)
+        if any(isinstance(each, Loop | DeltaIterate) for each in lowering.nodes):
+            self._reading.append(self._lock.hold())
         return as_table(lowering.frame(node))
 
     def execute(self, receivers: Mapping[Sink, Receiver | None]) -> None:
@@ -237,14 +250,27 @@ class SparkEngine:
     def close(self) -> None:
         """End the session if Morisot made it and no other context uses it; a user's own session stays."""
         self._caches.release_all()
-        self._loops.close()
-        self._pieces.close()
-        self._streams.clean()
+        for hold in self._reading:
+            hold.release()
+        self._reading.clear()
+        self._remove_snapshots()
         if self._borrowed is not None:
             return_session(self._borrowed)
             self._spark = self._borrowed = self._ledger = None
             self._handed_out.clear()
             self._checked = False
+
+    def _remove_snapshots(self) -> None:
+        """Remove the snapshots if the user wants that and nothing is left to resume.
+
+        If another engine holds the directory by now, the files in it belong to that engine, and stay.
+        """
+        removing = self._snapshots is not None and self._snapshots.clean_on_exit
+        lock = self._lock if removing else SnapshotLock(None)
+        with contextlib.suppress(SnapshotError), lock.held():
+            self._loops.close()
+            self._pieces.close()
+            self._streams.clean()
 
 
 def moved(node: Node) -> str:

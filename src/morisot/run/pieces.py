@@ -41,6 +41,7 @@ from morisot.run.checkpoint import Checkpoint
 from morisot.run.cutting import CutSource
 from morisot.run.files import already_there
 from morisot.run.kept import PiecesOutlet
+from morisot.run.ownership import SnapshotLock
 from morisot.run.records import read_json, replace_text
 from morisot.run.streaming import StreamPart
 
@@ -71,8 +72,11 @@ class Rest:
 class Pieces:
     """The bounded jobs of one engine."""
 
-    def __init__(self, settings: Snapshots | None, refuse: Callable[[Node], None]) -> None:
+    def __init__(
+        self, settings: Snapshots | None, refuse: Callable[[Node], None], lock: SnapshotLock | None = None
+    ) -> None:
         self._settings = settings
+        self._lock = lock or SnapshotLock(None)
         self._refuse = refuse
         self._names: Counter[str] = Counter()
         self._jobs: list[PieceJob] = []
@@ -96,8 +100,12 @@ class Pieces:
 
     @contextlib.contextmanager
     def running(self, runner: BatchRunner, operator: str, roots: Iterable[Node]) -> Iterator[Rest]:
-        """Run the parts, then let the rest be run."""
-        roots = tuple(roots)
+        """Run the parts, then let the rest be run. The loops of the rest need the lock as the parts do."""
+        with self._lock.held(), self._running(runner, operator, tuple(roots)) as rest:
+            yield rest
+
+    @contextlib.contextmanager
+    def _running(self, runner: BatchRunner, operator: str, roots: tuple[Node, ...]) -> Iterator[Rest]:
         found = self.cut(roots, runner.spark)
         if self._settings is None or found is None or not found.parts:
             yield Rest({root: root for root in roots})

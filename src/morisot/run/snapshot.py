@@ -86,6 +86,8 @@ class SnapshotStore:
     def of_loop(self, node: Node) -> LoopSaves:
         """Where a run of a loop is saved: by its line, and by which run of it this is."""
         self.prepare()
+        if not self._around:  # another program may have had the directory since the last loop of this one ended
+            self._last = max(self._last, *self.numbers(), 0)
         around = self._around[-1] if self._around else self._root
         name = re.sub(r"[^\w.]+", "-", f"{node.operator}-{Path(node.location.file).name}-{node.location.line}")
         run = self._runs[around / name]

@@ -20,6 +20,7 @@ from morisot.plan.tally import Tally
 from morisot.run.batch import BatchRunner, Receiver
 from morisot.run.checkpoint import Checkpoint, was_alone
 from morisot.run.outlets import outlet
+from morisot.run.ownership import SnapshotLock
 from morisot.run.spool import Spool
 from morisot.run.streaming import StreamPart
 
@@ -30,9 +31,15 @@ class Streams:
     """Starts the streaming queries of an engine."""
 
     def __init__(
-        self, snapshots: Snapshots | None, report: Callable[[Tally], None], *, counts_operators: bool = False
+        self,
+        snapshots: Snapshots | None,
+        report: Callable[[Tally], None],
+        lock: SnapshotLock | None = None,
+        *,
+        counts_operators: bool = False,
     ) -> None:
         self._snapshots = snapshots
+        self._lock = lock or SnapshotLock(None)
         self._counts_operators = counts_operators
         self._report = report
         self._parts: list[StreamPart] = []
@@ -40,8 +47,14 @@ class Streams:
     def start(
         self, runner: BatchRunner, receivers: Mapping[Sink, Receiver | None], closers: Closers
     ) -> list[StreamPart]:
-        """Start all sinks; a job runs whole, or not at all."""
+        """Start all sinks; a job runs whole, or not at all. Each query holds the lock until it has ended."""
         refuse_one_directory(receivers)
+        with self._lock.held():
+            return self._start(runner, receivers, closers)
+
+    def _start(
+        self, runner: BatchRunner, receivers: Mapping[Sink, Receiver | None], closers: Closers
+    ) -> list[StreamPart]:
         places = self._places(receivers)
         served = [each for group in groups(receivers) for each in self._together_or_apart(runner, group, places)]
         readers = announced(served)
@@ -49,16 +62,18 @@ class Streams:
         for place, each in enumerate(outlets.values()):
             each.place = place
         parts: list[StreamPart] = []
+        checkpoints: list[Checkpoint] = []
         counted: set[Node] = set()
         try:
             for group in served:
                 own = {node for node in walk(*group.sinks) if node.leaves_out and not node.bounded} - counted
                 counted |= own
+                checkpoints.append(self._checkpoint(group, places))
                 part = StreamPart(
                     runner,
                     group,
                     [outlets[sink] for sink in group.sinks],
-                    self._checkpoint(group, places),
+                    checkpoints[-1],
                     pace=pace_of(group.sinks, self._snapshots),
                     snapshots=self._snapshots,
                     counts=own,
@@ -70,6 +85,8 @@ class Streams:
         except BaseException:
             for part in parts:
                 part.stop()
+            for checkpoint in checkpoints:
+                checkpoint.release()
             for each in outlets.values():
                 each.let_go()
             for group in served:
@@ -114,7 +131,8 @@ class Streams:
         if self._snapshots is None:
             place = Path(tempfile.mkdtemp(prefix="morisot-checkpoint-"))
             return Checkpoint(dict.fromkeys(group.sinks, place))
-        return Checkpoint({sink: places[sink] for sink in group.sinks}, keep=self._snapshots.keep)
+        directories = {sink: places[sink] for sink in group.sinks}
+        return Checkpoint(directories, keep=self._snapshots.keep, hold=self._lock.hold())
 
     # -- the end ------------------------------------------------------------------------------------------------------
 

@@ -1,0 +1,190 @@
+"""One owner for each snapshot directory: a lock of the kernel's, which ends with the process that holds it.
+
+Two programs that write the same snapshots overwrite each other. The lock is `flock` on a file in the directory. The
+kernel releases it when its owner ends, however that happens, so a killed program never blocks its own restart. The
+file also says who the owner is, for the refusal that others read.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import datetime
+import errno
+import fcntl
+import json
+import os
+import socket
+import threading
+import time
+import warnings
+import weakref
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from morisot.errors import SinkError, SnapshotError
+
+_FILE = "owner.lock"
+_FORMAT = 1
+_HELD = {errno.EWOULDBLOCK, errno.EAGAIN, errno.EACCES}
+_NO_LOCKS = {errno.ENOLCK, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL}
+_READ_TRIES, _READ_SECONDS = 5, 0.05
+"""An owner that has just locked the file is about to write who it is."""
+
+_descriptors: set[int] = set()
+"""The open lock files of this process."""
+
+
+class SnapshotLock:
+    """The right of one engine to write a snapshot directory.
+
+    It is counted: the engine holds the lock while any of its jobs runs. Jobs of one engine share it, those of another
+    engine are refused, in this process or in another.
+    """
+
+    def __init__(self, path: str | Path | None) -> None:
+        self._directory = None if path is None else Path(path).absolute()
+        self._holders = 0
+        self._descriptor: int | None = None
+        self._guard = threading.Lock()
+        self._finalizer: weakref.finalize[Any, Any] | None = None
+
+    def acquire(self) -> None:
+        """Hold the lock once more; refuse if another engine holds it."""
+        with self._guard:
+            if self._holders == 0 and self._directory is not None:
+                self._descriptor = _locked(self._directory)
+                if self._descriptor is not None:
+                    self._finalizer = weakref.finalize(self, _let_go, self._descriptor)
+            self._holders += 1
+
+    def release(self) -> None:
+        """Hold it once less; the last one gives it back."""
+        with self._guard:
+            self._holders -= 1
+            if self._holders == 0 and self._finalizer is not None:
+                self._finalizer()
+                self._descriptor = self._finalizer = None
+
+    @contextlib.contextmanager
+    def held(self) -> Iterator[None]:
+        """Hold the lock for a while."""
+        self.acquire()
+        try:
+            yield
+        finally:
+            self.release()
+
+    def hold(self) -> Hold:
+        """Hold the lock until the result is told to release it."""
+        self.acquire()
+        return Hold(self)
+
+
+class Hold:
+    """One holder of a lock, who may release it more than once."""
+
+    def __init__(self, lock: SnapshotLock) -> None:
+        self._lock: SnapshotLock | None = lock
+
+    def release(self) -> None:
+        lock, self._lock = self._lock, None
+        if lock is not None:
+            lock.release()
+
+
+def _locked(directory: Path) -> int | None:
+    """The open and locked file of a directory; None where the file system has no locks."""
+    file = directory / _FILE
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        while True:
+            descriptor = os.open(file, os.O_RDWR | os.O_CREAT, 0o600)  # Python opens every file close-on-exec
+            _descriptors.add(descriptor)
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError as error:
+                _close(descriptor)
+                if error.errno in _HELD:
+                    raise _refusal(directory, file) from None
+                if error.errno not in _NO_LOCKS:
+                    raise
+                _warn_without_locks(directory, error)
+                return None
+            if _is_same(descriptor, file):
+                _write_owner(descriptor)
+                return descriptor
+            _close(descriptor)  # somebody removed the directory between the two calls
+    except OSError as error:
+        raise SinkError(f"snapshots cannot be written to {directory}: {error.strerror}") from None
+
+
+def _is_same(descriptor: int, file: Path) -> bool:
+    try:
+        return os.path.samestat(os.fstat(descriptor), file.stat())
+    except FileNotFoundError:
+        return False
+
+
+def _write_owner(descriptor: int) -> None:
+    started = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
+    owner = {"format": _FORMAT, "host": socket.gethostname(), "pid": os.getpid(), "started": started}
+    os.ftruncate(descriptor, 0)
+    os.pwrite(descriptor, json.dumps(owner).encode(), 0)
+
+
+def _refusal(directory: Path, file: Path) -> SnapshotError:
+    owner = _owner(file)
+    if owner is None:
+        who, advice = "another program", "wait until it ends, or give this program a directory of its own"
+    elif owner["pid"] == os.getpid() and owner["host"] == socket.gethostname():
+        who = f"another context of this process (pid {owner['pid']} on {owner['host']}, since {owner['started']})"
+        advice = "stop its job or close it first, or give each context a directory of its own"
+    else:
+        who = f"the process {owner['pid']} on {owner['host']}, since {owner['started']}"
+        advice = "wait until it ends, stop it, or give this program a directory of its own"
+    return SnapshotError(f"the snapshots in {directory} are in use by {who}", advice=advice)
+
+
+def _owner(file: Path) -> dict[str, Any] | None:
+    """Who holds the lock, as the file says."""
+    for _ in range(_READ_TRIES):
+        with contextlib.suppress(OSError, ValueError):
+            owner = json.loads(file.read_text(encoding="utf-8"))
+            if isinstance(owner, dict) and {"host", "pid", "started"} <= owner.keys():
+                return owner
+        time.sleep(_READ_SECONDS)
+    return None
+
+
+def _warn_without_locks(directory: Path, error: OSError) -> None:
+    warnings.warn(
+        f"the file system of {directory} has no locks ({error.strerror}): nothing keeps a second program from writing "
+        "the same snapshots. Run one program at a time on this directory, or choose one on another file system.",
+        RuntimeWarning,
+        stacklevel=2,
+    )
+
+
+def _let_go(descriptor: int) -> None:
+    """Release a lock, also if a process that was forked meanwhile still has the file open."""
+    if descriptor in _descriptors:
+        with contextlib.suppress(OSError):
+            os.ftruncate(descriptor, 0)
+            fcntl.flock(descriptor, fcntl.LOCK_UN)
+        _close(descriptor)
+
+
+def _close(descriptor: int) -> None:
+    _descriptors.discard(descriptor)
+    with contextlib.suppress(OSError):
+        os.close(descriptor)
+
+
+def _close_in_child() -> None:
+    """A forked process shares the open file, and would keep the lock when its parent has ended."""
+    for descriptor in list(_descriptors):
+        _close(descriptor)
+
+
+os.register_at_fork(after_in_child=_close_in_child)
