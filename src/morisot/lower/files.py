@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import pyarrow.parquet as pq
+from pyspark.sql import SparkSession
 
 from morisot.lower.planner import Lowering
 from morisot.lower.tables import complete_in_file
@@ -28,7 +29,12 @@ def rows_of(node: Node, lowering: Lowering) -> FileRows | None:
 
     The workers have to see the files that the driver sees, so Spark has to run on this machine alone.
     """
-    if not isinstance(node, StreamParquet) or node.unbounded or not is_local(node.path) or not runs_here(lowering):
+    if (
+        not isinstance(node, StreamParquet)
+        or node.unbounded
+        or not is_local(node.path)
+        or not runs_here(lowering.spark)
+    ):
         return None
     record, files = node.type, local_files(node.path)
     if not isinstance(record, Record) or not 0 < len(files) <= _MOST_FILES:
@@ -39,9 +45,11 @@ def rows_of(node: Node, lowering: Lowering) -> FileRows | None:
     return None if columns is None else FileRows(parts_of(files, lowering.parallelism), columns, record)
 
 
-def runs_here(lowering: Lowering) -> bool:
-    master = lowering.spark.conf.get("spark.master", "") or ""
-    return master.startswith("local") and not master.startswith("local-cluster")
+def runs_here(spark: SparkSession) -> bool:
+    """Whether Spark runs on this machine alone; a server may run elsewhere, whatever its master is."""
+    master = spark.conf.get("spark.master", "") or ""
+    is_classic = hasattr(spark, "_jsparkSession")
+    return is_classic and master.startswith("local") and not master.startswith("local-cluster")
 
 
 def columns_in(node: StreamParquet, record: Record, files: Sequence[str]) -> tuple[str, ...] | None:

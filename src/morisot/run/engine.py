@@ -18,6 +18,7 @@ from morisot.config import Config
 from morisot.errors import PlanError, SnapshotError, SourceError
 from morisot.lower import registry, rules, schema, source, tables
 from morisot.lower.caches import Caches
+from morisot.lower.files import runs_here
 from morisot.lower.folds import native_fold
 from morisot.lower.ledgers import Ledger
 from morisot.lower.planner import Lowering
@@ -40,6 +41,7 @@ from morisot.run.loop import Loops, NoLoops
 from morisot.run.ownership import Hold, SnapshotLock
 from morisot.run.pieces import Pieces
 from morisot.run.progress import progress
+from morisot.run.query_settings import PARTITIONS
 from morisot.run.session import borrow_session, check_session, return_session
 from morisot.run.streams import Streams
 from morisot.types.element import Record
@@ -88,7 +90,7 @@ class SparkEngine:
     def parallelism(self) -> int:
         if self._config.parallelism is not None:
             return self._config.parallelism
-        return int(self.spark.conf.get("spark.sql.shuffle.partitions") or 1)
+        return partitions_of(self.spark)
 
     @property
     def demoted(self) -> frozenset[Node]:
@@ -271,6 +273,17 @@ class SparkEngine:
             self._loops.close()
             self._pieces.close()
             self._streams.clean()
+
+
+def partitions_of(spark: SparkSession) -> int:
+    """How many partitions a shuffle makes: what the session is set to, or on one machine one for each core.
+
+    Spark's own 200 are for a cluster. Each would be a task and a state store in each micro-batch.
+    """
+    set_to = spark.conf.get(PARTITIONS, None)  # None: the user has not set it
+    if set_to is None and runs_here(spark):
+        return spark.sparkContext.defaultParallelism
+    return int(set_to or spark.conf.get(PARTITIONS) or 1)
 
 
 def moved(node: Node) -> str:

@@ -11,6 +11,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
 from morisot.lower import iterate, schema, stages
+from morisot.lower.files import runs_here
 from morisot.lower.frame import Frame
 from morisot.lower.iterate import LoopFrame, Restart
 from morisot.lower.planner import Lowering
@@ -192,5 +193,7 @@ def slots_of(spark: SparkSession) -> int:
 
 
 def driver_host(spark: SparkSession) -> str:
-    """Where the workers reach the driver: never all interfaces."""
+    """Where the workers reach the driver: never all interfaces, and no network where they are on this machine."""
+    if runs_here(spark):
+        return "127.0.0.1"
     return spark.conf.get("spark.driver.host", "127.0.0.1") or "127.0.0.1"

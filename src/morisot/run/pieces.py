@@ -19,17 +19,15 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from morisot.errors import JobError, PlanError
+from morisot.errors import JobError
 from morisot.lower.buckets import BUCKETS_PER_PARTITION
 from morisot.lower.marks import LATEST
-from morisot.plan.aggregate import Count
 from morisot.plan.check import gives_running_values
 from morisot.plan.description import describe
 from morisot.plan.files import is_local
-from morisot.plan.forks import STATELESS, Group
+from morisot.plan.forks import Group
 from morisot.plan.graph import walk
 from morisot.plan.handover import handing_over
-from morisot.plan.join import Join
 from morisot.plan.node import Node
 from morisot.plan.pace import Pace
 from morisot.plan.pieces import Cut, KeepPieces, Part, SavedPieces, cut, substituted
@@ -47,7 +45,6 @@ from morisot.run.streaming import StreamPart
 
 _PIECE = re.compile(r"piece-(\d+)")
 _NO_LISTS = "spark.sql.streaming.fileStreamSink.ignoreMetadata"
-_STATES = "spark.sql.streaming.stateStore.providerClass"
 
 
 @dataclass(frozen=True)
@@ -88,15 +85,9 @@ class Pieces:
             return None
         if spark is not None and not hasattr(spark, "_jsparkSession"):
             return Cut((), "a session of Spark Connect keeps no pieces; the job")
-        if spark is not None and spark.conf.get(_NO_LISTS, "false") == "true":
+        if spark is not None and spark.conf.get(_NO_LISTS) == "true":
             return Cut((), f"{_NO_LISTS} hides what pieces are to be read; the job")
-        return cut(roots, self._refuse if spark is None or keeps_states(spark) else self._refuse_states)
-
-    def _refuse_states(self, node: Node) -> None:
-        """Refuse also what keeps a state in Python."""
-        self._refuse(node)
-        if not isinstance(node, (*STATELESS, Join, Count)):
-            raise PlanError(f"{node.operator} has a state, and the session keeps none", location=node.location)
+        return cut(roots, self._refuse)
 
     @contextlib.contextmanager
     def running(self, runner: BatchRunner, operator: str, roots: Iterable[Node]) -> Iterator[Rest]:
@@ -306,11 +297,6 @@ def next_size(size: int, took: float, seconds: float) -> int:
 def new_directories(roots: Iterable[Node]) -> list[WriteSink]:
     """The sinks that write directories on this machine which must not be there."""
     return [sink for sink in roots if isinstance(sink, WriteSink) and sink.mode == "error" and is_local(sink.path)]
-
-
-def keeps_states(spark: SparkSession) -> bool:
-    """Whether a session has a store for the states of operators in Python."""
-    return "RocksDB" in (spark.conf.get(_STATES, "") or "")
 
 
 def refuse_unread(log: Path, files: int) -> None:

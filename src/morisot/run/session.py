@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING
 from morisot.config import CONNECTORS, Config
 from morisot.errors import EnvironmentProblem
 from morisot.run.java import Java, find_java, java_options, launch
+from morisot.run.query_settings import CHANGELOG, KEPT, ROCKS_DB, STATES
 
 if TYPE_CHECKING:
     from types import FrameType
@@ -31,8 +32,6 @@ if TYPE_CHECKING:
 
 _STREAMING = "org.apache.spark.sql.execution.streaming"
 _PACKAGES = "spark.jars.packages"
-KEPT = "spark.sql.streaming.minBatchesToRetain"
-"""Of how many micro-batches a query keeps its logs and states."""
 _DROPPED_AFTER, _AT_ONCE = "spark.sql.streaming.fileSource.log.cleanupDelay", "0"
 _LONGEST_SOCKET_DIRECTORY = 48
 """The name of a socket has a hundred bytes at most, of which Spark takes some fifty."""
@@ -113,21 +112,11 @@ def return_session(session: SparkSession) -> None:
         session.stop()
 
 
-def keep_micro_batches(session: SparkSession, number: int) -> None:
-    """Let queries that start now keep the logs of so many micro-batches, or more.
-
-    The log of a source is set as the session is when the query has already started, so this stays. A session that keeps
-    logs for a time, as one of the user's does, is left as it is.
-    """
-    if session.conf.get(_DROPPED_AFTER, "") == _AT_ONCE and int(session.conf.get(KEPT) or 0) < number:
-        session.conf.set(KEPT, number)
-
-
 def check_session(session: SparkSession) -> None:
     """Refuse a session on which compiled closures would give other answers than Python."""
     needed = {"spark.sql.ansi.enabled": "true", "spark.sql.parser.escapedStringLiterals": "false"}
     for name, value in needed.items():
-        if str(session.conf.get(name, value)).lower() != value:
+        if str(session.conf.get(name)).lower() != value:  # given a default, get() does not tell Spark's own
             raise EnvironmentProblem(
                 f"This Spark session has {name} set to {session.conf.get(name)}, with which expressions would not give "
                 f'Python\'s answers: set it with spark.conf.set("{name}", "{value}"), or let Morisot make the session.'
@@ -161,8 +150,8 @@ def session_settings(config: Config, scratch: str, java: Java) -> dict[str, str]
         # A crash inside native code says where.
         "spark.sql.execution.pyspark.udf.faulthandler.enabled": "true",
         # transformWithState needs RocksDB; with a changelog a micro-batch uploads its changes, not the whole state.
-        "spark.sql.streaming.stateStore.providerClass": f"{_STREAMING}.state.RocksDBStateStoreProvider",
-        "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
+        STATES: ROCKS_DB,
+        CHANGELOG: "true",
         # A job without snapshots goes back one micro-batch at most; Spark keeps a hundred, and lists them each time.
         KEPT: "10",
         # What a plan looks like is written out for Spark's web page each time one runs; formatted, that takes longer.

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from pyspark.errors import StreamingQueryException
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the name every Spark program uses
 from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.streaming.readwriter import DataStreamWriter
@@ -36,8 +36,8 @@ from morisot.run.files import FORMATS, delete, is_connect, refuse_existing, writ
 from morisot.run.left_out import by_operator
 from morisot.run.measures import Measures
 from morisot.run.outlets import COUNTED, Outlet
+from morisot.run.query_settings import await_sources, keeps_fewer, query_settings, starting
 from morisot.run.reports import Reports
-from morisot.run.session import KEPT, keep_micro_batches
 from morisot.run.shared_query import Delivery
 from morisot.run.silence import Silence
 from morisot.run.spool import Spool
@@ -47,9 +47,6 @@ _OBSERVED = "morisot"
 """The name under which a query counts what it writes."""
 _MOST_TRIES = 5
 """So often a micro-batch is tried again after a Python worker died."""
-_BATCH_BYTES, _ANY_NUMBER = "spark.sql.execution.arrow.maxBytesPerBatch", str(2**31 - 1)
-"""To keep a batch below some bytes, Spark adds them up anew for each row: a fifth of what a task costs."""
-_starting = threading.Lock()
 
 
 class StreamPart:
@@ -193,18 +190,23 @@ class StreamPart:
         self._delivery = Delivery(self._runner, self._group, self._lowering, self._outlets)
         mode = self._lowering.output_mode
         self._checkpoint.note_sources(source_numbers(df))
-        keep_micro_batches(self._runner.spark, self._checkpoint.keep or 0)
-        with _starting, settings(self._runner.spark, self._settings_of_query()):
-            if not isinstance(self._group.fork, WriteSink) or mode == "update":
-                return self._writer(df, mode).foreachBatch(self._delivery).start()
-            counted = df.observe(_OBSERVED, F.expr(COUNTED))
-            files = self._writer(counted, mode).format(FORMATS[self._group.fork.operator])
-            return files.options(**write_options(self._group.fork)).start(self._group.fork.path)
+        spark, keep = self._runner.spark, self._checkpoint.keep
+        wanted = query_settings(
+            spark, parallelism=self._lowering.parallelism, keep=keep, narrow_rows=self._lowering.rows_are_narrow
+        )
+        waits = keeps_fewer(spark, keep)
+        with starting(spark, wanted):
+            query = self._start_writing(df, mode)
+            if waits:
+                await_sources(query)
+        return query
 
-    def _settings_of_query(self) -> dict[str, str]:
-        """What Spark's session is set to for the query; it keeps a copy."""
-        kept = {} if self._checkpoint.keep is None else {KEPT: str(self._checkpoint.keep)}
-        return kept | ({_BATCH_BYTES: _ANY_NUMBER} if self._lowering.rows_are_narrow else {})
+    def _start_writing(self, df: DataFrame, mode: str) -> StreamingQuery:
+        if not isinstance(self._group.fork, WriteSink) or mode == "update":
+            return self._writer(df, mode).foreachBatch(self._delivery).start()
+        counted = df.observe(_OBSERVED, F.expr(COUNTED))
+        files = self._writer(counted, mode).format(FORMATS[self._group.fork.operator])
+        return files.options(**write_options(self._group.fork)).start(self._group.fork.path)
 
     def _writer(self, df: DataFrame, mode: str) -> DataStreamWriter:
         writer = df.writeStream.outputMode(mode).option("checkpointLocation", self._checkpoint.location)
@@ -385,19 +387,3 @@ def source_numbers(df: DataFrame) -> list[int]:
         if not any(source.equals(each) for each in different):
             different.append(source)
     return [next(number for number, each in enumerate(different) if source.equals(each)) for source in sources]
-
-
-@contextlib.contextmanager
-def settings(spark: SparkSession, wanted: Mapping[str, str]) -> Iterator[None]:
-    """Queries that start now are set that way; the session is as it was afterwards."""
-    before = {name: spark.conf.get(name, None) for name in wanted}
-    for name, value in wanted.items():
-        spark.conf.set(name, value)
-    try:
-        yield
-    finally:
-        for name, earlier in before.items():
-            if earlier is None:
-                spark.conf.unset(name)
-            else:
-                spark.conf.set(name, earlier)

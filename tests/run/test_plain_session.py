@@ -1,0 +1,84 @@
+"""Jobs on a session of the user's, which has none of Morisot's settings, give what the reference engine gives."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytestmark = pytest.mark.jvm
+
+PROGRAM = Path(__file__).with_name("plain_session.py")
+QUICK = [
+    "running_aggregates",
+    "count_windows",
+    "files",
+    "channel_into_for_each",
+    "loop_with_snapshots",
+    "bounded_times",
+]
+LONG = [
+    "running_folds_in_python",
+    "rich_map_after_a_crash",
+    "time_windows",
+    "sessions",
+    "join_within",
+    "stream_goes_on_from_a_snapshot",
+    "bounded_with_snapshots",
+]
+
+
+def outcomes_of(names: list[str], directory: Path) -> dict[str, dict[str, Any]]:
+    """What jobs gave in one program, whose user lives in New York."""
+    environ = {**os.environ, "PYSPARK_PYTHON": sys.executable, "TZ": "America/New_York"}
+    environ["PYTHONPATH"] = os.pathsep.join(filter(None, sys.path))  # the workers need what this process imports
+    done = subprocess.run(
+        [sys.executable, str(PROGRAM), "local[2]", *names],
+        cwd=directory,
+        env=environ,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=400,
+    )
+    assert done.returncode == 0, done.stderr[-5000:]
+    lines = [json.loads(line) for line in done.stdout.splitlines()]
+    return {line["job"]: line for line in lines}
+
+
+@pytest.fixture(scope="module")
+def outcomes(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
+    return outcomes_of(QUICK, tmp_path_factory.mktemp("quick"))
+
+
+@pytest.fixture(scope="module")
+def long_outcomes(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
+    return outcomes_of(LONG, tmp_path_factory.mktemp("long"))
+
+
+@pytest.mark.timeout(420)
+@pytest.mark.parametrize("name", [*QUICK, "settings"])
+def test_a_job_gives_what_the_reference_gives(name: str, outcomes: dict[str, dict[str, Any]]) -> None:
+    assert outcomes[name]["found"] == outcomes[name]["wanted"]
+
+
+@pytest.mark.thorough
+@pytest.mark.timeout(420)
+@pytest.mark.parametrize("name", [*LONG, "settings"])
+def test_a_longer_job_gives_what_the_reference_gives(name: str, long_outcomes: dict[str, dict[str, Any]]) -> None:
+    assert long_outcomes[name]["found"] == long_outcomes[name]["wanted"]
+
+
+def test_every_job_of_the_program_is_looked_at() -> None:
+    spec = importlib.util.spec_from_file_location("plain_session", PROGRAM)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    assert set(module.JOBS) == {*QUICK, *LONG}
