@@ -54,6 +54,36 @@ def test_iterate_feeds_elements_back(ctx: mo.StreamContext) -> None:
     assert elements.collect() == [30, 31, 32]
 
 
+class RejectedError(Exception):
+    """A class has `args`, too, which are no arguments of a call."""
+
+
+def checked(n: int) -> int:
+    if n < 0:
+        raise RejectedError(n)
+    return n + 10
+
+
+def plus_value(state: Any, n: int) -> int:
+    return n + int(state.value)
+
+
+def test_functions_that_name_exceptions_can_be_in_a_body(ctx: mo.StreamContext) -> None:
+    state, _ = ctx.stream_iter([0, 1]).iterate(2, 0, lambda s, state: s.map(checked), add, add, always, delta=0)
+    assert state.collect() == [62]
+
+
+@pytest.mark.parametrize("by_name", [False, True])
+def test_a_partial_function_reads_the_state_of_the_round(ctx: mo.StreamContext, by_name: bool) -> None:
+    def body(stream: Any, state: Any) -> Any:
+        inner = lambda n: plus_value(state, n)  # noqa: E731
+        function = functools.partial(plus_value, state) if by_name else functools.partial(inner)
+        return stream.map(function, returns=int)
+
+    state, _ = ctx.stream_iter([0, 1]).iterate(2, 1, body, add, add, always, delta=0)
+    assert state.collect() == [15]
+
+
 def test_iterate_reads_the_state_of_the_round(ctx: mo.StreamContext) -> None:
     state, elements = ctx.stream_iter(range(5)).iterate(
         2, 0, lambda s, state: s.map(lambda n: n + state.value), add, add, always, delta=0

@@ -13,14 +13,17 @@ from morisot.lower import ledgers
 from morisot.lower.columns import quoted
 from morisot.lower.frame import PLACE, Frame
 from morisot.lower.ordered import grouped_by_key, origin
+from morisot.lower.sealing import current_seal
 from morisot.lower.ship import check_travels
 from morisot.lower.stages import dumps, in_worker
 from morisot.plan.check import gives_running_values
 from morisot.plan.node import Node
 from morisot.types.element import Keyed
 from morisot.worker.buckets import Bucket, PackBuckets, UnpackBuckets
+from morisot.worker.failure import reporting
 from morisot.worker.garbage import leave_modules_alone
 from morisot.worker.machine import Machine
+from morisot.worker.seal import Seal
 
 if TYPE_CHECKING:
     from morisot.lower.planner import Lowering
@@ -42,7 +45,7 @@ def in_buckets(node: Node, lowering: Lowering, frame: Frame, machine: Machine, *
     rows, where = by_bucket_of_key(node, lowering, frame) if by_key else (frame.df, "0")
     packed = gathered_in_buckets(frame, rows, where)
     results = packed.groupBy("bucket").transformWithStateInPandas(
-        Kept(bucket), "results BINARY, left_out BINARY", lowering.output_mode, "None"
+        Kept(bucket, current_seal()), "results BINARY, left_out BINARY", lowering.output_mode, "None"
     )
     output = Frame(results, node.type, stamps, placed)
     unpack = UnpackBuckets(came_from.policy, account)
@@ -70,8 +73,9 @@ def gathered_in_buckets(frame: Frame, rows: DataFrame, where: str) -> DataFrame:
 class Kept(StatefulProcessor):
     """What Spark calls for each bucket of a micro-batch, with the bucket's saved states."""
 
-    def __init__(self, bucket: Bucket) -> None:
+    def __init__(self, bucket: Bucket, seal: Seal) -> None:
         self._bucket = bucket
+        self._seal = seal
 
     def init(self, handle: StatefulProcessorHandle) -> None:
         self._states = handle.getValueState("states", "states BINARY")
@@ -81,7 +85,8 @@ class Kept(StatefulProcessor):
 
         packed = [bytes(each) for frame in rows for each in frame["rows"]]
         saved = self._states.get()
-        results, left_out, states = self._bucket(packed, None if saved is None else bytes(saved[0]))
+        with reporting(self._seal):
+            results, left_out, states = self._bucket(packed, None if saved is None else bytes(saved[0]))
         self._states.update((states,))
         if results is not None or left_out is not None:
             noted = None if left_out is None else pickle.dumps(left_out)

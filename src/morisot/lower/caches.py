@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from morisot.lower.frame import Frame
 from morisot.plan.graph import walk
 from morisot.plan.node import Node
+from morisot.worker.seal import Seal
 
 
 @dataclass(frozen=True)
@@ -15,6 +16,8 @@ class Kept:
 
     frame: Frame
     optimistic: frozenset[Node]
+    seal: Seal
+    """The key of the job that made it: its tasks may run again in a later job."""
 
 
 @dataclass
@@ -31,9 +34,14 @@ class Caches:
             return None
         return found
 
-    def keep(self, node: Node, frame: Frame, optimistic: set[Node]) -> None:
+    @property
+    def seals(self) -> list[Seal]:
+        """The keys of the jobs whose tasks may run in another one."""
+        return [kept.seal for kept in self._kept.values()]
+
+    def keep(self, node: Node, frame: Frame, optimistic: set[Node], seal: Seal) -> None:
         frame.df.persist()
-        self._kept[node] = Kept(frame, frozenset(optimistic.intersection(walk(node))))
+        self._kept[node] = Kept(frame, frozenset(optimistic.intersection(walk(node))), seal)
 
     def release(self, node: Node) -> None:
         kept = self._kept.pop(node, None)

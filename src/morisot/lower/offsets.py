@@ -11,17 +11,19 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.datasource import DataSource, SimpleDataSourceStreamReader
 
 from morisot.lower import schema
+from morisot.lower.sealing import current_seal
 from morisot.lower.stages import dumps
-from morisot.lower.tables import BAD_ROW
 from morisot.plan.endpoints import OffsetSource
 from morisot.plan.source import StreamOffsets
 from morisot.types.element import Type
 from morisot.worker.batches import Misfit, encode
+from morisot.worker.failure import SOURCE, WorkerFailure
+from morisot.worker.seal import Seal
 
 
 def stream(spark: SparkSession, node: StreamOffsets) -> DataFrame:
     """The source's elements, a column a leaf. Spark reads it in a Python process of its own."""
-    reader = OffsetReader(node.source, node.type, f"{node.operator} ({node.location})")
+    reader = OffsetReader(node.source, node.type, f"{node.operator} ({node.location})", current_seal())
     name = f"morisot_{uuid.uuid4().hex}"
 
     class UsersSource(DataSource):
@@ -42,10 +44,11 @@ def stream(spark: SparkSession, node: StreamOffsets) -> DataFrame:
 class OffsetReader(SimpleDataSourceStreamReader):
     """What Spark asks of a source, answered by the user's."""
 
-    def __init__(self, source: OffsetSource[Any], type_: Type, title: str) -> None:
+    def __init__(self, source: OffsetSource[Any], type_: Type, title: str, seal: Seal) -> None:
         self._source = source
         self._type = type_
         self._title = title
+        self._seal = seal
 
     def initialOffset(self) -> dict[str, Any]:  # noqa: N802 - Spark's name
         offset: dict[str, Any] = self._asked("initial_offset()", self._source.initial_offset)
@@ -77,9 +80,10 @@ class OffsetReader(SimpleDataSourceStreamReader):
             raise self._failed(asked, error) from None
 
     def _failed(self, asked: str, error: Exception) -> Exception:
-        """The failure in the words by which the driver knows that it is the source's."""
+        """The failure, signed, so that the driver knows that it is the source's."""
         name = type(self._source).__name__
-        return ValueError(f"{BAD_ROW}{self._title}: {name}.{asked} failed: {type(error).__name__}: {error}")
+        said = f"{self._title}: {name}.{asked} failed: {type(error).__name__}: {error}"
+        return WorkerFailure(f"{self._seal.sealed({'kind': SOURCE, 'said': said})} {said}")
 
 
 def as_plain(column: Any) -> list[Any]:

@@ -62,7 +62,7 @@ def lower_cache(node: Cache, lowering: Lowering) -> Frame:
     kept = lowering.caches.get(node, lowering.demoted)
     if kept is None:
         frame = lowering.frame(node.input)
-        lowering.caches.keep(node, frame, lowering.optimistic)
+        lowering.caches.keep(node, frame, lowering.optimistic, lowering.seal)
         return frame
     lowering.optimistic |= kept.optimistic
     return kept.frame

@@ -18,6 +18,7 @@ from morisot.lower.ended import from_files
 from morisot.lower.frame import Frame
 from morisot.lower.places import with_places
 from morisot.lower.registry import python_rule_for, rule_for, whole_rule_for
+from morisot.lower.sealing import sealing_with
 from morisot.plan.check import gives_running_values
 from morisot.plan.closure import Closure
 from morisot.plan.graph import consumer_counts, meets_endless, met_by_endless, order_needed, order_observed, walk
@@ -29,8 +30,9 @@ from morisot.plan.rowwise import Rowwise
 from morisot.plan.sink import Sink, WriteSink
 from morisot.plan.source import StreamArrow, StreamIter, StreamParIter, StreamParquet, StreamRange
 from morisot.plan.tally import is_diverting
-from morisot.types.element import BOOL, DATE, DATETIME, FLOAT, INT, Optional, Type, leaves
+from morisot.types.element import ANY, BOOL, DATE, DATETIME, FLOAT, INT, Optional, Type, leaves
 from morisot.worker.left_out import Account, Policy
+from morisot.worker.seal import Seal
 from morisot.worker.stage import Step
 
 if TYPE_CHECKING:
@@ -69,8 +71,11 @@ class Lowering:
         ended: Path | None = None,
         counts: bool = False,
         pace: Pace | None = None,
+        seal: Seal | None = None,
     ) -> None:
         self.spark = spark
+        self.seal = seal or Seal()
+        """The key with which tasks sign what they report to the driver."""
         self._loops = loops
         self.parallelism = parallelism
         self.demoted = demoted
@@ -104,6 +109,11 @@ class Lowering:
         self._order_shown = order_observed(root for root in roots if root.bounded or not isinstance(root, WriteSink))
 
     @property
+    def seals(self) -> list[Seal]:
+        """The keys with which tasks of this plan may have signed what they report."""
+        return [self.seal, *(self.caches.seals if self.caches is not None else ())]
+
+    @property
     def loops(self) -> LoopRunner:
         """What runs the loops of the plan."""
         assert self._loops is not None, "a plan with loops is lowered by whoever can run them"
@@ -119,7 +129,8 @@ class Lowering:
     def frame(self, node: Node) -> Frame:
         """The node's elements as a frame."""
         if node not in self._frames:
-            self._frames[node] = self._counted(node, self._lower(node))
+            with sealing_with(self.seal):
+                self._frames[node] = self._counted(node, self._lower(node))
         return self._frames[node]
 
     def _counted(self, node: Node, frame: Frame) -> Frame:
@@ -242,7 +253,7 @@ class Lowering:
         """What the operator does with elements on which it fails; None: the job stops."""
         if not node.leaves_out:
             return None
-        return Policy(node.operator, node.location, self.nodes.index(node), keep_all=is_diverting(node))
+        return Policy(node.operator, node.location, self.nodes.index(node), is_diverting(node), failing_type(node))
 
     def account(self, policies: Sequence[Policy]) -> Account | None:
         """Where tasks with these policies report; None if there are none."""
@@ -357,6 +368,11 @@ class Lowering:
             if self._consumers[node] > 1:
                 break
         return self.frame(node), tuple(reversed(steps))
+
+
+def failing_type(node: Node) -> Type:
+    """The type of the elements on which an operator may fail: what it reads."""
+    return node.inputs[0].type if node.inputs else ANY
 
 
 def counted_as(number: int) -> str:

@@ -10,6 +10,7 @@ from pyspark import cloudpickle
 from morisot.compile.ladder import decide, declared
 from morisot.compile.verdict import ColumnForm, KernelForm, Verdict
 from morisot.lower.frame import Frame
+from morisot.lower.sealing import current_seal
 from morisot.lower.ship import check_travels
 from morisot.plan import combine, keyed, rowwise
 from morisot.plan.closure import Closure
@@ -22,6 +23,7 @@ from morisot.types.element import ANY, BOOL, INT, Keyed, List, Tuple, Type, argu
 from morisot.worker.accumulators import Apart
 from morisot.worker.batches import Dumps
 from morisot.worker.branches import Choice, FirstMatch, GoesTo
+from morisot.worker.failure import reporting
 from morisot.worker.garbage import leave_modules_alone, little_garbage_collection
 from morisot.worker.kernels import Kernel
 from morisot.worker.stage import Generator, Kind, Memo, Stage, Step, policies
@@ -205,11 +207,12 @@ def run(
 
 
 def in_worker(task: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """The task as a plain function, which is what pyspark takes."""
+    """The task as a plain function, which is what pyspark takes; it signs its failures with the job's key."""
+    seal = current_seal()
 
     def work(batches: Any) -> Any:
         try:
-            with little_garbage_collection():
+            with reporting(seal), little_garbage_collection():
                 yield from task(batches)
         finally:
             leave_modules_alone()

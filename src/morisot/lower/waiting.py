@@ -11,11 +11,14 @@ from pyspark.sql.streaming.stateful_processor import StatefulProcessor, Stateful
 from morisot.lower.buckets import gathered_in_buckets
 from morisot.lower.frame import Frame
 from morisot.lower.marks import LATEST
+from morisot.lower.sealing import current_seal
 from morisot.lower.stages import dumps, in_worker
 from morisot.plan.node import Node
 from morisot.types.element import DATETIME, Type
+from morisot.worker.failure import reporting
 from morisot.worker.garbage import leave_modules_alone
 from morisot.worker.late import UnpackWaiting
+from morisot.worker.seal import Seal
 from morisot.worker.waiting import Moment, Outcome, WaitingBucket
 
 if TYPE_CHECKING:
@@ -59,7 +62,7 @@ def in_waiting_buckets(  # noqa: PLR0917 - the parts of one pass
     """The frame after a bucket that waits for time, over rows of the frame of which `where` tells the bucket."""
     packed = gathered_in_buckets(frame, rows, where)
     results = packed.groupBy("bucket").transformWithStateInPandas(
-        KeptUntil(bucket, clock), "results BINARY, late BINARY", lowering.output_mode, clock.mode
+        KeptUntil(bucket, clock, current_seal()), "results BINARY, late BINARY", lowering.output_mode, clock.mode
     )
     policy = lowering.policy(node)
     account = lowering.account([policy]) if policy else None
@@ -71,9 +74,10 @@ def in_waiting_buckets(  # noqa: PLR0917 - the parts of one pass
 class KeptUntil(StatefulProcessor):
     """What Spark calls for each bucket that has rows in a micro-batch, or whose timer is over."""
 
-    def __init__(self, bucket: WaitingBucket, clock: Clock) -> None:
+    def __init__(self, bucket: WaitingBucket, clock: Clock, seal: Seal) -> None:
         self._bucket = bucket
         self._clock = clock
+        self._seal = seal
 
     def init(self, handle: StatefulProcessorHandle) -> None:
         self._handle = handle
@@ -90,7 +94,8 @@ class KeptUntil(StatefulProcessor):
         import pandas as pd
 
         saved, timer = self._state.get() or (None, None)
-        outcome = self._bucket(packed, None if saved is None else bytes(saved), self._clock.moment(timers))
+        with reporting(self._seal):
+            outcome = self._bucket(packed, None if saved is None else bytes(saved), self._clock.moment(timers))
         self._state.update((outcome.state, self._timed(timer, expired, outcome)))
         if outcome.results is not None or outcome.late is not None:
             late = None if outcome.late is None else dumps(outcome.late)

@@ -6,6 +6,7 @@ side inputs: they are computed once and replayed in every round.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
@@ -89,7 +90,8 @@ def reads(function: Any, handle: Any) -> bool:
         if code is None:
             if callable(found) and not isinstance(found, type) and hasattr(found, "__dict__"):
                 waiting.extend(vars(found).values())
-            waiting.extend(getattr(found, "args", ()) or ())
+            if isinstance(found, functools.partial):
+                waiting.extend((found.func, *found.args, *found.keywords.values()))
             continue
         for cell in getattr(found, "__closure__", None) or ():
             try:

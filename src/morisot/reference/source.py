@@ -115,6 +115,10 @@ def of_table(value: Any, type_: Type) -> Any:
             return value
 
 
+_LONGEST_FIELD = 2**31 - 1
+"""Python's reader takes 131,072 characters unless it is told otherwise, for the whole process; Spark takes any."""
+
+
 class RawRow(NamedTuple):
     """A row as it stands in its file, and how it becomes a record."""
 
@@ -126,6 +130,7 @@ class RawRow(NamedTuple):
 
 def csv_rows(node: StreamCsv) -> Iterator[RawRow]:
     assert isinstance(node.type, Record)
+    csv.field_size_limit(max(csv.field_size_limit(), _LONGEST_FIELD))
     for file in local_files(node.path):
         with open_text(file, newline="") as lines:
             rows = csv.reader(lines, delimiter=node.delimiter, quotechar=node.quote)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import Any, TypeVar
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
-from morisot.errors import ElementError, SourceError
+from morisot.errors import ElementError, JobError, SourceError
 from morisot.lower.caches import Caches
 from morisot.lower.frame import Frame
 from morisot.lower.iterate import LoopRunner
@@ -28,16 +29,19 @@ from morisot.plan.source import StreamCsv, StreamJson
 from morisot.plan.tally import Failures, Tally, divert
 from morisot.reference.source import misfits
 from morisot.run import kafka
-from morisot.run.failures import SPARK_ERRORS, is_data_error, job_error, users_error
+from morisot.run.failures import SPARK_ERRORS, is_data_error, is_lost_worker, job_error, users_error
 from morisot.run.files import write
 from morisot.run.left_out import reported
 from morisot.types.element import Type
 from morisot.worker.batches import decode
 from morisot.worker.ipc import PackBatches, unpack_batch
+from morisot.worker.seal import Seal
 
 Receiver = Callable[..., None]
 """Takes the elements of a batch; that of a for_each also its number, which it takes for 0 otherwise."""
 R = TypeVar("R")
+_MOST_LOSSES = 3
+"""So often a job is tried again after a Python worker died."""
 
 
 @dataclass
@@ -64,6 +68,8 @@ class BatchRunner:
     ledger: Ledger
     tally: Tally
     caches: Caches | None = None
+    seal: Seal = field(default_factory=Seal)
+    """The key of the job that this runner runs."""
 
     def lowering(
         self,
@@ -89,6 +95,7 @@ class BatchRunner:
             counts=counts,
             pace=pace,
             given=given,
+            seal=self.seal,
         )
 
     def apart(self) -> BatchRunner:
@@ -97,12 +104,13 @@ class BatchRunner:
 
     def run(self, node: Node, action: Callable[[Lowering, Frame], R]) -> R:
         """The action on the node's frame, tried again with the optimistic operators in Python on a data error."""
+        losses = 0
         while True:
             lowering = self.lowering(node)
             try:
                 result = action(lowering, lowering.frame(node))
             except SPARK_ERRORS as error:
-                self.demote_or_raise(lowering, error)
+                losses = self.retry_or_raise(lowering, error, losses)
             else:
                 self.conclude(reported(self.ledger, lowering))
                 return result
@@ -118,13 +126,24 @@ class BatchRunner:
         self.tally.replace(failures)
         divert(failures)
 
+    def retry_or_raise(self, lowering: Lowering, error: BaseException, losses: int) -> int:
+        """Return how many workers the job has lost if another try makes sense; else raise what the user should read.
+
+        Spark runs a task of a local session once. A worker that the system ended for lack of memory, or that did not
+        start in time on a busy machine, says nothing about the job.
+        """
+        if losses < _MOST_LOSSES and is_lost_worker(error) and users_error(error, lowering.seals) is None:
+            return losses + 1
+        self.demote_or_raise(lowering, error)
+        return losses
+
     def demote_or_raise(self, lowering: Lowering, error: BaseException, nodes: Iterable[Node] = ()) -> None:
         """Return if another try makes sense; otherwise raise what the user should read.
 
         `nodes` are those that had a part in it, if they are more than the lowering's.
         """
         nodes = tuple(nodes) or lowering.nodes
-        theirs = users_error(error)
+        theirs = users_error(error, lowering.seals)
         if isinstance(theirs, SourceError):
             raise located(theirs, nodes) from None
         if theirs is not None:
@@ -140,22 +159,24 @@ class BatchRunner:
     def execute(self, receivers: Mapping[Sink, Receiver | None]) -> None:
         """Run all sinks; what several of them read is computed once."""
         waiting = dict(receivers)
+        delivered = {sink: Delivered() for sink in waiting}
+        losses = 0
         failures: dict[Node, tuple[int, Sequence[ElementError]]] = {}
         while waiting:
             lowering = self.lowering(*waiting)
             try:
                 for sink in list(waiting):
-                    self._run_sink(sink, waiting[sink], lowering)
+                    self._run_sink(sink, waiting[sink], lowering, delivered[sink])
                     del waiting[sink]
             except SPARK_ERRORS as error:
-                self.demote_or_raise(lowering, error)
+                losses = self.retry_or_raise(lowering, error, losses)
             finally:
                 # an operator that a second try runs again is counted anew
                 failures |= reported(self.ledger, lowering)
                 lowering.release()
         self.conclude(failures)
 
-    def _run_sink(self, sink: Sink, receiver: Receiver | None, lowering: Lowering) -> None:
+    def _run_sink(self, sink: Sink, receiver: Receiver | None, lowering: Lowering, delivered: Delivered) -> None:
         frame = lowering.frame(sink)
         if isinstance(sink, WriteSink):
             write(sink, frame.df)
@@ -170,8 +191,8 @@ class BatchRunner:
             # delivered in one go: a native form may still fail on the last element
             receiver(elements(frame.df, sink.type))
         else:
-            for batch in batches(frame.df, sink.type):
-                receiver(batch)
+            for batch in delivered.new(packed_batches(frame.df), sink):
+                receiver(decode(unpack_batch(batch).columns, sink.type))
 
 
 def elements(df: DataFrame, type_: Type) -> list[Any]:
@@ -179,12 +200,33 @@ def elements(df: DataFrame, type_: Type) -> list[Any]:
     return decode(df.toArrow().combine_chunks().columns, type_)
 
 
-def batches(df: DataFrame, type_: Type) -> Iterator[list[Any]]:
-    """The elements of a frame piece by piece, so that this process never holds them all."""
+def packed_batches(df: DataFrame) -> Iterator[bytes]:
+    """The rows of a frame batch by batch, so that this process never holds them all."""
     packed = df.mapInArrow(in_worker(PackBatches()), "batch BINARY")
-    for row in packed.toLocalIterator(prefetchPartitions=True):
-        batch = unpack_batch(row[0])
-        yield decode(batch.columns, type_)
+    return (bytes(row[0]) for row in packed.toLocalIterator(prefetchPartitions=True))
+
+
+class Delivered:
+    """The batches that a receiver has got so far. A second try passes over them if it computes the same ones."""
+
+    def __init__(self) -> None:
+        self._digests: list[bytes] = []
+
+    def new(self, batches: Iterable[bytes], sink: Sink) -> Iterator[bytes]:
+        """The batches that follow those delivered before, each remembered when it is asked for."""
+        before = list(self._digests)
+        for number, batch in enumerate(batches):
+            digest = hashlib.sha256(batch).digest()
+            if number >= len(before):
+                self._digests.append(digest)
+                yield batch
+            elif digest != before[number]:
+                raise JobError(
+                    f"A Python worker of Spark died after {sink.title} had got a part of its elements, and the second "
+                    "try computes others: the job cannot tell which are missing."
+                    "\n  What to do: run the job again; make its functions give the same for the same elements, or "
+                    "write to files"
+                )
 
 
 def located(error: SourceError, nodes: Iterable[Node]) -> SourceError:

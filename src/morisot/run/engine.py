@@ -35,6 +35,7 @@ from morisot.plan.source import StreamCsv, StreamJson
 from morisot.plan.tally import Tally, is_diverting, say
 from morisot.run import batch, live
 from morisot.run.batch import BatchRunner, Demotions, Receiver
+from morisot.run.causes import keep_causes_of_connect
 from morisot.run.job import Job, Part, ThreadPart
 from morisot.run.left_out import reported
 from morisot.run.loop import Loops, NoLoops
@@ -83,6 +84,8 @@ class SparkEngine:
             self._spark = self._borrowed = borrow_session(self._config)
         if not self._checked:
             check_session(self._spark)
+            if not hasattr(self._spark, "_jsparkSession"):
+                keep_causes_of_connect()
             self._checked = True
         return self._spark
 

@@ -158,6 +158,7 @@ def inside(body: Body, lowering: Lowering, given: dict[Node, Frame]) -> Lowering
         demoted=lowering.demoted,
         loops=lowering.loops,
         given=given,
+        seal=lowering.seal,
     )
     inner.optimistic = lowering.optimistic
     return inner

@@ -12,11 +12,12 @@ import threading
 from multiprocessing.connection import wait
 from typing import Any
 
-from morisot.errors import JobError
+from morisot.errors import JobError, SinkError
 from morisot.lower.stages import dumps
 from morisot.run.rounds import Rounds
+from morisot.worker.failure import reported
 from morisot.worker.link import Address, Gone, Link, accept
-from morisot.worker.loop import Delta, End, Failed, Hello, Place, Round, Save, Saved
+from morisot.worker.loop import Delta, End, Failed, Hello, Place, Round, Save, Saved, Unsaved
 
 _NOTICING_SECONDS = 2.0
 _STOPPING_SECONDS = 10.0
@@ -147,8 +148,10 @@ class Leader:
                     self._saved.clear()
                     self.rounds.commit()
                     self._send_round()
-            case Failed(error):
-                self.error = error
+            case Failed(report):
+                self.error = reported(report)
+            case Unsaved(said):
+                self.error = SinkError(said)
             case Gone():
                 self._lose(partition)
 

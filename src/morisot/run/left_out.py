@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from morisot.errors import ElementError
 from morisot.lower.ledgers import Ledger
-from morisot.lower.planner import Lowering
+from morisot.lower.planner import Lowering, failing_type
 from morisot.plan.node import Node
 from morisot.plan.tally import Failures
-from morisot.worker.failure import unpack
-from morisot.worker.left_out import LeftOut, Reports, totals
+from morisot.worker import failure
+from morisot.worker.failure import Report
+from morisot.worker.left_out import LeftOut, Reports, decoded, totals
 
 
 def reported(ledger: Ledger, lowering: Lowering) -> Failures:
@@ -23,6 +25,11 @@ def by_operator(reports: Reports, nodes: Mapping[int, Node]) -> Failures:
     result = {}
     for number, node in nodes.items():
         total = found.get(number, LeftOut())
-        errors = [error for text in total.failures if (error := unpack(text)) is not None]
-        result[node] = (total.count, errors)
+        result[node] = (total.count, [error_of(report, node) for report in total.failures])
     return result
+
+
+def error_of(report: Report, node: Node) -> ElementError:
+    """What a report says, with the element itself where a handler wants it."""
+    value = report.get("value")
+    return failure.reported(report, None if value is None else decoded(value, failing_type(node)))

@@ -130,7 +130,8 @@ def run_barrier(node: Loop, lowering: Lowering, rounds: Rounds) -> Frame | None:
                 if leader.error is not None:
                     raise leader.error from error
                 attempt += 1
-                if users_error(error) is not None or attempt >= _MOST_TRIES or not leader.has_lost_a_task():
+                failed = users_error(error, lowering.seals) is not None
+                if failed or attempt >= _MOST_TRIES or not leader.has_lost_a_task():
                     raise
                 if node.feedback:
                     rounds.rewind()

@@ -322,7 +322,7 @@ class StreamPart:
 
     def _may_try_again(self, failure: BaseException) -> bool:
         """Whether a Python worker died, and not again and again in the same micro-batch."""
-        if not is_lost_worker(failure) or users_error(failure) is not None:
+        if not is_lost_worker(failure) or users_error(failure, self._lowering.seals) is not None:
             return False
         done = self._measures.batches
         self._tries = self._tries + 1 if done == self._done_at_last_try else 1

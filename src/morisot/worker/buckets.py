@@ -16,9 +16,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from morisot.errors import ElementError
 from morisot.types.element import BOOL, BYTES, DATE, DATETIME, INT, STR, Keyed, Optional, Type, contains_any, leaves
-from morisot.worker import failure
 from morisot.worker.batches import Dumps
 from morisot.worker.garbage import no_garbage_collection
 from morisot.worker.ipc import pack_batch, unpack_batch
@@ -140,14 +138,11 @@ class Bucket:
         rows = table.take(pc.sort_indices(table, [("at", "ascending")])).combine_chunks().to_batches()[0]
         notes = Notes(self.dumps)
         emit = Emit(self.by_key, ordered=self.placed, notes=notes)
-        try:
-            with no_garbage_collection():
-                states = self._take(rows, saved, emit)
-                results = self._packed(emit, rows.column("at")) if emit.values else None
-                left_out = None if self.origin.policy is None else notes.by_operator.get(self.origin.policy.number)
-                return results, left_out, states
-        except ElementError as error:
-            raise failure.pack(error, self.dumps) from None
+        with no_garbage_collection():
+            states = self._take(rows, saved, emit)
+            results = self._packed(emit, rows.column("at")) if emit.values else None
+            left_out = None if self.origin.policy is None else notes.by_operator.get(self.origin.policy.number)
+            return results, left_out, states
 
     def _take(self, rows: pa.RecordBatch, saved: bytes | None, emit: Emit) -> bytes:
         """Run the rows of each key through the machine; the states afterwards."""

@@ -43,8 +43,7 @@ class Deltas:
             return function(*arguments)
         except Exception as error:
             element = arguments[0] if len(arguments) == 1 else arguments
-            found = failure.element_error(self.operator, self.location, element, error, 1)
-            raise failure.pack(found, self.dumps) from None
+            raise failure.element_error(self.operator, self.location, element, error, 1) from error
 
 
 @dataclass(frozen=True)

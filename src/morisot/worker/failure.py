@@ -1,25 +1,42 @@
-"""How a failure in a worker reaches the user: as data inside the exception's text, the one thing Spark hands over."""
+"""How a failure of a user's function reaches the user: as a report of texts and literals, never as a pickle."""
 
 from __future__ import annotations
 
-import base64
-import json
-import pickle
-import re
+import contextlib
 import traceback
-from collections.abc import Callable
+from collections.abc import Iterator
 from types import TracebackType
-from typing import Any
+from typing import Any, NotRequired, TypedDict
 
 from morisot.errors import ElementError, Location
+from morisot.worker.exceptions import Described, described, rebuilt
+from morisot.worker.seal import Seal
 
-_MARK = "MORISOT-ELEMENT-FAILURE:"
-_FOUND = re.compile(re.escape(_MARK) + r"([A-Za-z0-9+/=]+):")
 _LONGEST_ELEMENT = 300
+ELEMENT = "element"
+"""The kind of the message that reports an ElementError."""
+SOURCE = "source"
+"""The kind of the message that reports what a user's source did wrong."""
+MEMORY = "memory"
+"""The kind of the message that reports that a worker ran out of memory."""
+
+
+class Report(TypedDict):
+    """An ElementError on its way to the driver, made of JSON's values."""
+
+    operator: str
+    file: str | None
+    line: int
+    element: str
+    original: str
+    traceback: str
+    cause: Described | None
+    value: NotRequired[tuple[bool, bytes]]
+    """The element itself, for a handler: whether it has the operator's input type, and as the codec encodes it."""
 
 
 class WorkerFailure(Exception):  # noqa: N818 - the user never sees it: the driver turns it into an ElementError
-    """An ElementError on its way from a worker to the driver."""
+    """A signed report, raised to Spark."""
 
 
 def shown(element: Any) -> str:
@@ -56,55 +73,38 @@ def _skip(frames: TracebackType | None, count: int) -> TracebackType | None:
     return rest or frames
 
 
-def pack(error: ElementError, dumps: Callable[[Any], bytes]) -> WorkerFailure:
-    """The failure as an exception whose text carries everything."""
-    return WorkerFailure(f"{text_of(error, dumps)} {error}")
+@contextlib.contextmanager
+def reporting(seal: Seal) -> Iterator[None]:
+    """Raise the failure of a user's function as what survives the way to the driver."""
+    try:
+        yield
+    except ElementError as error:
+        raise WorkerFailure(f"{seal.sealed({'kind': ELEMENT, **report_of(error)})} {error}") from None
+    except MemoryError:  # one that a user's function raised is an ElementError
+        raise WorkerFailure(f"{seal.sealed({'kind': MEMORY})} the worker ran out of memory") from None
 
 
-def text_of(error: ElementError, dumps: Callable[[Any], bytes], *element: Any) -> str:
-    """The failure as text; with the element itself where it is wanted, which may be large."""
-    payload = {
+def report_of(error: ElementError) -> Report:
+    """The report of a failure, without the element itself, which may be large."""
+    return {
         "operator": error.operator,
         "file": error.location.file if error.location else None,
-        "line": error.location.line if error.location else None,
+        "line": error.location.line if error.location else 0,
         "element": error.element,
         "original": error.original,
         "traceback": error.original_traceback,
-        "cause": _pickled(error.__cause__, dumps),
-        "value": _pickled(element[0], dumps) if element else "",
+        "cause": None if error.__cause__ is None else described(error.__cause__),
     }
-    return f"{_MARK}{base64.b64encode(json.dumps(payload).encode()).decode()}:"
 
 
-def _pickled(value: Any, dumps: Callable[[Any], bytes]) -> str:
-    """The pickled value as text; nothing for what cannot be pickled, which then travels as its text only."""
-    try:
-        return base64.b64encode(dumps(value)).decode()
-    except Exception:
-        return ""
-
-
-def unpack(text: str) -> ElementError | None:
-    """The ElementError inside an exception's text, if a worker put one there."""
-    found = _FOUND.search(text)
-    if not found:
-        return None
-    payload = json.loads(base64.b64decode(found[1]))
-    location = Location(payload["file"], payload["line"]) if payload["file"] else None
-    cause = _unpickled(payload["cause"])
+def reported(report: Report, value: Any = None) -> ElementError:
+    """The ElementError of a report; `value` is the element itself, where it came along."""
     return ElementError(
-        payload["operator"],
-        location,
-        payload["element"],
-        payload["original"],
-        original_traceback=payload["traceback"],
-        cause=cause if isinstance(cause, BaseException) else None,
-        value=_unpickled(payload["value"]),
+        report["operator"],
+        Location(report["file"], report["line"]) if report["file"] else None,
+        report["element"],
+        report["original"],
+        original_traceback=report["traceback"],
+        cause=None if report["cause"] is None else rebuilt(report["cause"]),
+        value=value,
     )
-
-
-def _unpickled(text: str) -> Any:
-    try:
-        return pickle.loads(base64.b64decode(text)) if text else None
-    except Exception:  # a class that only the worker has: the text says what happened
-        return None

@@ -19,7 +19,7 @@ from morisot.worker import failure
 from morisot.worker.batches import Dumps
 from morisot.worker.keys import canonical
 from morisot.worker.left_out import Account, Notes, Policy
-from morisot.worker.stage import Pipeline, Step, decode_columns, encode_batch, policies, reporting, with_column
+from morisot.worker.stage import Pipeline, Step, decode_columns, encode_batch, policies, with_column
 
 PLACE_COLUMNS = ("partition", "sequence")
 """Where the first element of a result's key stands in the stream, for those who need the order."""
@@ -210,8 +210,7 @@ class PartialFold:
         groups: dict[bytes, list[Any]] = {}
         sequence = 0
         for batch in batches:
-            elements = reporting(pipeline.run, decode_columns(batch, self.input), self.dumps)
-            reporting(lambda values: self.take(groups, values, notes), elements, self.dumps)
+            self.take(groups, pipeline.run(decode_columns(batch, self.input)), notes)
             if len(groups) > _MOST_KEYS_HELD:
                 yield self.rows(groups, sequence)
                 sequence += len(groups)
@@ -222,7 +221,7 @@ class PartialFold:
             own = [self.fold.policy] if self.fold.policy is not None else []
             self.account.settle([*policies(self.steps), *own], notes)
 
-    def take(self, groups: dict[bytes, list[Any]], elements: list[Any], notes: Notes) -> list[Any]:
+    def take(self, groups: dict[bytes, list[Any]], elements: list[Any], notes: Notes) -> None:
         """Fold the elements into the groups."""
         keyed = isinstance(self.element, Keyed)
         folding = self.fold.folding
@@ -240,7 +239,6 @@ class PartialFold:
                 notes.add(self.fold.policy, value, own.__cause__)
             except Exception as error:
                 raise self.fold.failed(element, error) from error
-        return []
 
     def rows(self, groups: dict[bytes, list[Any]], sequence: int) -> pa.RecordBatch:
         partition = self.partition()
@@ -293,13 +291,13 @@ class MergeFold:
             return self.fold.folding.merge(left, right)
         except Exception as error:
             shown = tuple(map(self.fold.folding.finish, (left, right)))
-            raise failure.pack(self.fold.failed(shown, error), self.dumps) from None
+            raise self.fold.failed(shown, error) from error
 
     def _result(self, held: tuple[Any, Any, Any]) -> Any:
         try:
             value = self.fold.folding.finish(held[2])
         except Exception as error:
-            raise failure.pack(self.fold.failed(held[2], error), self.dumps) from None
+            raise self.fold.failed(held[2], error) from error
         return value if self.key is None else (held[1], value)
 
     def _encoded(self, results: list[Any], places: list[tuple[int, int]]) -> pa.RecordBatch:
@@ -332,6 +330,4 @@ class WithCanonical:
         try:
             return canonical(part)
         except Exception as error:
-            raise failure.pack(
-                failure.element_error(self.operator, self.location, part, error, 1), self.dumps
-            ) from None
+            raise failure.element_error(self.operator, self.location, part, error, 1) from error

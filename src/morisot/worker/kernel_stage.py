@@ -15,7 +15,7 @@ from morisot.worker.batches import Dumps, arrow_type, decode, schema_of
 from morisot.worker.kernel_loop import Loop, fuse
 from morisot.worker.kernels import Kernel, compiled
 from morisot.worker.left_out import Account, Notes
-from morisot.worker.stage import Pipeline, Step, encode_batch, policies, reporting
+from morisot.worker.stage import Pipeline, Step, encode_batch, policies
 
 _ROWS_GENERATED = 1 << 16
 PATIENCE = 0.5
@@ -115,7 +115,7 @@ class KernelStage:
         self, elements: list[Any], numbers: Sequence[int], pipeline: Pipeline
     ) -> tuple[pa.RecordBatch, list[int]]:
         """The results of some elements, and the number of the one that each came from."""
-        results = reporting(pipeline.run, list(zip(elements, numbers, strict=True)), self.dumps)
+        results = pipeline.run(list(zip(elements, numbers, strict=True)))
         last = self.steps[-1]
         values = [value for value, _ in results]
         encoded = encode_batch(values, self.output, self.dumps, last.operator, last.location)

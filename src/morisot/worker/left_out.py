@@ -6,15 +6,21 @@ place that is computed again, after a lost machine, for a sample, by a speculati
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
+import pyarrow as pa
+
 from morisot.errors import ElementError, Location
+from morisot.types.element import ANY, Type
 from morisot.worker import failure
-from morisot.worker.batches import Dumps
+from morisot.worker.batches import Dumps, decode, encode, schema_of
+from morisot.worker.failure import Report
 from morisot.worker.fits import Refused
+from morisot.worker.ipc import pack_batch, unpack_batch
 
 if TYPE_CHECKING:
     from typing import Self
@@ -34,13 +40,17 @@ class LeftOut:
     """The elements that one operator left out: how many, and the first failure, or all for a handler."""
 
     count: int = 0
-    failures: list[str] = field(default_factory=list)
-    """As `failure.text_of` gives them."""
+    failures: list[Report] = field(default_factory=list)
 
-    def keep(self, element: Any, found: ElementError, dumps: Dumps, *, keep_all: bool) -> None:
+    def keep(self, element: Any, found: ElementError, dumps: Dumps, *, keep_all: bool, type_: Type = ANY) -> None:
         """Keep why an element was left out, and the element if every one is wanted; else one is an example of all."""
-        if keep_all or not self.failures:
-            self.failures.append(failure.text_of(found, dumps, *((element,) if keep_all else ())))
+        if not keep_all and self.failures:
+            return
+        report = failure.report_of(found)
+        value = encoded(element, type_, dumps) if keep_all else None
+        if value is not None:
+            report["value"] = value
+        self.failures.append(report)
 
     def __iadd__(self, more: LeftOut) -> Self:
         self.count += more.count
@@ -61,6 +71,8 @@ class Policy:
     """The operator's number in the run."""
     keep_all: bool
     """Whether every failure is wanted, with its element, or one as an example."""
+    type: Type = ANY
+    """The type of the operator's elements."""
 
 
 class Notes:
@@ -89,7 +101,8 @@ class Notes:
 
     def keep(self, policy: Policy, element: Any, found: ElementError) -> None:
         """Keep why an element was left out that is counted."""
-        self.by_operator[policy.number].keep(element, found, self.dumps, keep_all=policy.keep_all)
+        noted = self.by_operator[policy.number]
+        noted.keep(element, found, self.dumps, keep_all=policy.keep_all, type_=policy.type)
 
 
 def failed(operator: str, location: Location | None, element: Any, error: BaseException, skip: int) -> ElementError:
@@ -97,6 +110,23 @@ def failed(operator: str, location: Location | None, element: Any, error: BaseEx
     if isinstance(error, Refused) and isinstance(error.__cause__, Exception):
         return failure.misfit_error(operator, location, element, error.__cause__)
     return failure.element_error(operator, location, element, error, skip)
+
+
+def encoded(element: Any, type_: Type, dumps: Dumps) -> tuple[bool, bytes] | None:
+    """An element by the codec of its type, or of any if it is of another; None if it cannot travel."""
+    for is_typed, each in ((True, type_), (False, ANY)):
+        with contextlib.suppress(Exception):
+            arrays = encode([element], each, dumps)
+            return is_typed, pack_batch(pa.RecordBatch.from_arrays(arrays, schema=schema_of(each)))
+    return None
+
+
+def decoded(value: tuple[bool, bytes], type_: Type) -> Any:
+    """The element again; None if it is of a class that this process has not."""
+    is_typed, packed = value
+    with contextlib.suppress(Exception):
+        return decode(unpack_batch(packed).columns, type_ if is_typed else ANY)[0]
+    return None
 
 
 class Ledger(Protocol):

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from morisot.errors import ElementError, Location, MorisotError, SinkError
+from morisot.errors import ElementError, Location, SinkError
 from morisot.types.array import flat, own_numbers
 from morisot.types.element import Type, leaves
 from morisot.worker import failure
@@ -88,9 +88,15 @@ class Delta(NamedTuple):
 
 
 class Failed(NamedTuple):
-    """A function of the user's failed in a task, or the task could not be saved."""
+    """A function of the user's failed in a task."""
 
-    error: MorisotError
+    report: failure.Report
+
+
+class Unsaved(NamedTuple):
+    """What a task holds could not be saved."""
+
+    said: str
 
 
 @dataclass(frozen=True)
@@ -144,10 +150,7 @@ class LoopTask:
 
     def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
         place = self.place()
-        try:
-            held = self.load(batches) if self.saved is None else self.restored(self.saved, place)
-        except ElementError as error:
-            raise failure.pack(error, self.dumps) from None
+        held = self.load(batches) if self.saved is None else self.restored(self.saved, place)
         link = connect(self.leader)
         if link is None:
             raise Unreachable(f"the leader of the loop cannot be reached at {self.leader.host}:{self.leader.port}")
@@ -204,8 +207,11 @@ class LoopTask:
                     answer = Saved()
                 else:
                     return isinstance(order, End) and order.keep
-            except MorisotError as error:
-                link.send(self.dumps(Failed(error)))
+            except ElementError as error:
+                link.send(pickle.dumps(Failed(failure.report_of(error))))
+                return False
+            except SinkError as error:
+                link.send(pickle.dumps(Unsaved(str(error))))
                 return False
             link.send(self.dumps(answer))
 
@@ -390,11 +396,8 @@ class RoundFold:
         delta, count = self.fold.start(), 0
         for batch in batches:
             elements = decode_columns(batch, self.input)
-            try:
-                leaving = pipeline.run(elements) if self.steps else elements
-                delta = self.fold.over(delta, leaving)
-            except ElementError as error:
-                raise failure.pack(error, self.dumps) from None
+            leaving = pipeline.run(elements) if self.steps else elements
+            delta = self.fold.over(delta, leaving)
             count += len(leaving)
         row: dict[str, list[Any]] = {
             "partition": [self.partition()],

@@ -146,19 +146,13 @@ class InOrder:
         state: Any = NOT_STARTED
         given = 0
         for batch in batches:
-            try:
-                state = self.take(batch, state, emit)
-            except ElementError as error:
-                raise failure.pack(error, self.dumps) from None
+            state = self.take(batch, state, emit)
             if len(emit.values) >= _OUTPUT_ROWS:
                 yield self.encoded(emit, given)
                 given += len(emit.values)
                 emit.clear()
         if state is not NOT_STARTED:
-            try:
-                self.machine.end(state, emit.key, emit)
-            except ElementError as error:
-                raise failure.pack(error, self.dumps) from None
+            self.machine.end(state, emit.key, emit)
         if emit.values:
             yield self.encoded(emit, given)
         if self.account is not None and self.origin.policy is not None and emit.notes is not None:

@@ -347,10 +347,10 @@ class Stage:
         for batch in batches if self.rows is None else in_pieces(batches, self.rows):
             elements = decode_columns(batch, self.input)
             if not self.hidden:
-                yield self.encoded(reporting(pipeline.run, elements, self.dumps))
+                yield self.encoded(pipeline.run(elements))
                 continue
             numbered = list(zip(elements, range(len(elements)), strict=True))
-            results = reporting(pipeline.run, numbered, self.dumps)
+            results = pipeline.run(numbered)
             output = self.encoded([element for element, _ in results])
             origins = pa.array([number for _, number in results], pa.int64())
             hidden = batch.select(batch.schema.names[-self.hidden :]).take(origins)
@@ -388,14 +388,6 @@ def decode_columns(batch: Any, type_: Type) -> list[Any]:
         return decode(batch.columns[: len(leaves(type_))], type_)
 
 
-def reporting(run: Callable[[list[Any]], list[Any]], elements: list[Any], dumps: Dumps) -> list[Any]:
-    """Run, and turn an ElementError into what survives the way to the driver."""
-    try:
-        return run(elements)
-    except ElementError as error:
-        raise failure.pack(error, dumps) from None
-
-
 def encode_batch(
     elements: Sequence[Any], type_: Type, dumps: Dumps, operator: str, location: Location | None
 ) -> pa.RecordBatch:
@@ -403,8 +395,8 @@ def encode_batch(
     try:
         arrays = encode(elements, type_, dumps)
     except Exception:
-        error = _first_misfit(elements, type_, dumps, operator, location)
-        raise failure.pack(error, dumps) from None
+        misfit = _first_misfit(elements, type_, dumps, operator, location)
+        raise misfit from misfit.__cause__
     return pa.RecordBatch.from_arrays(arrays, schema=schema_of(type_))
 
 

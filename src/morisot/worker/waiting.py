@@ -13,9 +13,7 @@ from typing import Any, NamedTuple, Protocol
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from morisot.errors import ElementError
 from morisot.types.element import Keyed, Type
-from morisot.worker import failure
 from morisot.worker.batches import Dumps
 from morisot.worker.buckets import as_bytes, is_its_own_identity
 from morisot.worker.garbage import no_garbage_collection
@@ -108,17 +106,14 @@ class WindowBucket:
         seen, state = pickle.loads(saved) if saved is not None else (None, self.machine.start())
         late: Late | None = None
         emit = Emit(isinstance(self.input, Keyed), ordered=True)
-        try:
-            with no_garbage_collection():
-                if packed:
-                    closed = moment.mark if self.direct else seen
-                    late = self._take(packed, state, closed, moment.now, emit)
-                if moment.mark is not None and (seen is None or moment.mark > seen):
-                    seen = moment.mark
-                if seen is not None:
-                    self.machine.close(state, seen, emit)
-        except ElementError as error:
-            raise failure.pack(error, self.dumps) from None
+        with no_garbage_collection():
+            if packed:
+                closed = moment.mark if self.direct else seen
+                late = self._take(packed, state, closed, moment.now, emit)
+            if moment.mark is not None and (seen is None or moment.mark > seen):
+                seen = moment.mark
+            if seen is not None:
+                self.machine.close(state, seen, emit)
         results = self._packed(emit) if emit.values else None
         return Outcome(results, late, self.dumps((seen, state)), self.machine.deadline(state))
 

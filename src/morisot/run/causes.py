@@ -1,0 +1,103 @@
+"""What Spark threw, as data: the chain of causes with the condition and the parameters of each.
+
+Spark's texts quote data and plans. Its conditions, classes and parameters are its own words, so decisions rest on
+these. A session of Spark Connect gets the same chain from the server.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException
+
+_ERRORS = "_morisot_errors"
+"""The attribute of an exception of Spark Connect's that holds the server's chain of causes."""
+
+
+@dataclass(frozen=True)
+class Cause:
+    """One link of the chain."""
+
+    classes: tuple[str, ...] = ()
+    """The names of its Java class and, over Spark Connect, of those it inherits from."""
+    condition: str | None = None
+    state: str | None = None
+    """Its SQLSTATE."""
+    parameters: Mapping[str, str] = field(default_factory=dict)
+    message: str = ""
+
+    def is_a(self, name: str) -> bool:
+        """Whether it is an exception of that Java class; a subclass counts only where the chain names it."""
+        return name in self.classes
+
+    def has(self, condition: str) -> bool:
+        """Whether its condition is this one, or one of the more special ones under it."""
+        return self.condition is not None and (self.condition + ".").startswith(condition + ".")
+
+
+def causes(error: BaseException) -> list[Cause]:
+    """The chain of causes of what Spark threw, the outermost first; one link, with no more than a text, otherwise."""
+    if hasattr(error, _ERRORS):
+        return list(_on_connect(*getattr(error, _ERRORS)))
+    java = error.java_exception if isinstance(error, Py4JJavaError) else getattr(error, "_origin", None)
+    if java is not None:
+        return list(_in_jvm(java))
+    if isinstance(error, PySparkException):
+        parameters = error.getMessageParameters() or {}
+        return [Cause((), error.getCondition(), error.getSqlState(), parameters, str(error))]
+    return [Cause(message=str(error))]
+
+
+def _in_jvm(java: Any) -> Iterator[Cause]:
+    from py4j.java_gateway import is_instance_of
+    from pyspark import SparkContext
+
+    gateway, jvm = SparkContext._gateway, SparkContext._jvm
+    assert jvm is not None, "an exception of a JVM comes through its gateway"
+    utils = jvm.PythonErrorUtils
+    while java is not None:
+        classes, message = (str(java.getClass().getName()),), str(java.getMessage() or "")
+        if is_instance_of(gateway, java, "org.apache.spark.SparkThrowable"):
+            condition = utils.getCondition(java)
+            parameters = dict(utils.getMessageParameters(java)) if condition else {}
+            yield Cause(classes, condition, utils.getSqlState(java), parameters, message)
+        else:
+            yield Cause(classes, message=message)
+        java = java.getCause()
+
+
+def _on_connect(errors: Any, index: int | None) -> Iterator[Cause]:
+    while index is not None:
+        found = errors[index]
+        said = found.spark_throwable
+        yield Cause(
+            tuple(found.error_type_hierarchy),
+            said.error_class if said.HasField("error_class") else None,
+            said.sql_state if said.HasField("sql_state") else None,
+            dict(said.message_parameters),
+            found.message,
+        )
+        index = found.cause_idx if found.HasField("cause_idx") else None
+
+
+def keep_causes_of_connect() -> None:
+    """Let exceptions of Spark Connect keep the chain of causes, which PySpark fetches from the server and drops."""
+    from pyspark.sql.connect.client import core as client
+
+    core: Any = client
+    plain = core.convert_exception
+    if hasattr(plain, "__wrapped__"):
+        return
+
+    def keeping(info: Any, truncated_message: str, resp: Any, *rest: Any, **more: Any) -> Any:
+        error = plain(info, truncated_message, resp, *rest, **more)
+        if resp is not None and resp.HasField("root_error_idx"):
+            setattr(error, _ERRORS, (list(resp.errors), resp.root_error_idx))
+        return error
+
+    functools.update_wrapper(keeping, plain)
+    core.convert_exception = keeping

@@ -1,0 +1,1 @@
+"""Hostile data on every path on which an error is reported."""
