@@ -24,7 +24,7 @@ from morisot.compile import kernel_calls, ladder
 from morisot.compile.kernel import compile_kernel
 from morisot.compile.ladder import decide
 from morisot.compile.verdict import KernelForm, Refusal, StageForm
-from morisot.errors import Location
+from morisot.errors import ElementError, Location
 from morisot.plan.closure import Closure
 from morisot.types.element import (
     ANY,
@@ -45,7 +45,6 @@ from morisot.types.element import (
 from morisot.types.infer import of_annotation, of_record_class
 from morisot.worker import kernel_stage, kernels
 from morisot.worker.batches import decode, encode, schema_of
-from morisot.worker.failure import WorkerFailure
 from morisot.worker.kernels import Kernel, compiled, library_function, loop_source
 from morisot.worker.stage import Step
 from tests.properties.proof.outcomes import FAILED, by_python, same
@@ -354,7 +353,7 @@ def test_lists_and_what_passes_by(function_of: Maker, type_: Type, text: str) ->
     assert all(map(same, results, [expected for _, expected in fine]))
     failing = next((element for element in elements if by_python(function, (element,)) is FAILED), None)
     if failing is not None:
-        with pytest.raises(WorkerFailure):
+        with pytest.raises(ElementError):
             through(stage([("map", function)], type_, seen), [failing])
 
 
@@ -498,7 +497,7 @@ def test_a_keyed_pass_keeps_keys_of_any_type() -> None:
     seen: list[Any] = []
     chain = [("map", lambda key, x: math.exp(x)), ("filter", lambda key, x: x > 2)]
     elements = [("a", 1.0), ("b", 0.0), ("ä", 2.0), ("c", 1000.0)]
-    with pytest.raises(WorkerFailure, match="math range error"):
+    with pytest.raises(ElementError, match="math range error"):
         through(stage(chain, Keyed(STR, FLOAT), seen), elements)
     assert through(stage(chain, Keyed(STR, FLOAT), seen), elements[:3]) == [("a", math.e), ("ä", math.exp(2.0))]
 
