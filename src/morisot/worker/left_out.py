@@ -114,10 +114,10 @@ def failed(operator: str, location: Location | None, element: Any, error: BaseEx
 
 def encoded(element: Any, type_: Type, dumps: Dumps) -> tuple[bool, bytes] | None:
     """An element by the codec of its type, or of any if it is of another; None if it cannot travel."""
-    for is_typed, each in ((True, type_), (False, ANY)):
+    for each in (type_, ANY):
         with contextlib.suppress(Exception):
             arrays = encode([element], each, dumps)
-            return is_typed, pack_batch(pa.RecordBatch.from_arrays(arrays, schema=schema_of(each)))
+            return each != ANY, pack_batch(pa.RecordBatch.from_arrays(arrays, schema=schema_of(each)))
     return None
 
 
