@@ -85,7 +85,8 @@ def test_failing_stage_is_an_element_error(spark_ctx: mo.StreamContext, tmp_path
     assert isinstance(caught.value.__cause__, ValueError)
     assert "py4j" not in str(caught.value).lower()
     assert job.exception() is caught.value
-    assert list(channel) == []
+    with pytest.raises(mo.ElementError, match="failed on the element 'boom'"):
+        channel.get()  # whoever reads it is told
 
 
 def test_failing_column_is_what_python_raises(spark_ctx: mo.StreamContext, tmp_path: Path) -> None:

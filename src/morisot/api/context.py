@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import pickle
 import warnings
@@ -15,7 +16,7 @@ from morisot.api.location import caller
 from morisot.api.methods.source import SourceMethods
 from morisot.api.output import Channel
 from morisot.config import Config
-from morisot.errors import Location, PlanError
+from morisot.errors import JobError, Location, PlanError
 from morisot.plan.node import Node
 from morisot.plan.sink import ForEach, Sink
 from morisot.plan.snapshots import Snapshots
@@ -97,7 +98,10 @@ class StreamContext(SourceMethods):
             from morisot.reference.engine import ReferenceEngine
 
             return ReferenceEngine(self.config)
-        from morisot.run.engine import SparkEngine
+        from morisot.run.interrupt import anywhere, interruptible
+
+        with interruptible(lambda: None, anywhere):  # a library that was imported in part cannot be imported again
+            from morisot.run.engine import SparkEngine
 
         return SparkEngine(self.config, self._spark, self._snapshots, self._snapshot_lock())
 
@@ -135,6 +139,9 @@ class StreamContext(SourceMethods):
         sinks = self._take_sinks("start")
         job: Job = self.engine.start(sinks, {sink: channel.close for sink, channel in self._channels.items()})
         self._jobs.append(job)
+        for sink in sinks:
+            if sink in self._channels:
+                self._channels[sink].ask_for_failure(job.exception)
         return job
 
     def _take_sinks(self, operator: str) -> dict[Sink, Callable[[list[Any]], None] | None]:
@@ -243,10 +250,11 @@ class StreamContext(SourceMethods):
     def _place(self, kind: str) -> Path:
         """A directory for the next store of a kind: for this job, or in the user's snapshots."""
         import shutil
-        import tempfile
+
+        from morisot.run.scratch import temporary_directory
 
         if self._snapshots is None:
-            return Path(tempfile.mkdtemp(prefix=f"morisot-{kind}-"))
+            return temporary_directory(kind)
         self._store_holds.append(self._snapshot_lock().hold())
         place = Path(self._snapshots.path).absolute() / f"{kind}s" / str(len(self._stores[kind]))
         if self._snapshots.restart is None:
@@ -266,7 +274,8 @@ class StreamContext(SourceMethods):
     def close(self) -> None:
         """Stop the jobs that still run, and say so if a sink was never run."""
         for job in self._jobs:
-            job.stop()
+            with contextlib.suppress(JobError):  # Spark has ended before: nothing is left to stop
+                job.stop()
         self._jobs.clear()
         for stores in self._stores.values():
             for store in stores:

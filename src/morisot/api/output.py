@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import queue
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, Generic, TypeVar
 
 from morisot.errors import MorisotError
@@ -54,6 +54,11 @@ class Channel(Generic[T]):
     def __init__(self, capacity: int) -> None:
         self._queue: queue.Queue[T] = queue.Queue(capacity)
         self._closed = threading.Event()
+        self._failure: Callable[[], MorisotError | None] = lambda: None
+
+    def ask_for_failure(self, failure: Callable[[], MorisotError | None]) -> None:
+        """A job fills the channel: whoever reads it to the end is told what made the job fail."""
+        self._failure = failure
 
     def put_all(self, elements: list[Any]) -> None:
         """Called by the job; gives up when the channel is closed, so that a stopped job never hangs."""
@@ -73,7 +78,10 @@ class Channel(Generic[T]):
         self._queue.maxsize = 0
 
     def get(self, timeout: float | None = None) -> T:
-        """The next element; waits for it up to `timeout` seconds, then raises TimeoutError."""
+        """The next element; waits for it up to `timeout` seconds, then raises TimeoutError.
+
+        After the last element it raises ChannelClosed, or what made the job fail.
+        """
         waited = 0.0
         while True:
             try:
@@ -81,12 +89,15 @@ class Channel(Generic[T]):
             except queue.Empty:
                 waited += _CHECK_SECONDS
                 if self._closed.is_set() and self._queue.empty():
+                    failure = self._failure()
+                    if failure is not None:
+                        raise failure from failure.__cause__
                     raise ChannelClosed("the job has ended and all it sent was read") from None
                 if timeout is not None and waited >= timeout:
                     raise TimeoutError(f"no element came within {timeout} s") from None
 
     def __iter__(self) -> Iterator[T]:
-        """Elements as they come, until the job ends."""
+        """Elements as they come, until the job ends; then what made it fail, if it did."""
         while True:
             try:
                 yield self.get()

@@ -48,6 +48,10 @@ class Caches:
         if kept is not None:
             kept.frame.df.unpersist()
 
+    def forget(self) -> None:
+        """Spark's JVM has ended, and with it what was kept."""
+        self._kept.clear()
+
     def release_all(self) -> None:
         for node in list(self._kept):
             self.release(node)

@@ -37,12 +37,15 @@ from morisot.run import batch, live
 from morisot.run.batch import BatchRunner, Demotions, Receiver
 from morisot.run.causes import keep_causes_of_connect
 from morisot.run.job import Job, Part, ThreadPart
+from morisot.run.jvm_death import is_dead, told_of_death
 from morisot.run.left_out import reported
 from morisot.run.loop import Loops, NoLoops
 from morisot.run.ownership import Hold, SnapshotLock
 from morisot.run.pieces import Pieces
 from morisot.run.progress import progress
 from morisot.run.query_settings import PARTITIONS
+from morisot.run.running import running
+from morisot.run.scratch import scratch
 from morisot.run.session import borrow_session, check_session, return_session
 from morisot.run.streams import Streams
 from morisot.types.element import Record
@@ -83,7 +86,8 @@ class SparkEngine:
         if self._spark is None:
             self._spark = self._borrowed = borrow_session(self._config)
         if not self._checked:
-            check_session(self._spark)
+            with told_of_death(self._spark):
+                check_session(self._spark)
             if not hasattr(self._spark, "_jsparkSession"):
                 keep_causes_of_connect()
             self._checked = True
@@ -121,9 +125,16 @@ class SparkEngine:
             self.spark, self.parallelism, self._demotions, self._loops, self.ledger, self._tally, self._caches
         )
 
+    @contextlib.contextmanager
+    def _action(self) -> Iterator[BatchRunner]:
+        """Let Ctrl-C end what the block does on Spark, and say it if Spark's JVM has ended."""
+        spark = self.spark
+        with running(spark):
+            yield self._runner()
+
     def collect(self, node: Node) -> list[Any]:
-        runner = self._runner()
         with (
+            self._action() as runner,
             self._reporting((node,)),
             self._progress("collect"),
             self._pieces.running(runner, "collect", (node,)) as rest,
@@ -131,8 +142,8 @@ class SparkEngine:
             return runner.collect(rest.nodes[node])
 
     def to_arrow(self, node: Node) -> Any:
-        runner = self._runner()
         with (
+            self._action() as runner,
             self._reporting((node,)),
             self._progress("to_arrow"),
             self._pieces.running(runner, "to_arrow", (node,)) as rest,
@@ -140,8 +151,12 @@ class SparkEngine:
             return batch.to_arrow(runner, rest.nodes[node])
 
     def to_dataframe(self, node: Node) -> DataFrame:
+        with self._action() as runner:
+            return self._to_dataframe(runner, node)
+
+    def _to_dataframe(self, runner: BatchRunner, node: Node) -> DataFrame:
         # Nobody knows when the user is done with the DataFrame, so nothing is kept for it.
-        lowering = self._runner().lowering(node, keeps=False)
+        lowering = runner.lowering(node, keeps=False)
         for each in lowering.nodes:
             if is_diverting(each):
                 raise PlanError(
@@ -156,8 +171,7 @@ class SparkEngine:
         return as_table(lowering.frame(node))
 
     def execute(self, receivers: Mapping[Sink, Receiver | None]) -> None:
-        runner = self._runner()
-        with self._reporting(receivers), self._progress("execute"):
+        with self._action() as runner, self._reporting(receivers), self._progress("execute"):
             self._execute(runner, receivers)
 
     def _execute(self, runner: BatchRunner, receivers: Mapping[Sink, Receiver | None]) -> None:
@@ -176,7 +190,15 @@ class SparkEngine:
             say([*(tally or self._tally).lines(nodes), *demoted])
 
     def start(self, receivers: Mapping[Sink, Receiver | None], closers: Mapping[Sink, Callable[[], None]]) -> Job:
-        runner = self._runner()
+        with self._action() as runner:
+            return self._start(runner, receivers, closers)
+
+    def _start(
+        self,
+        runner: BatchRunner,
+        receivers: Mapping[Sink, Receiver | None],
+        closers: Mapping[Sink, Callable[[], None]],
+    ) -> Job:
         bounded = {sink: receiver for sink, receiver in receivers.items() if sink.bounded}
         endless = {sink: receiver for sink, receiver in receivers.items() if not sink.bounded}
         parts: list[Part] = [*self._streams.start(runner, endless, closers)]
@@ -200,7 +222,7 @@ class SparkEngine:
         closers: Mapping[Sink, Callable[[], None]],
     ) -> None:
         try:
-            with self._reporting(receivers, runner.tally):
+            with told_of_death(runner.spark), self._reporting(receivers, runner.tally):
                 self._execute(runner, receivers)
         finally:
             for sink in receivers:
@@ -209,8 +231,10 @@ class SparkEngine:
 
     def row_type(self, kind: str, path: str) -> Record:
         """The type of the rows of files, as Spark reads them."""
+        spark = self.spark
         try:
-            return schema.row_type_of(self.spark.read.format(kind).load(path).schema)
+            with running(spark):
+                return schema.row_type_of(spark.read.format(kind).load(path).schema)
         except AnalysisException as error:
             raise SourceError(f"cannot read {path!r}: {str(error).splitlines()[0]}") from None
 
@@ -219,8 +243,9 @@ class SparkEngine:
 
     def skipped(self, node: StreamCsv | StreamJson) -> int:
         """How many rows of a source did not fit and were left out; counted when asked, by reading the source again."""
-        lowering = self._runner().lowering(node)
-        return tables.misfit_count(node, functools.partial(source.read, node, lowering))
+        with self._action() as runner:
+            lowering = runner.lowering(node)
+            return tables.misfit_count(node, functools.partial(source.read, node, lowering))
 
     def loops(self) -> list[dict[str, Any]]:
         """How each loop went, or goes."""
@@ -228,8 +253,8 @@ class SparkEngine:
 
     def spark_plan(self, node: Node) -> str:
         """Spark's own plan, for explain(detail=True)."""
-        runner = dataclasses.replace(self._runner(), loops=NoLoops())
-        with tempfile.TemporaryDirectory(prefix="morisot-explain-") as name:
+        with self._action() as acting, tempfile.TemporaryDirectory(prefix="explain-", dir=scratch()) as name:
+            runner = dataclasses.replace(acting, loops=NoLoops())
             for number, _ in enumerate(met_by_endless(node)):  # nothing is copied to be explained
                 (Path(name) / str(number)).mkdir()
             lowering = runner.lowering(node, ended=Path(name))
@@ -242,18 +267,22 @@ class SparkEngine:
 
     def saving(self, node: Node) -> str:
         """What a crash costs a bounded job that ends with a node, if it has snapshots; nothing to say otherwise."""
-        found = self._pieces.cut((node,), self._spark) if node.bounded else None
+        with told_of_death(self._spark):
+            found = self._pieces.cut((node,), self._spark) if node.bounded else None
         return "" if found is None else found.sentence(node)
 
     def uncache(self, node: Node) -> None:
         """Give up what is kept of a stream."""
-        self._caches.release(node)
+        with told_of_death(self._spark):
+            self._caches.release(node)
 
     def _progress(self, description: str) -> Any:
         return progress(self.spark, enabled=self._config.progress, description=description, note=self._loops.note)
 
     def close(self) -> None:
         """End the session if Morisot made it and no other context uses it; a user's own session stays."""
+        if self._spark is not None and is_dead(self._spark):
+            self._caches.forget()
         self._caches.release_all()
         for hold in self._reading:
             hold.release()

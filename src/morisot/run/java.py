@@ -5,13 +5,17 @@ from __future__ import annotations
 import atexit
 import contextlib
 import hashlib
+import logging
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Mapping
+import time
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
@@ -19,6 +23,8 @@ from typing import IO, TYPE_CHECKING
 
 from morisot.config import Config
 from morisot.errors import EnvironmentProblem
+from morisot.run.jvm_death import Jvm, remember
+from morisot.run.scratch import temporary_directory
 
 if TYPE_CHECKING:
     from py4j.java_gateway import JavaGateway
@@ -42,6 +48,9 @@ _NOISE = (b"WARNING: Using incubator modules",)
 _WORKERS_NAME = b"Streaming TransformWithStateInPandas Python worker"
 _WORKERS_NOISE = (_WORKERS_NAME, b"Starting " + _WORKERS_NAME)
 _EVERYTHING = (b"",)
+_LAST_LINES = 10
+_LOOK_SECONDS = 0.05
+_KILL_SECONDS = 5.0
 _UNFETCHED = re.compile(r"unresolved dependency: ([^\s\]]+?):? (?:not found|[\w ]+)")
 
 
@@ -135,48 +144,154 @@ def archive_options(java: Java) -> list[str]:
     return [f"-XX:ArchiveClassesAtExit={archive}"]
 
 
-def launch(conf: SparkConf, config: Config) -> JavaGateway:
-    """Start the JVM with its stderr in our hands; Spark fetches packages before it is up, and tells of every file."""
-    from pyspark.errors import PySparkRuntimeError
-    from pyspark.java_gateway import launch_gateway
+class Launch:
+    """A JVM on its way up, which another thread may end at any moment."""
 
+    def __init__(self) -> None:
+        self._process: subprocess.Popen[bytes] | None = None
+        self._given_up = False
+
+    def watch(self, process: subprocess.Popen[bytes]) -> None:
+        """The process is there."""
+        self._process = process
+        if self._given_up:
+            self.kill()
+
+    def kill(self) -> None:
+        """End the process, or as soon as it is there."""
+        self._given_up = True
+        if self._process is not None:
+            self._process.kill()
+
+    def clear(self) -> None:
+        """End the process and wait for that."""
+        self.kill()
+        if self._process is not None:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self._process.wait(_KILL_SECONDS)
+
+
+def launch(conf: SparkConf, config: Config, start: Launch | None = None) -> JavaGateway:
+    """Start the JVM with its stderr in our hands; Spark fetches packages before it is up, and tells of every file."""
+    start = start or Launch()
     receiving, sending = os.pipe()
     forwarding = _Forwarding(receiving, quiet=not config.verbose, drop=_EVERYTHING if config.packages else _NOISE)
+    connection = temporary_directory("jvm") / "connection"
     try:
-        gateway = launch_gateway(conf, {"stderr": sending})  # type: ignore[no-untyped-call]
-    except PySparkRuntimeError:
+        process = _spawn(conf, connection, sending)
+        start.watch(process)
+    finally:
         os.close(sending)
-        said = forwarding.give_up()
-        if missing := _UNFETCHED.search(said):
-            package = re.sub("[#;]", ":", missing[1])
-            raise EnvironmentProblem(
-                f"Spark could not fetch {package}, which the setting `packages` asks for: check its name, and that "
-                "this machine reaches Maven Central. If this version is not there, name another by its coordinates. "
-                "Another repository is named by the Spark setting jars.repositories, or in a file that "
-                "jars.ivySettings names."
-            ) from None
-        raise EnvironmentProblem(
-            "Java did not start; check the settings `memory` and `spark`. It said:\n" + (said or "nothing")
-        ) from None
-    os.close(sending)
+    if not _is_up(process, connection):
+        raise _refusal(forwarding.give_up())
+    gateway = _gateway(connection)
+    gateway.proc = process
+    remember(gateway._gateway_client, Jvm(process, forwarding.last_words))
     forwarding.open()
     atexit.register(_end, gateway, forwarding)
     return gateway
+
+
+def _spawn(conf: SparkConf, connection: Path, stderr: int) -> subprocess.Popen[bytes]:
+    """Spark's own command, which becomes the JVM.
+
+    It ends when its stdin closes. A Ctrl-C at the terminal goes to a whole group of processes: the JVM, and with it
+    the Python workers, are not in that of the program.
+    """
+    from pyspark.find_spark_home import _find_spark_home
+
+    settings = [part for name, value in conf.getAll() for part in ("--conf", f"{name}={value}")]
+    arguments = shlex.split(os.environ.get("PYSPARK_SUBMIT_ARGS", "pyspark-shell"))
+    command = [str(Path(_find_spark_home(), "bin", "spark-submit")), *settings, *arguments]
+    environ = {**os.environ, "SPARK_CONNECT_MODE": "0", "_PYSPARK_DRIVER_CONN_INFO_PATH": str(connection)}
+    return subprocess.Popen(command, stdin=subprocess.PIPE, stderr=stderr, env=environ, process_group=0)
+
+
+def _is_up(process: subprocess.Popen[bytes], connection: Path) -> bool:
+    """Wait until the JVM says where it listens, or ends."""
+    while not connection.is_file():
+        if process.poll() is not None:
+            return connection.is_file()
+        time.sleep(_LOOK_SECONDS)
+    return True
+
+
+def _gateway(connection: Path) -> JavaGateway:
+    """The line to a JVM that has said where it listens, as PySpark sets it up."""
+    from pyspark.java_gateway import launch_gateway
+    from pyspark.serializers import UTF8Deserializer, read_int
+
+    with connection.open("rb") as told:
+        port, secret = read_int(told), UTF8Deserializer().loads(told)  # type: ignore[no-untyped-call]
+    shutil.rmtree(connection.parent, ignore_errors=True)
+    _log_under_own_name()
+    with environment({"PYSPARK_GATEWAY_PORT": str(port), "PYSPARK_GATEWAY_SECRET": secret}):
+        return launch_gateway()  # type: ignore[no-untyped-call]
+
+
+def _log_under_own_name() -> None:
+    """Let py4j log what goes wrong under its own name, without what is raised as well.
+
+    It calls the root logger, which then prints on stderr, and for the rest of the program.
+    """
+    from py4j import java_gateway
+
+    java_gateway.logging = java_gateway.logger
+    java_gateway.logger.addFilter(_is_news)
+
+
+def _is_news(record: logging.LogRecord) -> bool:
+    return not str(record.msg).endswith("while sending command.")
+
+
+def _refusal(said: str) -> EnvironmentProblem:
+    """Why a JVM did not start."""
+    if missing := _UNFETCHED.search(said):
+        package = re.sub("[#;]", ":", missing[1])
+        return EnvironmentProblem(
+            f"Spark could not fetch {package}, which the setting `packages` asks for: check its name, and that "
+            "this machine reaches Maven Central. If this version is not there, name another by its coordinates. "
+            "Another repository is named by the Spark setting jars.repositories, or in a file that "
+            "jars.ivySettings names."
+        )
+    return EnvironmentProblem(
+        "Java did not start; check the settings `memory` and `spark`. It said:\n" + (said or "nothing")
+    )
+
+
+@contextlib.contextmanager
+def environment(variables: Mapping[str, str]) -> Iterator[None]:
+    """Environment variables that are set for a block."""
+    before = {name: os.environ.get(name) for name in variables}
+    os.environ.update(variables)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
 
 
 def _end(gateway: JavaGateway, forwarding: _Forwarding) -> None:
     """Let the JVM end (it does when its stdin closes) and show what the workers still had to say."""
     from pyspark.core.context import SparkContext
 
-    # Else PySpark's own server prints a traceback when the JVM's end cuts its connection.
-    with contextlib.suppress(Exception):
-        if SparkContext._active_spark_context is not None:
-            SparkContext._active_spark_context.stop()
-    with contextlib.suppress(Exception):
-        gateway.shutdown()
+    try:
+        if gateway.proc.poll() is None:
+            # Else PySpark's own server prints a traceback when the JVM's end cuts its connection.
+            with contextlib.suppress(Exception):
+                if SparkContext._active_spark_context is not None:
+                    SparkContext._active_spark_context.stop()
+            with contextlib.suppress(Exception):
+                gateway.shutdown()
+    except (KeyboardInterrupt, SystemExit):  # the user does not want to wait
+        gateway.proc.kill()
     with contextlib.suppress(OSError):
         gateway.proc.stdin.close()
-    forwarding.join(timeout=2)
+    with contextlib.suppress(KeyboardInterrupt, SystemExit):
+        forwarding.join(timeout=2)
 
 
 class WithoutWorkersNoise:
@@ -214,6 +329,7 @@ class _Forwarding(threading.Thread):
         self._drop = drop if quiet else ()
         self._news: Callable[[bytes], bytes] = WithoutWorkersNoise() if quiet else bytes
         self._held: list[bytes] | None = []
+        self._last: deque[bytes] = deque(maxlen=_LAST_LINES)
         self._lock = threading.Lock()
         self.start()
 
@@ -224,7 +340,9 @@ class _Forwarding(threading.Thread):
                     if self._held is not None:
                         self._held.append(chunk)
                         continue
-                self._show(self._news(chunk))
+                news = self._news(chunk)
+                self._last.extend(news.splitlines())
+                self._show(news)
 
     def open(self) -> None:
         """The JVM is up: show what was held, less the noise, and copy from here on."""
@@ -232,6 +350,11 @@ class _Forwarding(threading.Thread):
             lines = b"".join(self._held or ()).splitlines(keepends=True)
             self._held = None
         self._show(b"".join(line for line in lines if not line.startswith(self._drop)))
+
+    def last_words(self) -> str:
+        """What was said last, after the JVM has ended."""
+        self.join(timeout=1)
+        return b"\n".join(self._last).decode(errors="replace").strip()
 
     def give_up(self) -> str:
         """The JVM never came up: give what it said."""

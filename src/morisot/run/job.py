@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import operator
-import threading
 import time
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
-from morisot.errors import MorisotError
+from morisot.errors import JobError, MorisotError
 from morisot.plan.snapshots import Snapshot
 from morisot.plan.tally import merged
+from morisot.run.ending import Worker
+from morisot.run.jvm_death import JvmEnded
 
 
 class Part(Protocol):
@@ -43,6 +44,7 @@ class Job:
     def __init__(self, parts: list[Part], snapshots: Callable[[], list[Snapshot]] = list) -> None:
         self._parts = parts
         self._snapshots = snapshots
+        self._failure: MorisotError | None = None
 
     def wait(self, timeout: float | None = None) -> bool:
         """Wait for the job to end, at most `timeout` seconds; whether it did. Raises what made it fail."""
@@ -65,9 +67,12 @@ class Job:
             self._raise_failure()
 
     def stop(self) -> None:
-        """End the job; results that were delivered stay."""
+        """End the job; results that were delivered stay. Raises JobError if Spark's JVM has ended before."""
         for part in self._parts:
             part.stop()
+        ended = next((part.error for part in self._parts if isinstance(part.error, JvmEnded)), None)
+        if ended is not None:
+            raise ended
 
     @property
     def running(self) -> bool:
@@ -75,8 +80,10 @@ class Job:
 
     def exception(self) -> MorisotError | None:
         """What made the job fail, if it did."""
-        errors = (part.error for part in self._parts)
-        return next((error for error in errors if isinstance(error, MorisotError)), None)
+        if self._failure is None:
+            error = next((part.error for part in self._parts if part.error is not None), None)
+            self._failure = None if error is None else as_failure(error)
+        return self._failure
 
     def snapshots(self) -> list[Snapshot]:
         """The snapshots from which the job can start again: of its loops, and of each sink without end."""
@@ -101,6 +108,15 @@ class Job:
         return f"<Job {state}>"
 
 
+def as_failure(error: BaseException) -> MorisotError:
+    """What made a job fail, as what the user is told; an error that nobody expected is the cause of it."""
+    if isinstance(error, MorisotError):
+        return error
+    failure = JobError(f"the job failed with an unexpected {type(error).__name__}: {error}")
+    failure.__cause__ = error
+    return failure
+
+
 class ThreadPart:
     """A bounded run on a thread of its own."""
 
@@ -112,8 +128,7 @@ class ThreadPart:
         self._left_out = left_out
         self._run = run
         self.error: BaseException | None = None
-        self._thread = threading.Thread(target=self._guarded, name=f"morisot-{name}", daemon=True)
-        self._thread.start()
+        self._thread = Worker(name, self._guarded)
 
     def _guarded(self) -> None:
         try:
@@ -126,8 +141,7 @@ class ThreadPart:
         self._thread.join()
 
     def join(self, timeout: float | None) -> bool:
-        self._thread.join(timeout)
-        return not self._thread.is_alive()
+        return self._thread.join(timeout)
 
     def catch_up(self) -> None:
         self._thread.join()

@@ -20,6 +20,8 @@ from morisot.plan.snapshots import Snapshot, Snapshots
 from morisot.run import frames
 from morisot.run.failures import SPARK_ERRORS, users_error
 from morisot.run.files import is_connect
+from morisot.run.interrupt import was_interrupted
+from morisot.run.jvm_death import is_dead
 from morisot.run.leader import Leader
 from morisot.run.rounds import Progress, Rounds
 from morisot.run.snapshot import SnapshotStore
@@ -127,6 +129,8 @@ def run_barrier(node: Loop, lowering: Lowering, rounds: Rounds) -> Frame | None:
             except SPARK_ERRORS as error:
                 if was_interrupted(error):
                     raise KeyboardInterrupt from None
+                if is_dead(lowering.spark):
+                    raise
                 if leader.error is not None:
                     raise leader.error from error
                 attempt += 1
@@ -137,14 +141,6 @@ def run_barrier(node: Loop, lowering: Lowering, rounds: Rounds) -> Frame | None:
                     rounds.rewind()
     finally:
         leader.stop()
-
-
-def was_interrupted(error: BaseException) -> bool:
-    """Whether Ctrl-C is behind an error: PySpark tidies up over the connection that it broke, and fails at that."""
-    found: BaseException | None = error
-    while found is not None and not isinstance(found, KeyboardInterrupt):
-        found = found.__context__
-    return found is not None
 
 
 def kept(loop: Frame) -> Frame:

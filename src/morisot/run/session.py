@@ -5,28 +5,22 @@ A session that the user has made is used as it is; nothing here changes one.
 
 from __future__ import annotations
 
-import atexit
-import contextlib
-import logging
 import os
-import shutil
-import signal
 import sys
-import tempfile
-import threading
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable
 from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from morisot.config import CONNECTORS, Config
 from morisot.errors import EnvironmentProblem
-from morisot.run.java import Java, find_java, java_options, launch
+from morisot.run.interrupt import anywhere, ending_in_order, handler_as_before, interruptible
+from morisot.run.java import Java, Launch, environment, find_java, java_options, launch
+from morisot.run.jvm_death import forget_dead, is_dead
 from morisot.run.query_settings import CHANGELOG, KEPT, ROCKS_DB, STATES
+from morisot.run.scratch import scratch
 
 if TYPE_CHECKING:
-    from types import FrameType
-
     from pyspark.core.context import SparkContext
     from pyspark.sql import SparkSession
 
@@ -42,6 +36,7 @@ def active_session() -> SparkSession | None:
     from pyspark.core.context import SparkContext
     from pyspark.sql import SparkSession
 
+    forget_dead()
     session = SparkSession.getActiveSession() or SparkSession._instantiatedSession
     context = SparkContext._active_spark_context
     if session is None and context is not None:
@@ -58,18 +53,32 @@ def build_session(config: Config | None = None) -> SparkSession:
     if config.master.startswith("sc://"):
         return _connect(config)
 
+    start = Launch()
+    try:
+        with ending_in_order(), interruptible(start.kill, anywhere):
+            return _started(config, start)
+    except BaseException:
+        start.clear()
+        forget_dead()
+        raise
+
+
+def _started(config: Config, start: Launch) -> SparkSession:
+    """A new session, in a JVM that is there already or in a new one."""
     from pyspark.conf import SparkConf
     from pyspark.core.context import SparkContext
     from pyspark.sql import SparkSession
 
     java = find_java()
-    scratch = tempfile.mkdtemp(prefix="morisot-")
-    atexit.register(shutil.rmtree, scratch, ignore_errors=True)
-    conf = SparkConf(loadDefaults=False).setAll(list(session_settings(config, scratch, java).items()))
-    with _environment(_variables(config)):
-        gateway = None if SparkContext._gateway else launch(conf, config)
+    settings = session_settings(config, str(scratch()), java)
+    conf = SparkConf(loadDefaults=False).setAll(list(settings.items()))
+    with environment(_variables(config)), handler_as_before():
+        gateway = SparkContext._gateway
+        if gateway is None:
+            gateway = launch(conf, config, start)
+        elif gateway.proc is not None:
+            start.watch(gateway.proc)
         context = SparkContext(conf=conf, gateway=gateway)
-    _cancel_jobs_at_interrupt(context)
     if config.local:
         _write_no_checksums(context)
     return SparkSession(context)
@@ -109,7 +118,9 @@ def return_session(session: SparkSession) -> None:
     _borrowers -= 1
     if _borrowers == 0:
         _own_session = None
-        session.stop()
+        if not is_dead(session):
+            session.stop()
+        forget_dead()
 
 
 def check_session(session: SparkSession) -> None:
@@ -161,11 +172,12 @@ def session_settings(config: Config, scratch: str, java: Java) -> dict[str, str]
         settings |= {
             "spark.driver.host": "127.0.0.1",
             "spark.driver.bindAddress": "127.0.0.1",
-            "spark.driver.defaultJavaOptions": " ".join(java_options(config, java)),
+            "spark.driver.defaultJavaOptions": " ".join([*java_options(config, java), *_temporary_files(scratch)]),
             "spark.pyspark.python": sys.executable,
             # Modules beside the user's program are on the driver's path, not on that of the workers.
             "spark.executorEnv.PYTHONPATH": os.pathsep.join(_import_path()),
             "spark.sql.warehouse.dir": f"{scratch}/warehouse",
+            "spark.local.dir": f"{scratch}/spark",
             # Four times less work for each entry of a streaming query's log, on a local disk.
             "spark.sql.streaming.checkpointFileManagerClass": (
                 f"{_STREAMING}.checkpointing.FileSystemBasedCheckpointFileManager"
@@ -184,6 +196,14 @@ def session_settings(config: Config, scratch: str, java: Java) -> dict[str, str]
         fetched = [*filter(None, [settings.get(_PACKAGES)]), *coordinates(config.packages)]
         settings[_PACKAGES] = ",".join(fetched)
     return settings
+
+
+def _temporary_files(scratch: str) -> list[str]:
+    """Let Java keep its temporary files where they are removed even if it is killed.
+
+    Spark splits Java's options at spaces.
+    """
+    return [] if " " in scratch else [f"-Djava.io.tmpdir={scratch}"]
 
 
 def _socket_settings(scratch: str) -> dict[str, str]:
@@ -240,45 +260,3 @@ def _variables(config: Config) -> dict[str, str]:
         # Where C hands memory out in many places, little of a state store's comes back; Hadoop's scripts say the same.
         "MALLOC_ARENA_MAX": os.environ.get("MALLOC_ARENA_MAX", "4"),
     }
-
-
-@contextlib.contextmanager
-def _environment(variables: Mapping[str, str]) -> Iterator[None]:
-    before = {name: os.environ.get(name) for name in variables}
-    os.environ.update(variables)
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            if value is None:
-                os.environ.pop(name, None)
-            else:
-                os.environ[name] = value
-
-
-def _cancel_jobs_at_interrupt(context: SparkContext) -> None:
-    """Make Ctrl-C cancel the running jobs and raise KeyboardInterrupt, and no more.
-
-    PySpark's own handler asks the JVM over the connection that waits for the job: it fails, and the job goes on.
-    """
-    if threading.current_thread() is not threading.main_thread():
-        return
-
-    def interrupt(_signal: int, _frame: FrameType | None) -> None:
-        canceller = threading.Thread(target=_cancel_jobs, args=(context,), name="morisot-cancel", daemon=True)
-        canceller.start()
-        canceller.join(timeout=5)
-        raise KeyboardInterrupt
-
-    signal.signal(signal.SIGINT, interrupt)
-    logging.getLogger().addFilter(_is_news)
-
-
-def _cancel_jobs(context: SparkContext) -> None:
-    with contextlib.suppress(Exception):
-        context.cancelAllJobs()
-
-
-def _is_news(record: logging.LogRecord) -> bool:
-    """False for the trace that py4j logs of a KeyboardInterrupt, which the user has caused and will see."""
-    return not (record.msg == "KeyboardInterrupt while sending command." and "py4j" in record.pathname)

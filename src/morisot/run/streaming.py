@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import threading
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
@@ -26,16 +27,18 @@ from morisot.plan.sink import WriteSink
 from morisot.plan.snapshots import Snapshot, Snapshots
 from morisot.plan.source import Spooled
 from morisot.plan.tally import Failures, Tally, divert
-from morisot.plan.window import Window, WindowJoin
 from morisot.run.backlog import backlog
 from morisot.run.batch import BatchRunner
 from morisot.run.checkpoint import Checkpoint
 from morisot.run.copies import copy_what_is_met
+from morisot.run.ending import Worker, stop_at_exit
 from morisot.run.failures import SPARK_ERRORS, is_lost_worker, users_error
 from morisot.run.files import FORMATS, delete, is_connect, refuse_existing, write_options
+from morisot.run.jvm_death import JvmEnded, is_dead, refuse_stopped, told, told_of_death
 from morisot.run.left_out import by_operator
 from morisot.run.measures import Measures
 from morisot.run.outlets import COUNTED, Outlet
+from morisot.run.queries import source_numbers, waits_for_time
 from morisot.run.query_settings import await_sources, keeps_fewer, query_settings, starting
 from morisot.run.reports import Reports
 from morisot.run.shared_query import Delivery
@@ -102,8 +105,8 @@ class StreamPart:
                 checkpoint.clean()
             raise
         name = "-".join(sink.operator for sink in group.sinks)
-        self._thread = threading.Thread(target=self._watch, name=f"morisot-{name}", daemon=True)
-        self._thread.start()
+        self._thread = Worker(name, self._watch)
+        stop_at_exit(self)
 
     # -- what the job asks ------------------------------------------------------------------------------------------
 
@@ -124,21 +127,29 @@ class StreamPart:
         self._checkpoint.clean()
 
     def stop(self) -> None:
+        """End the query and wait for that."""
+        self.ask_to_stop()
+        with contextlib.suppress(Exception):  # the thread that watches it meets the same, and keeps it
+            self._query.stop()
+        self._thread.join()
+
+    def ask_to_stop(self) -> None:
+        """Let the thread that watches the query end it."""
         self._stopping.set()
         for outlet in self._outlets:
             outlet.let_go()
-        self._query.stop()
-        self._thread.join()
 
     def join(self, timeout: float | None) -> bool:
-        self._thread.join(timeout)
-        return not self._thread.is_alive()
+        return self._thread.join(timeout)
 
     def catch_up(self) -> None:
         """Wait until what the sources have now has been delivered, or the part has ended."""
+        Worker("catch-up", self._catch_up).join()  # Ctrl-C must not break this thread's connection to the JVM
+
+    def _catch_up(self) -> None:
         while self._thread.is_alive():
             query = self._query
-            with contextlib.suppress(StreamingQueryException, *SPARK_ERRORS):
+            with contextlib.suppress(Exception):
                 query.processAllAvailable()
                 if query.isActive and query is self._query:
                     return
@@ -146,7 +157,10 @@ class StreamPart:
 
     def metrics(self) -> dict[str, Any]:
         """What was read counts once, however many sinks it was read for."""
-        self._count_progress()
+        if isinstance(self.error, JvmEnded):
+            raise self.error
+        with told_of_death(self._runner.spark):
+            self._count_progress()
         waiting = backlog(self._lowering.nodes, self._channels, self._checkpoint)
         return {
             "elements_in": self._measures.elements_in,
@@ -250,6 +264,8 @@ class StreamPart:
             while not self._stopping.is_set():
                 try:
                     if self._query.awaitTermination(_POLL_SECONDS):  # type: ignore[arg-type]
+                        if not self._stopping.is_set():
+                            refuse_stopped(self._runner.spark)
                         break
                     self._count_progress()
                     if self._silence.may_come:
@@ -263,7 +279,7 @@ class StreamPart:
                         break
                     self._restart_or_raise(error)
         except BaseException as error:
-            self.error = error
+            self.error = told(self._runner.spark, error) or error
         finally:
             self._end()
 
@@ -282,13 +298,24 @@ class StreamPart:
         return from_channels and all(channel.is_drained(self._reader) for channel in self._channels)
 
     def _end(self) -> None:
-        self._count_progress()
+        """Give back everything, whatever of it fails; the first error is the one that is told."""
+        say = functools.partial(self._report, self._tally)
+        for step in (self._end_query, self._count_progress, self._close_outlets, self._checkpoint.close, say):
+            try:
+                step()
+            except BaseException as error:
+                self.error = self.error or told(self._runner.spark, error) or error
+
+    def _close_outlets(self) -> None:
         closing = self._give_back()
         self.error = self.error or self._handler_failure or closing
-        if self.error is not None and not self._stopping.is_set():
+
+    def _end_query(self) -> None:
+        """Stop a query that does not end by itself: a sink is closed after its last micro-batch."""
+        if (self.error is not None or self._stopping.is_set()) and not is_dead(self._runner.spark):
+            for outlet in self._outlets:
+                outlet.let_go()  # a micro-batch may wait for the reader of a channel
             self._query.stop()
-        self._checkpoint.close()
-        self._report(self._tally)
 
     def _give_back(self) -> MorisotError | None:
         """Let go of what the part holds; what goes wrong when sinks are closed."""
@@ -296,11 +323,15 @@ class StreamPart:
             channel.detach(self._reader)
         closing = [outlet.end() for outlet in self._outlets]
         self._runner.ledger.take(self._lowering.run)
-        self._lowering.release()
+        if not is_dead(self._runner.spark):
+            self._lowering.release()
         return next(filter(None, closing), None)
 
     def _restart_or_raise(self, error: BaseException) -> None:
         """Go on from the checkpoint with the failing closures in Python, or raise what the user should read."""
+        death = told(self._runner.spark, error)
+        if death is not None:
+            raise death
         failure = self._delivery.failure or error
         if isinstance(failure, MorisotError):
             raise failure
@@ -365,25 +396,3 @@ class StreamPart:
             divert(failures)
         except MorisotError as error:  # the thread that watches the query raises it
             self._handler_failure = self._handler_failure or error
-
-
-def waits_for_time(node: Node) -> bool:
-    """Whether an operator gives something when time has passed, that of the elements or the clock's."""
-    by_the_clock = isinstance(node, Window | WindowJoin) and node.kind.processing
-    return not node.bounded and (node.awaits_time or by_the_clock)
-
-
-def source_numbers(df: DataFrame) -> list[int]:
-    """The number of each source that a query reads, in the order of its offsets; one that is read twice has one number.
-
-    Of a session of Spark Connect nobody is told; there each is taken for another.
-    """
-    if is_connect(df):
-        return []
-    leaves = df._jdf.queryExecution().analyzed().collectLeaves()
-    sources = [leaf for leaf in map(leaves.apply, range(leaves.size())) if leaf.isStreaming()]
-    different: list[Any] = []
-    for source in sources:
-        if not any(source.equals(each) for each in different):
-            different.append(source)
-    return [next(number for number, each in enumerate(different) if source.equals(each)) for source in sources]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import tempfile
 import uuid
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
@@ -21,6 +20,7 @@ from morisot.run.batch import BatchRunner, Receiver
 from morisot.run.checkpoint import Checkpoint, was_alone
 from morisot.run.outlets import outlet
 from morisot.run.ownership import SnapshotLock
+from morisot.run.scratch import temporary_directory
 from morisot.run.spool import Spool
 from morisot.run.streaming import StreamPart
 
@@ -129,8 +129,7 @@ class Streams:
     def _checkpoint(self, group: Group, places: Mapping[Sink, Path]) -> Checkpoint:
         """Where a query keeps how far it is: for this job, or in the user's snapshots."""
         if self._snapshots is None:
-            place = Path(tempfile.mkdtemp(prefix="morisot-checkpoint-"))
-            return Checkpoint(dict.fromkeys(group.sinks, place))
+            return Checkpoint(dict.fromkeys(group.sinks, temporary_directory("checkpoint")))
         directories = {sink: places[sink] for sink in group.sinks}
         return Checkpoint(directories, keep=self._snapshots.keep, hold=self._lock.hold())
 
