@@ -13,7 +13,7 @@ from morisot.errors import Location
 from morisot.plan.description import describe
 from morisot.plan.sink import Sink, WriteText
 from morisot.plan.source import StreamFile
-from morisot.run import logs
+from morisot.run import logs, records
 from morisot.run.checkpoint import Checkpoint
 from morisot.types.element import STR
 
@@ -60,11 +60,11 @@ def numbers_in(directory: Path) -> list[int]:
 
 
 def test_snapshots_are_the_micro_batches_that_are_done(checkpoint: Checkpoint) -> None:
-    records = checkpoint.snapshots()
-    assert [record.id for record in records] == list(range(12))
-    assert records[3].offsets == ({"logOffset": 3},)
-    assert records[3].time.timestamp() == 3
-    assert records[3].of == "saves"
+    found = checkpoint.snapshots()
+    assert [record.id for record in found] == list(range(12))
+    assert found[3].offsets == ({"logOffset": 3},)
+    assert found[3].time.timestamp() == 3
+    assert found[3].of == "saves"
 
 
 def test_the_sizes_of_states_can_be_read_while_they_are_written(
@@ -73,14 +73,14 @@ def test_the_sizes_of_states_can_be_read_while_they_are_written(
     """Whoever looks before each step of the writing finds what was there before, or what is to be there."""
     checkpoint.note_sizes(3, {"count": {"rows": 1}})
     seen: list[Any] = []
-    write = Path.write_text
+    opened = records.private_file
 
-    def look_first(file: Path, text: str, **options: Any) -> int:
-        file.open("w", encoding="utf-8").close()  # as it is when it was opened, and nothing was written
+    def look_first(file: Path) -> Any:
+        writing = opened(file)  # as it is when it was opened, and nothing was written
         seen.append(checkpoint.snapshots()[3].state)
-        return write(file, text, **options)
+        return writing
 
-    monkeypatch.setattr(Path, "write_text", look_first)
+    monkeypatch.setattr(records, "private_file", look_first)
     checkpoint.note_sizes(3, {"count": {"rows": 2}})
     assert seen == [{"count": {"rows": 1}}]
     assert checkpoint.snapshots()[3].state == {"count": {"rows": 2}}
@@ -109,14 +109,14 @@ def test_snapshots_that_go_while_they_are_listed_are_left_out(
 def test_a_program_that_was_killed_as_it_began_to_go_back_does_not_go_back(
     checkpoint: Checkpoint, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def killed(file: Path, text: str, **_: Any) -> int:
+    def killed(file: Path) -> Any:
         file.touch()
-        raise KeyboardInterrupt(text)
+        raise KeyboardInterrupt(file.name)
 
     plan = describe(sink(tmp_path))
     with monkeypatch.context() as patch:
-        patch.setattr(Path, "write_text", killed)
-        with pytest.raises(KeyboardInterrupt, match="4"):
+        patch.setattr(records, "private_file", killed)
+        with pytest.raises(KeyboardInterrupt, match="going-back"):
             checkpoint.resume(plan, 4)
     checkpoint.resume(plan, "latest")
     assert checkpoint.numbers() == list(range(12))

@@ -22,6 +22,7 @@ from morisot.lower.registry import lowers
 from morisot.lower.ship import check_travels
 from morisot.lower.time import lower_add_timestamps, lower_add_timestamps_in_python, ticks_of
 from morisot.plan.time import AddTimestamps, that_may_idle
+from morisot.private import private_directory
 from morisot.types.element import DATETIME, Keyed, Optional, Tuple, Type, arguments
 from morisot.worker.stage import Step
 
@@ -60,7 +61,7 @@ def with_what_is_told(node: AddTimestamps, lowering: Lowering, marked: DataFrame
     if node.idle is None:
         return counted
     directory = lowering.told / str(number)
-    directory.mkdir(parents=True, exist_ok=True)
+    private_directory(directory)
     # What was told before a restart is told again, if it still holds: its files are gone.
     texts = lowering.spark.readStream.option("ignoreMissingFiles", True).text(str(directory))
     told = texts.selectExpr(f"timestamp_millis(CAST(value AS BIGINT)) AS {MARK}", f"true AS {_TOLD}")

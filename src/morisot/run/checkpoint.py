@@ -20,6 +20,7 @@ from morisot.errors import ConfigError, PlanError, SinkError
 from morisot.plan.description import Description, differences
 from morisot.plan.sink import Sink, WriteSink
 from morisot.plan.snapshots import Snapshot
+from morisot.private import private_directory
 from morisot.run import logs
 from morisot.run.appended import Appended
 from morisot.run.ownership import Hold
@@ -98,7 +99,7 @@ class Checkpoint:
         text = json.dumps({**plan, "sinks": self.names}, indent=1)
         for directory in self._directories:
             try:
-                directory.mkdir(parents=True, exist_ok=True)
+                private_directory(directory)
                 replace_text(_plan_in(directory), text)
             except OSError as error:
                 raise SinkError(f"snapshots cannot be written to {directory}: {error.strerror}") from None
@@ -244,7 +245,7 @@ class Checkpoint:
         """Remember how large the states were, as long as the snapshot is there."""
         if self.keep is None or not state:
             return
-        self._sizes.mkdir(exist_ok=True)
+        private_directory(self._sizes)
         replace_text(self._sizes_of(number), json.dumps(state))
         for file in self._sizes.glob("*.json"):
             if int(file.stem) <= number - max(self.keep, 2) - 1:

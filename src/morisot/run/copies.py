@@ -12,6 +12,7 @@ from morisot.errors import SinkError
 from morisot.lower.ended import for_files
 from morisot.plan.graph import met_by_endless
 from morisot.plan.node import Node
+from morisot.private import private_directory
 from morisot.run.batch import BatchRunner
 
 ROWS = 100_000
@@ -44,7 +45,7 @@ def copy_what_is_met(query: Node, runner: BatchRunner, directory: Path) -> bool:
             continue
         shutil.rmtree(writing, ignore_errors=True)
         try:
-            writing.mkdir(parents=True)
+            private_directory(writing)
         except OSError as error:
             raise SinkError(f"what {stream.title} gives cannot be written to {writing}: {error.strerror}") from None
         copies = copy(stream, runner, writing, ROWS)

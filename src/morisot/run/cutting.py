@@ -20,10 +20,11 @@ from morisot.plan.node import Node
 from morisot.plan.pieces import copied, in_pieces_of_files
 from morisot.plan.snapshots import Snapshots
 from morisot.plan.source import PathSource, StreamArrow, StreamIter, StreamParquet, StreamRange
+from morisot.private import private_directory, private_file
 from morisot.run.batch import BatchRunner
 from morisot.run.copies import ROWS, copy
 from morisot.run.listing import Listing, in_pieces
-from morisot.run.records import replace_text
+from morisot.run.records import replace_text, write_table
 from morisot.types.element import contains_any
 from morisot.worker.batches import encode, schema_of
 
@@ -62,7 +63,7 @@ class CutSource:
         writing = self._directory.with_name(f"{self._directory.name}.writing")
         shutil.rmtree(writing, ignore_errors=True)
         try:
-            writing.mkdir(parents=True)
+            private_directory(writing)
         except OSError as error:
             raise SinkError(f"snapshots cannot be written to {writing}: {error.strerror}") from None
         pieces = self._pieces(writing)
@@ -88,7 +89,7 @@ class CutSource:
 
     def _stretches(self, numbers: range, directory: Path, tasks: int) -> list[list[str]]:
         """A range in pieces, each of a file for every task, with the ends of stretches of it."""
-        directory.mkdir()
+        private_directory(directory)
         pieces: list[list[str]] = []
         written = 0
         for piece in stretches(numbers, self._rows_per_file()):
@@ -97,7 +98,7 @@ class CutSource:
                 ends = [(each[0], each[-1]) for each in stretches(part, ROWS)]
                 table = pa.table({"first": [first for first, _ in ends], "last": [last for _, last in ends]})
                 name = f"{written:08}.parquet"
-                pq.write_table(table, directory / name)
+                write_table(table, directory / name)
                 pieces[-1].append((self._directory / "elements" / name).as_uri())
                 written += 1
         return pieces
@@ -140,9 +141,9 @@ class CutSource:
         """List a file without elements: a micro-batch for what waits for time, when time has come to its end."""
         name = self._directory / f"end-{self.files}"  # each part that waits has its own
         if isinstance(self.node, PathSource) and not isinstance(self.node, StreamParquet):
-            name.write_bytes(b"")
+            private_file(name).close()
         else:
-            pq.write_table(pa.table({"none": pa.array([], pa.int64())}), name)
+            write_table(pa.table({"none": pa.array([], pa.int64())}), name)
         self._listing.add(name)
 
 

@@ -23,6 +23,7 @@ from typing import IO, TYPE_CHECKING
 
 from morisot.config import Config
 from morisot.errors import EnvironmentProblem
+from morisot.private import is_trustworthy, make_directory
 from morisot.run.jvm_death import Jvm, remember
 from morisot.run.scratch import temporary_directory
 
@@ -34,6 +35,8 @@ OLDEST_JAVA = 17
 _NEWEST_WITH_VFORK = 24
 """Newer ones warn that they will not always have it."""
 _COLLECTOR = "-XX:+UseParallelGC"
+_CLASSES = "authenticate"
+"""A setting that changes which classes a start loads: an archive that was made without it has too few of them."""
 _OPTIONS = ("SPARK_SUBMIT_OPTS", "JDK_JAVA_OPTIONS", "JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS")
 """Where Spark and Java look for more options."""
 
@@ -123,22 +126,26 @@ def archive_options(java: Java) -> list[str]:
 
     The first JVM writes the archive when it ends. A JVM takes an archive only if it is whole (the header is written
     last) and made by the same Java from the same jars, and starts without it otherwise. It serves a JVM with another
-    garbage collector too, but less well.
+    garbage collector too, but less well. Whoever can write the archive can run code in the JVM: one that another user
+    may have written is not used.
     """
     folder = os.environ.get("MORISOT_CACHE", str(Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache", "morisot")))
     if not folder:
         return []
     import pyspark
 
-    same = hashlib.sha256(f"{java.program.resolve()}\n{pyspark.__file__}\n{_COLLECTOR}".encode()).hexdigest()[:8]
+    parts = (java.program.resolve(), pyspark.__file__, _COLLECTOR, _CLASSES)
+    same = hashlib.sha256("\n".join(map(str, parts)).encode()).hexdigest()[:8]
     archive = Path(folder).expanduser() / f"spark-{metadata.version('pyspark')}-java-{java.version}-{same}.jsa"
     # Spark splits its Java options at spaces.
     if " " in str(archive):
         return []
-    if archive.exists():
-        return [f"-XX:SharedArchiveFile={archive}", "-Xshare:auto"]
     try:
-        archive.parent.mkdir(parents=True, exist_ok=True)
+        make_directory(archive.parent)
+        if not is_trustworthy(archive.parent):
+            return []
+        if archive.exists():
+            return [f"-XX:SharedArchiveFile={archive}", "-Xshare:auto"] if is_trustworthy(archive) else []
     except OSError:
         return []
     return [f"-XX:ArchiveClassesAtExit={archive}"]

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from morisot.lower.source import PIECE
+from morisot.private import private_directory
 from morisot.run.records import read_json, replace_text
 
 _LOG = Path("_spark_metadata") / "0"
@@ -30,7 +31,7 @@ class Listing:
 
     def write(self, pieces: Sequence[Sequence[str]], later: Sequence[Sequence[str]] = ()) -> None:
         """List files, by their addresses; small pieces that are to be listed later, after these, are remembered."""
-        (self._directory / _LOG).parent.mkdir(parents=True, exist_ok=True)
+        private_directory((self._directory / _LOG).parent)
         if later:
             replace_text(self._later, json.dumps(later))
         self._list(pieces)

@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from morisot.errors import SinkError, SnapshotError
+from morisot.private import make_directory
 
 _FILE = "owner.lock"
 _FORMAT = 1
@@ -97,7 +98,7 @@ def _locked(directory: Path) -> int | None:
     """The open and locked file of a directory; None where the file system has no locks."""
     file = directory / _FILE
     try:
-        directory.mkdir(parents=True, exist_ok=True)
+        make_directory(directory)  # one that the user has made keeps its permissions
         while True:
             descriptor = os.open(file, os.O_RDWR | os.O_CREAT, 0o600)  # Python opens every file close-on-exec
             _descriptors.add(descriptor)

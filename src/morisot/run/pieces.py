@@ -33,6 +33,7 @@ from morisot.plan.pace import Pace
 from morisot.plan.pieces import Cut, KeepPieces, Part, SavedPieces, cut, substituted
 from morisot.plan.sink import Sink, WriteSink, WriteTo
 from morisot.plan.snapshots import Snapshot, Snapshots
+from morisot.private import private_directory
 from morisot.run import logs
 from morisot.run.batch import BatchRunner, Receiver
 from morisot.run.checkpoint import Checkpoint
@@ -192,7 +193,7 @@ class PieceJob:
         self, sink: KeepPieces, checkpoint: Checkpoint, source: CutSource, restart: str | int | None
     ) -> None:
         kept = Path(sink.directory)
-        kept.mkdir(parents=True, exist_ok=True)
+        private_directory(kept)
         seconds = self._settings.piece_seconds
         if seconds is None:
             source.list_rest()

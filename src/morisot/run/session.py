@@ -6,6 +6,7 @@ A session that the user has made is used as it is; nothing here changes one.
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Iterable
 from importlib import metadata
@@ -21,12 +22,15 @@ from morisot.run.query_settings import CHANGELOG, KEPT, ROCKS_DB, STATES
 from morisot.run.scratch import scratch
 
 if TYPE_CHECKING:
+    from pyspark.conf import SparkConf
     from pyspark.core.context import SparkContext
     from pyspark.sql import SparkSession
 
 _STREAMING = "org.apache.spark.sql.execution.streaming"
 _PACKAGES = "spark.jars.packages"
 _DROPPED_AFTER, _AT_ONCE = "spark.sql.streaming.fileSource.log.cleanupDelay", "0"
+_SECRET = re.compile("secret|password|token|access[.]?key", re.IGNORECASE)
+"""The names of settings that Spark shows to nobody."""
 _LONGEST_SOCKET_DIRECTORY = 48
 """The name of a socket has a hundred bytes at most, of which Spark takes some fifty."""
 
@@ -75,7 +79,7 @@ def _started(config: Config, start: Launch) -> SparkSession:
     with environment(_variables(config)), handler_as_before():
         gateway = SparkContext._gateway
         if gateway is None:
-            gateway = launch(conf, config, start)
+            gateway = launch(without_secrets(conf), config, start)
         elif gateway.proc is not None:
             start.watch(gateway.proc)
         context = SparkContext(conf=conf, gateway=gateway)
@@ -172,6 +176,9 @@ def session_settings(config: Config, scratch: str, java: Java) -> dict[str, str]
         settings |= {
             "spark.driver.host": "127.0.0.1",
             "spark.driver.bindAddress": "127.0.0.1",
+            # Else any user of this machine can ask Spark for its blocks. On one machine Spark makes the secret itself,
+            # in its memory. Encryption would add nothing: others do not see what goes over the loopback.
+            "spark.authenticate": "true",
             "spark.driver.defaultJavaOptions": " ".join([*java_options(config, java), *_temporary_files(scratch)]),
             "spark.pyspark.python": sys.executable,
             # Modules beside the user's program are on the driver's path, not on that of the workers.
@@ -199,9 +206,9 @@ def session_settings(config: Config, scratch: str, java: Java) -> dict[str, str]
 
 
 def _temporary_files(scratch: str) -> list[str]:
-    """Let Java keep its temporary files where they are removed even if it is killed.
+    """Let Java keep its temporary files, among them libraries that it loads, where only this user reaches them.
 
-    Spark splits Java's options at spaces.
+    They are removed there even if it is killed. Spark splits Java's options at spaces.
     """
     return [] if " " in scratch else [f"-Djava.io.tmpdir={scratch}"]
 
@@ -218,6 +225,14 @@ def _socket_settings(scratch: str) -> dict[str, str]:
         "spark.python.unix.domain.socket.dir": scratch,
         "spark.python.daemon.module": "morisot.run.worker_daemon",
     }
+
+
+def without_secrets(conf: SparkConf) -> SparkConf:
+    """Settings for the JVM's command line, which every user can read; the context is given the others."""
+    from pyspark.conf import SparkConf
+
+    shown = [(name, value) for name, value in conf.getAll() if not _SECRET.search(name)]
+    return SparkConf(loadDefaults=False).setAll(shown)
 
 
 def coordinates(packages: Iterable[str]) -> list[str]:

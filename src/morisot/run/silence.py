@@ -17,6 +17,7 @@ from typing import Any
 from morisot.lower.watermarks import observed_as
 from morisot.plan.node import Node
 from morisot.plan.time import that_may_idle
+from morisot.private import private_file
 
 _EVERY_SECONDS = 1.0
 """An input is not told the time more often than this: each time is a file, and an entry in a log of Spark's."""
@@ -118,7 +119,8 @@ class Silence:
     def _tell(one: _Input, mark: int, now: float) -> None:
         name = str(time.time_ns())  # Spark knows the names of all files that it has read, also before a restart
         beside = one.directory / f".{name}"  # it does not look at names that begin so
-        beside.write_text(str(mark))
+        with private_file(beside) as out:
+            out.write(str(mark).encode())
         one.files.append(beside.rename(one.directory / name))
         if len(one.files) > _KEPT:
             one.files.popleft().unlink(missing_ok=True)

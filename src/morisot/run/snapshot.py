@@ -24,6 +24,7 @@ from morisot.errors import SinkError
 from morisot.lower.stages import dumps
 from morisot.plan.node import Node
 from morisot.plan.snapshots import Snapshot, Snapshots
+from morisot.private import private_directory, private_file
 
 _NAME = re.compile(r"snapshot-(\d+)-round-(\d+)")
 _INSIDE = re.compile(r"inside-(\d+)")
@@ -69,7 +70,7 @@ class SnapshotStore:
             return
         self._prepared = True
         try:
-            self._root.mkdir(parents=True, exist_ok=True)
+            private_directory(self._root)
         except OSError as error:
             raise SinkError(f"snapshots cannot be written to {self._root}: {error.strerror}") from None
         restart = self.settings.restart
@@ -167,7 +168,7 @@ class LoopSaves:
         writing = self.directory / f".writing-{os.getpid()}-{round_}"
         try:
             shutil.rmtree(writing, ignore_errors=True)
-            writing.mkdir(parents=True)
+            private_directory(writing)
         except OSError as error:
             raise SinkError(f"a snapshot cannot be written to {writing}: {error.strerror}") from None
         return writing
@@ -175,7 +176,7 @@ class LoopSaves:
     def commit(self, writing: Path, round_: int, over: bool, state: Any) -> None:
         """The state is the last to be written; then the snapshot appears under its name."""
         try:
-            with (writing / _STATE).open("wb") as file:
+            with private_file(writing / _STATE) as file:
                 file.write(_pickled((over, state)))
                 file.flush()
                 os.fsync(file.fileno())

@@ -20,6 +20,8 @@ import pyarrow.parquet as pq
 
 from morisot.errors import MorisotError, PlanError, SinkError
 from morisot.lower.stages import dumps
+from morisot.private import private_directory
+from morisot.run.records import write_table
 from morisot.types.element import Type
 from morisot.worker.batches import encode, schema_of
 
@@ -53,7 +55,7 @@ class Spool:
         """The queries that read, or are about to."""
         self._failure: Exception | None = None
         self._clock = 0
-        directory.mkdir(parents=True, exist_ok=True)
+        private_directory(directory)
         self._adopt()
         self._writer: threading.Thread | None = None
 
@@ -163,7 +165,7 @@ class Spool:
         name = f"{self._number:012}.parquet"
         beside = self._place / f".{name}.writing"
         table = pa.Table.from_arrays(encode(elements, self._type, dumps), schema=schema_of(self._type))
-        pq.write_table(table, beside)
+        write_table(table, beside)
         self._clock = max(self._clock + 1, time.time_ns() // 10**6)
         os.utime(beside, ns=(self._clock * 10**6,) * 2)
         beside.rename(self._place / name)

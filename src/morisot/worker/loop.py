@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from morisot.errors import ElementError, Location, SinkError
+from morisot.private import private_file
 from morisot.types.array import flat, own_numbers
 from morisot.types.element import Type, leaves
 from morisot.worker import failure
@@ -243,7 +244,7 @@ class Held:
             except Exception:  # elements of other types than the first ones
                 content = dumps((self.count, None, self._elements))
         try:
-            with file.open("wb") as out:
+            with private_file(file) as out:
                 out.write(content)
                 out.flush()
                 os.fsync(out.fileno())
