@@ -398,6 +398,26 @@ def test_sigterm_ends_a_stream_in_order(tmp_path: Path) -> None:
 
 
 @pytest.mark.jvm
+def test_sigterm_ends_a_program_that_catches_everything(tmp_path: Path) -> None:
+    stubborn = """
+ctx.stream_rate(5).map(slow).write_to(Sink())
+job = ctx.start()
+while True:
+    try:
+        job.wait()
+    except BaseException as error:
+        print(type(error).__name__, flush=True)
+        time.sleep(600)
+"""
+    with started(tmp_path, ENDINGS.partition("if sys.argv")[0] + stubborn) as process:
+        wait_for(tmp_path / "running", process)
+        process.send_signal(signal.SIGTERM)
+        said, problems = process.communicate(timeout=120)
+    assert (process.returncode, said, problems) == (143, "SystemExit\nclosed\n", "")
+    assert list((tmp_path / "t").iterdir()) == []
+
+
+@pytest.mark.jvm
 def test_ctrl_c_at_a_terminal_shows_one_traceback_and_leaves_nothing(tmp_path: Path) -> None:
     """It goes to every process of the terminal's group."""
     with started(tmp_path, ENDINGS, "collect") as process:

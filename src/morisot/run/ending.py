@@ -49,11 +49,28 @@ class Runs(Protocol):
 _running: weakref.WeakSet[Runs] = weakref.WeakSet()
 
 
+_steps: list[Callable[[], object]] = []
+
+
+def at_exit(step: Callable[[], object]) -> None:
+    """Do something when the program ends, before what was registered earlier."""
+    if not _steps:
+        atexit.unregister(end)
+        atexit.register(end)
+    _steps.append(step)
+
+
+def end() -> None:
+    """Stop the jobs that still run, end Spark, remove temporary files."""
+    stop_all()
+    while _steps:
+        step = _steps.pop()
+        with contextlib.suppress(Exception):
+            step()
+
+
 def stop_at_exit(part: Runs) -> None:
     """Stop a part when the program ends, if it still runs then."""
-    if not _running:
-        atexit.unregister(stop_all)
-        atexit.register(stop_all)  # behind what ends the JVM, so that it is called before that
     _running.add(part)
 
 

@@ -11,6 +11,8 @@ from __future__ import annotations
 
 import _thread
 import contextlib
+import functools
+import os
 import signal
 import threading
 import time
@@ -18,10 +20,14 @@ from collections.abc import Callable, Iterator
 from types import FrameType
 from typing import Any
 
+from morisot.run.ending import end
+
 TERMINATED = 128 + signal.SIGTERM
 """The exit status of a process that SIGTERM ended."""
 _PATIENCE = 3.0
 """Seconds that a call is given to end after its job was cancelled."""
+_GRACE = 10.0
+"""Seconds that a program has to end after SIGTERM."""
 _LOOK_SECONDS, _CANCEL_SECONDS = 0.02, 0.2
 _CLOSING_SECONDS = 2.0
 
@@ -95,11 +101,26 @@ def ending_in_order() -> Iterator[None]:
 
 
 def terminate(_signal: int, frame: FrameType | None) -> None:
-    """The handler for SIGTERM: end the program in order, by an exception that unwinds it."""
+    """The handler for SIGTERM: end the program in order, by an exception that unwinds it.
+
+    A program that catches the exception, as test runners do, is ended after a while all the same.
+    """
+    _end_later()
     if _active is not None:
         _active.receive(SystemExit(TERMINATED), frame)
     else:
         raise SystemExit(TERMINATED)
+
+
+@functools.cache
+def _end_later() -> None:
+    threading.Thread(target=_end_anyway, name="morisot-terminate", daemon=True).start()
+
+
+def _end_anyway() -> None:
+    time.sleep(_GRACE)
+    end()
+    os._exit(TERMINATED)
 
 
 def was_interrupted(error: BaseException | None) -> bool:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import atexit
 import contextlib
+import functools
 import hashlib
 import logging
 import os
@@ -24,6 +24,7 @@ from typing import IO, TYPE_CHECKING
 from morisot.config import Config
 from morisot.errors import EnvironmentProblem
 from morisot.private import is_trustworthy, make_directory
+from morisot.run.ending import at_exit
 from morisot.run.jvm_death import Jvm, remember
 from morisot.run.scratch import temporary_directory
 
@@ -195,7 +196,7 @@ def launch(conf: SparkConf, config: Config, start: Launch | None = None) -> Java
     gateway.proc = process
     remember(gateway._gateway_client, Jvm(process, forwarding.last_words))
     forwarding.open()
-    atexit.register(_end, gateway, forwarding)
+    at_exit(functools.partial(_end, gateway, forwarding))
     return gateway
 
 

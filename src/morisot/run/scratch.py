@@ -6,12 +6,14 @@ lives, so the next process removes those whose lock is free.
 
 from __future__ import annotations
 
-import atexit
 import contextlib
+import functools
 import os
 import shutil
 import tempfile
 from pathlib import Path
+
+from morisot.run.ending import at_exit
 
 _PREFIX = "morisot-"
 _LOCK = ".owner"
@@ -26,7 +28,7 @@ def scratch() -> Path:
         remove_abandoned(Path(tempfile.gettempdir()))
         _root = os.getpid(), Path(tempfile.mkdtemp(prefix=_PREFIX))
         _hold(_root[1] / _LOCK)
-        atexit.register(_remove, *_root)
+        at_exit(functools.partial(_remove, *_root))
     return _root[1]
 
 
