@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from typing import Any
 
 from pyspark.sql.streaming.listener import StreamingQueryProgress
 from pyspark.sql.streaming.query import StreamingQuery
@@ -28,7 +29,7 @@ class Reports:
                 break
             found.append(text)
         self._newest = found[0] if found else self._newest
-        return [StreamingQueryProgress.fromJson(json.loads(text)) for text in reversed(found)]
+        return [StreamingQueryProgress.fromJson(as_classic(json.loads(text))) for text in reversed(found)]
 
     def _newest_first(self) -> Iterator[str]:
         if not hasattr(self._query, "_jsq"):  # a client of a Spark server, which sends all of them anyway
@@ -36,3 +37,21 @@ class Reports:
             return
         kept = self._query._jsq.recentProgress()
         yield from (str(kept[place].json()) for place in reversed(range(len(kept))))
+
+
+def as_classic(report: dict[str, Any]) -> dict[str, Any]:
+    """A report as a classic session gives it: a Spark Connect server leaves sums out, and writes a row as its values.
+
+    >>> row = {"values": [2], "schema": {"type": "struct", "fields": [{"name": "elements"}]}}
+    >>> as_classic({"sources": [{"numInputRows": 3}], "observedMetrics": {"morisot": row}})
+    {'sources': [{'numInputRows': 3}], 'observedMetrics': {'morisot': {'elements': 2}}, 'numInputRows': 3}
+    """
+    rows = sum(each["numInputRows"] for each in report["sources"])
+    observed = {name: _row(value) for name, value in (report.get("observedMetrics") or {}).items()}
+    return {**report, "observedMetrics": observed, "numInputRows": report.get("numInputRows", rows)}
+
+
+def _row(value: dict[str, Any]) -> dict[str, Any]:
+    if value.keys() != {"values", "schema"}:
+        return value
+    return dict(zip((field["name"] for field in value["schema"]["fields"]), value["values"], strict=True))

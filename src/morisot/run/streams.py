@@ -7,7 +7,10 @@ import uuid
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
-from morisot.errors import PlanError
+from pyspark.sql import SparkSession
+
+from morisot.errors import EnvironmentProblem, PlanError
+from morisot.plan.check import gives_running_values
 from morisot.plan.forks import Group, groups
 from morisot.plan.graph import walk
 from morisot.plan.node import Node
@@ -49,6 +52,8 @@ class Streams:
     ) -> list[StreamPart]:
         """Start all sinks; a job runs whole, or not at all. Each query holds the lock until it has ended."""
         refuse_one_directory(receivers)
+        if not is_classic(runner.spark):
+            refuse_on_connect(receivers)
         with self._lock.held():
             return self._start(runner, receivers, closers)
 
@@ -104,8 +109,8 @@ class Streams:
         """
         restarts = self._snapshots is not None and self._snapshots.restart is not None
         had_own = restarts and any(was_alone(places[sink]) for sink in group.sinks)
-        is_classic = hasattr(runner.spark, "_jsparkSession")
-        return [group] if is_classic and not had_own and not self._counts_operators else group.apart()
+        as_one = is_classic(runner.spark) and not had_own and not self._counts_operators
+        return [group] if as_one else group.apart()
 
     # -- names --------------------------------------------------------------------------------------------------------
 
@@ -156,6 +161,25 @@ def refuse_one_directory(sinks: Iterable[Sink]) -> None:
                     location=sink.location,
                     advice="give each a directory of its own, or merge the streams",
                 )
+
+
+def is_classic(spark: SparkSession) -> bool:
+    """Whether this process has Spark's driver, and not a client of a Spark Connect server."""
+    return hasattr(spark, "_jsparkSession")
+
+
+def refuse_on_connect(sinks: Iterable[Sink]) -> None:
+    """Refuse what only the process that has Spark's driver can do: hand the rows of a micro-batch to the program."""
+    for sink in sinks:
+        running = next((node for node in walk(sink) if gives_running_values(node)), None)
+        if isinstance(sink, WriteSink) and running is None:
+            continue
+        what = f"the running values of {running.title}" if running is not None else "the elements"
+        raise EnvironmentProblem(
+            f"{sink.title} cannot take {what} on a Spark Connect session, where only the server has micro-batches: end "
+            "the unbounded stream with write_text, write_csv, write_json or write_parquet and without running values, "
+            "or use a classic session."
+        )
 
 
 def announced(served: Iterable[Group]) -> dict[Group, str]:
