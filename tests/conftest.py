@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 import hypothesis
 import pytest
 
+from tests.durations import Recorder
+
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
@@ -36,6 +38,16 @@ def spark() -> Iterator[SparkSession]:
     session = build_session(Config(master="local[2]", parallelism=2, memory="1g", progress=False))
     yield session
     session.stop()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--record-durations", metavar="FILE", help="write what each test costs to a file")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    file = config.getoption("--record-durations")
+    if file:
+        config.pluginmanager.register(Recorder(Path(file)), "durations")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
