@@ -4,8 +4,8 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.set-up
 # Test processes: each starts a JVM of its own (about 1 GB and some seconds), so more than the cores never pays.
-JOBS   ?= 0
-PYTEST := $(BIN)/python -m pytest -n $(JOBS)
+JOBS   ?= 2
+PYTEST := $(BIN)/python -m pytest -n $(JOBS) --dist worksteal
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test check fast thorough bench bench-closures lint types layers format set-up clean
@@ -16,13 +16,13 @@ help: ## list the targets
 demo: $(STAMP) ## set up, then count the words of a text: the main job
 	@$(BIN)/python examples/word_count.py
 
-test: $(STAMP) ## set up, then run all tests (JOBS=2: in two processes)
+test: $(STAMP) ## set up, then run the tests, in two processes (JOBS=0: in one)
 	@$(PYTEST) -q -m "not thorough"
 
 check: lint types layers test ## lint, types, layers, tests: what .ci/run runs
 
-fast: $(STAMP) ## the tests that need no JVM
-	@$(PYTEST) -q -m "not jvm and not thorough"
+fast: $(STAMP) ## the tests that need no JVM; they find no Java
+	@JAVA_HOME=/nonexistent $(PYTEST) -q -m "not jvm and not thorough"
 
 thorough: $(STAMP) ## all tests, the long ones too
 	@HYPOTHESIS_PROFILE=thorough $(PYTEST) -q

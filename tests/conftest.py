@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,6 +17,10 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 SOURCE = Path(__file__).parents[1] / "src" / "morisot"
+USING_SPARK = {"spark", "spark_ctx"}
+"""The fixtures that start Spark."""
+HEAVY = {"recovery", "hostile", "examples", "test_plain_session", "test_session", "test_loop", "test_benchmarks"}
+"""Directories and files whose tests take long: they come first, so that the processes end together."""
 # Packages whose doctests run programs on Spark.
 ON_SPARK = tuple(SOURCE / name for name in ("api", "run", "lower", "annotations", "cli"))
 
@@ -52,6 +57,17 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
-        on_spark = isinstance(item, pytest.DoctestItem) and any(item.path.is_relative_to(part) for part in ON_SPARK)
-        if on_spark or "spark" in getattr(item, "fixturenames", ()):
-            item.add_marker(pytest.mark.jvm)
+        mark(item)
+    items.sort(key=lambda item: not HEAVY & {*item.path.parts, item.path.stem})  # sorting keeps the order of the rest
+
+
+def mark(item: pytest.Item) -> None:
+    """Say what a test needs, where its fixtures, its parameters or its file tell."""
+    fixtures = set(getattr(item, "fixturenames", ()))
+    arguments = set(inspect.signature(item.function).parameters) if isinstance(item, pytest.Function) else set()
+    on_spark = isinstance(item, pytest.DoctestItem) and any(item.path.is_relative_to(part) for part in ON_SPARK)
+    if on_spark or USING_SPARK & fixtures or "make_context" in arguments:
+        item.add_marker(pytest.mark.jvm)
+    parameters = item.callspec.params.values() if hasattr(item, "callspec") else ()
+    if "unbounded" in [each for each in parameters if isinstance(each, str)] or "unbounded" in item.path.stem:
+        item.add_marker(pytest.mark.unbounded)

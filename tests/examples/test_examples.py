@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import runpy
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
@@ -44,19 +50,43 @@ def run(name: str, *arguments: str) -> str:
     return done.stdout
 
 
-@pytest.mark.jvm
-@pytest.mark.parametrize("name", RUNS)
-def test_example(name: str) -> None:
+Run = Callable[..., str]
+
+
+@pytest.fixture
+def in_session(spark: SparkSession, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    """The same in this process, on the session that tests share."""
+
+    def run_here(name: str, *arguments: str) -> str:
+        monkeypatch.chdir(EXAMPLES.parent)
+        monkeypatch.setattr(sys, "argv", [f"examples/{name}", *arguments])
+        runpy.run_path(f"examples/{name}", run_name="__main__")
+        said = capsys.readouterr()
+        assert not said.err, said.err
+        return said.out
+
+    return run_here
+
+
+@pytest.mark.parametrize("name", [name for name in RUNS if name != "word_count.py"])
+def test_example(name: str, in_session: Run) -> None:
     arguments, said = RUNS[name]
-    output = run(name, *arguments)
+    output = in_session(name, *arguments)
     assert [text for text in said if text not in output] == [], output
 
 
+@pytest.mark.program
 @pytest.mark.jvm
-def test_word_count_unbounded() -> None:
+def test_an_example_in_a_process_of_its_own() -> None:
+    arguments, said = RUNS["word_count.py"]
+    output = run("word_count.py", *arguments)
+    assert [text for text in said if text not in output] == [], output
+
+
+def test_word_count_unbounded(in_session: Run) -> None:
     output = ""
-    for seconds in ("8", "60"):  # a busy machine may need longer for its first micro-batch
-        output = run("word_count_unbounded.py", "--seconds", seconds)
+    for seconds in ("4", "60"):  # a busy machine may need longer for its first micro-batch
+        output = in_session("word_count_unbounded.py", "--seconds", seconds)
         if "the 2" in output:
             break
     assert "--- the sea is calm" in output, output
@@ -64,11 +94,10 @@ def test_word_count_unbounded() -> None:
     assert "lines read" in output, output
 
 
-@pytest.mark.jvm
-def test_word_count_of_a_text_of_ones_own(tmp_path: Path) -> None:
+def test_word_count_of_a_text_of_ones_own(tmp_path: Path, in_session: Run) -> None:
     text = tmp_path / "text.txt"
     text.write_text("A boat.\nThe boat, the sea.\n")
-    output = run("word_count.py", str(text))
+    output = in_session("word_count.py", str(text))
     assert "6 words, 4 distinct" in output, output
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from tests.kafka import broker
 
-pytestmark = pytest.mark.jvm
+pytestmark = [pytest.mark.jvm, pytest.mark.program, pytest.mark.thorough]
 
 
 @pytest.fixture(scope="module")

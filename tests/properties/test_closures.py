@@ -772,6 +772,7 @@ def check(spark: SparkSession, cases: Sequence[Case], rows: list[tuple[Any, ...]
     assert not found[:5]
 
 
+@pytest.mark.jvm
 @pytest.mark.parametrize("cases", groups(), ids=lambda cases: ",".join(map(str, cases[0].types)))
 def test_closures_give_what_python_gives(session: SparkSession, cases: list[Case]) -> None:
     check(session, cases, rows_of(cases[0]))

@@ -12,10 +12,10 @@ from tests.recovery.bounded import PROGRAMS, expected
 from tests.recovery.processes import Run, wait_for_commit
 from tests.recovery.streams import LINES, lines_of, write_input
 
-pytestmark = pytest.mark.jvm
+pytestmark = [pytest.mark.jvm, pytest.mark.program]
 
 
-@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize("name", [pytest.param(n, marks=() if n == "rows" else pytest.mark.thorough) for n in PROGRAMS])
 def test_a_killed_job_goes_on(name: str, tmp_path: Path) -> None:
     write_input(tmp_path, files=4)
     run = Run(name, tmp_path, module="bounded")

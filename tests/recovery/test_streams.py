@@ -12,10 +12,12 @@ import pytest
 from tests.recovery.processes import Run, wait_for_commit
 from tests.recovery.streams import FILES, PROGRAMS, expected, lines_of, write_input, written
 
-pytestmark = pytest.mark.jvm
+pytestmark = [pytest.mark.jvm, pytest.mark.program]
 
 
-@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=() if n in ("running", "several") else pytest.mark.thorough) for n in PROGRAMS]
+)
 def test_a_killed_job_goes_on(name: str, tmp_path: Path) -> None:
     write_input(tmp_path)
     moment = random.Random(name)
@@ -30,6 +32,7 @@ def test_a_killed_job_goes_on(name: str, tmp_path: Path) -> None:
     assert written(name, tmp_path) == expected(name, lines_of(tmp_path))
 
 
+@pytest.mark.thorough
 def test_a_killed_worker_is_replaced(tmp_path: Path) -> None:
     write_input(tmp_path)
     run = Run("rich", tmp_path)
@@ -41,6 +44,7 @@ def test_a_killed_worker_is_replaced(tmp_path: Path) -> None:
     assert written("rich", tmp_path) == expected("rich", lines_of(tmp_path))
 
 
+@pytest.mark.thorough
 def test_restart_from_a_chosen_snapshot(tmp_path: Path) -> None:
     """The output goes back to it, too: what came later in the input is other now."""
     write_input(tmp_path)

@@ -17,7 +17,7 @@ import pytest
 
 from morisot.config import Config
 from morisot.errors import EnvironmentProblem
-from morisot.run.java import WithoutWorkersNoise, find_java, names_collector
+from morisot.run.java import Java, WithoutWorkersNoise, find_java, names_collector
 from morisot.run.progress import progress
 from morisot.run.session import active_session, build_session, session_settings
 
@@ -26,6 +26,10 @@ if TYPE_CHECKING:
 
     from pyarrow import RecordBatch
     from pyspark.sql import SparkSession
+
+
+JAVA = Java(Path("java"), "17.0.1")
+"""For settings that depend on the version; nobody starts it."""
 
 
 def run_program(program: str, **variables: str) -> subprocess.CompletedProcess[str]:
@@ -54,27 +58,27 @@ def test_every_sql_setting_is_one_that_spark_knows(spark: SparkSession) -> None:
         "spark.sql.streaming.checkpointFileManagerClass",
         "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled",
     }
-    settings = session_settings(Config(), "/tmp/x", find_java()).keys() - undeclared
+    settings = session_settings(Config(), "/tmp/x", JAVA).keys() - undeclared
     ours = [key for key in settings if key.startswith("spark.sql.")]
     assert [key for key in ours if known.findEntry(key) is None] == []
 
 
 def test_users_settings_win() -> None:
-    settings = session_settings(Config(spark={"sql.ansi.enabled": "false"}), "/tmp/x", find_java())
+    settings = session_settings(Config(spark={"sql.ansi.enabled": "false"}), "/tmp/x", JAVA)
     assert settings["spark.sql.ansi.enabled"] == "false"
 
 
 def test_packages_become_coordinates() -> None:
     ours = f"org.apache.spark:spark-sql-kafka-0-10_2.13:{metadata.version('pyspark')}"
-    settings = session_settings(Config(packages=("kafka", "a.b:c:1")), "/tmp/x", find_java())
+    settings = session_settings(Config(packages=("kafka", "a.b:c:1")), "/tmp/x", JAVA)
     assert settings["spark.jars.packages"] == f"{ours},a.b:c:1"
     both = Config(packages=("kafka",), spark={"jars.packages": "d:e:2"})
-    assert session_settings(both, "/tmp/x", find_java())["spark.jars.packages"] == f"d:e:2,{ours}"
-    assert "spark.jars.packages" not in session_settings(Config(), "/tmp/x", find_java())
+    assert session_settings(both, "/tmp/x", JAVA)["spark.jars.packages"] == f"d:e:2,{ours}"
+    assert "spark.jars.packages" not in session_settings(Config(), "/tmp/x", JAVA)
 
 
 def test_a_cluster_is_not_given_what_is_right_for_one_machine() -> None:
-    settings = session_settings(Config(master="spark://host:7077"), "/tmp/x", find_java())
+    settings = session_settings(Config(master="spark://host:7077"), "/tmp/x", JAVA)
     assert not {"spark.driver.host", "spark.pyspark.python", "spark.executorEnv.PYTHONPATH"} & set(settings)
 
 
@@ -91,11 +95,11 @@ def test_the_user_may_choose_another_garbage_collector() -> None:
     assert names_collector(mine, {})
     assert names_collector(Config(), {"JAVA_TOOL_OPTIONS": "-XX:+UseSerialGC"})
     assert not names_collector(Config(spark={"driver.extraJavaOptions": "-XX:+UseStringDeduplication"}), {"GC": "x"})
-    assert "GC" not in session_settings(mine, "/tmp/x", find_java())["spark.driver.defaultJavaOptions"]
+    assert "GC" not in session_settings(mine, "/tmp/x", JAVA)["spark.driver.defaultJavaOptions"]
 
 
 def test_a_directory_too_deep_for_sockets_has_none() -> None:
-    settings = session_settings(Config(), "/tmp/" + "x" * 100, find_java())
+    settings = session_settings(Config(), "/tmp/" + "x" * 100, JAVA)
     assert not [name for name in settings if "unix" in name]
 
 
