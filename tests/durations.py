@@ -1,4 +1,6 @@
-"""What each test costs: wall-clock time, and CPU of its process with all that it started (`--record-durations FILE`)."""
+"""What each test costs: wall-clock time, and CPU of its process with all that it started.
+
+`--record-durations FILE` writes it."""
 
 from __future__ import annotations
 

@@ -59,6 +59,7 @@ def in_session(spark: SparkSession, monkeypatch: pytest.MonkeyPatch, capsys: pyt
 
     def run_here(name: str, *arguments: str) -> str:
         monkeypatch.chdir(EXAMPLES.parent)
+        monkeypatch.syspath_prepend(EXAMPLES)  # as for a program that is started
         monkeypatch.setattr(sys, "argv", [f"examples/{name}", *arguments])
         runpy.run_path(f"examples/{name}", run_name="__main__")
         said = capsys.readouterr()

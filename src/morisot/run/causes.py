@@ -7,6 +7,7 @@ these. A session of Spark Connect gets the same chain from the server.
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -39,8 +40,32 @@ class Cause:
         return self.condition is not None and (self.condition + ".").startswith(condition + ".")
 
 
+# A barrier stage tells why it failed in its message alone, and so does Spark Connect where a cause has no message. What
+# comes first in such a message is Spark's: how the stage failed, then the class and the condition of the cause.
+_ABORTED = re.compile(
+    r"Job aborted due to stage failure: (?:"
+    r"Task \d+ in stage \S+ failed \d+ times, most recent failure: "
+    r"Lost task \S+ in stage \S+ \(TID \d+\) \(\S+ executor \S+\): |"
+    r"(?:Could not recover from a failed barrier ResultStage\.|"
+    r"ShuffleMapStage \d+ \([^\n]*?\) has failed the maximum allowable number of times: \d+\.)"
+    r" Most recent failure reason: Stage failed because barrier task \w+\(\d+, \d+\) finished unsuccessfully\.\n)"
+    r"(?P<name>[\w.$]+): (?:\[(?P<condition>[A-Z0-9_.]+)\] )?(?P<message>.*)",
+    re.DOTALL,
+)
+
+
 def causes(error: BaseException) -> list[Cause]:
     """The chain of causes of what Spark threw, the outermost first; one link, with no more than a text, otherwise."""
+    chain = _links(error)
+    quoted = _ABORTED.match(chain[-1].message) if chain[-1].condition is None else None
+    if quoted is not None:
+        message = re.sub(r" SQLSTATE: \w{5}$", "", quoted["message"].split("\n\tat ")[0])
+        condition = quoted["condition"] if quoted["name"].startswith("org.apache.spark.") else None
+        chain.append(Cause((quoted["name"],), condition, message=message))
+    return chain
+
+
+def _links(error: BaseException) -> list[Cause]:
     if hasattr(error, _ERRORS):
         return list(_on_connect(*getattr(error, _ERRORS)))
     java = error.java_exception if isinstance(error, Py4JJavaError) else getattr(error, "_origin", None)

@@ -29,21 +29,26 @@ _WRAPPERS = (None, "STREAM_FAILED", "FAILED_READ_FILE.NO_HINT")
 """Conditions that say less than their cause; an exception without one often only repeats it, with a stack."""
 _OUT_OF_MEMORY = "java.lang.OutOfMemoryError"
 
-# Spark has no conditions for these. Each is the beginning of a message that Spark itself writes; data comes later.
-_ABORTED = (
-    r"Job aborted due to stage failure: Task \d+ in stage \S+ failed \d+ times, most recent failure: "
-    r"Lost task \S+ in stage \S+ \(TID \d+\) \(\S+ executor \S+\): "
+_DATA_CONDITIONS = frozenset(
+    {
+        *("ARITHMETIC_OVERFLOW", "BINARY_ARITHMETIC_OVERFLOW", "CAST_INVALID_INPUT", "CAST_OVERFLOW", "DIVIDE_BY_ZERO"),
+        *("INVALID_ARRAY_INDEX", "REMAINDER_BY_ZERO", _RAISED),
+    }
 )
+"""Those of native expressions, for causes whose SQLSTATE is not known."""
+
+# Spark has no conditions for these. Each is the beginning of a message that Spark itself writes; data comes later.
 _LOST_WORKER = re.compile(
-    # Spark Connect does not hand over the causes of an exception if one of them has no message, as this one's has not
-    rf"(?:{_ABORTED}org\.apache\.spark\.SparkException: )?"
-    r"(Python worker (exited unexpectedly|process terminated|failed to connect back)|"
+    r"Python worker (exited unexpectedly|process terminated|failed to connect back)|"
     r"Timed out while waiting for the Python worker to connect back|EOF reached before Python server|"
     r"State server socket closed before the Python worker connected|"
     r"EOFException occurred while reading the port number from \S+ stdout"
-    r"(\.| and terminated with code: 1[2-9]\d))"  # by a signal, as it started
+    r"(\.| and terminated with code: 1[2-9]\d)"  # by a signal, as it started
 )
-_LOST_EXECUTOR = re.compile(_ABORTED + "ExecutorLostFailure")
+_LOST_EXECUTOR = re.compile(
+    r"Job aborted due to stage failure: Task \d+ in stage \S+ failed \d+ times, most recent failure: "
+    r"Lost task \S+ in stage \S+ \(TID \d+\) \(\S+ executor \S+\): ExecutorLostFailure"
+)
 
 
 def users_error(error: BaseException, seals: Iterable[Seal]) -> MorisotError | None:
@@ -68,17 +73,20 @@ def _signed(chain: Sequence[Cause], seals: Iterable[Seal]) -> MorisotError | Non
 def _row_error(chain: Sequence[Cause]) -> SourceError | None:
     """What is wrong with a row of a source, as its reader or an expression of ours says."""
     for cause in chain:
-        if cause.has(_RAISED) and cause.parameters["errorMessage"].startswith(BAD_ROW):
-            return SourceError(cause.parameters["errorMessage"].removeprefix(BAD_ROW))
+        said = cause.parameters.get("errorMessage", cause.message)
+        if cause.has(_RAISED) and said.startswith(BAD_ROW):
+            return SourceError(said.removeprefix(BAD_ROW))
         if cause.has(_MALFORMED):
-            return SourceError(f"a row does not fit its record: {cause.parameters['badRecord']}")
+            return SourceError(f"a row does not fit its record: {cause.parameters.get('badRecord', cause.message)}")
     return None
 
 
 def is_data_error(error: BaseException) -> bool:
     """Whether a native expression met a value it cannot do: Python will do it, or raise what Python raises."""
-    states = (cause.state or "" for cause in causes(error))
-    return any(state.startswith("22") or state == "P0001" for state in states)
+    return any(
+        cause.condition in _DATA_CONDITIONS if cause.state is None else cause.state.startswith(("22", "P0001"))
+        for cause in causes(error)
+    )
 
 
 def is_lost_worker(error: BaseException) -> bool:
@@ -97,7 +105,8 @@ def job_error(error: BaseException) -> JobError:
         return JobError(_LOST_EXECUTORS)
     telling = next((cause for cause in chain if cause.condition not in _WRAPPERS), chain[-1])
     if telling.has("PYTHON_EXCEPTION"):  # outside of every function of the user's; the end of a traceback says what
-        return JobError(f"A Python worker of Spark failed: {telling.parameters['traceback'].strip().splitlines()[-1]}")
+        trace = telling.parameters.get("traceback", telling.message)
+        return JobError(f"A Python worker of Spark failed: {trace.strip().splitlines()[-1]}")
     lines = [line for line in telling.message.splitlines() if line.strip() and not line.lstrip().startswith("at ")]
     return JobError("Spark stopped the job: " + "\n".join(lines[:5]))
 
