@@ -909,3 +909,20 @@ def test_files_are_cut_into_parts_of_about_as_many_rows(tmp_path: Path) -> None:
     spread = parts_of(files, 20)
     assert len(spread) == 20
     assert sum(groups.last - groups.first for part in spread for groups in part) == 13
+
+
+def test_a_body_whose_function_raises_an_error_of_its_own_class() -> None:
+    """Classes of errors have an attribute `args`, as partial functions have, which holds no values."""
+
+    class RefusedError(Exception):
+        pass
+
+    def refuse(n: int) -> int:
+        if n < 0:
+            raise RefusedError
+        return n + 1
+
+    ctx = mo.StreamContext(engine="reference")
+    add = lambda a, b: a + b  # noqa: E731
+    total = ctx.stream_iter(range(3)).replay(1, 0, lambda s, state: s.map(refuse), add, add, lambda _: True, delta=0)
+    assert total.collect() == [6]
