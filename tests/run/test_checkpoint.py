@@ -15,6 +15,7 @@ from morisot.plan.sink import Sink, WriteText
 from morisot.plan.source import StreamFile
 from morisot.run import logs, records
 from morisot.run.checkpoint import Checkpoint
+from morisot.run.snapshot_files import write_record
 from morisot.types.element import STR
 
 
@@ -23,6 +24,14 @@ def put(file: Path, *values: Any) -> None:
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text("\n".join(["v1", *map(json.dumps, values)]))
     (file.parent / f".{file.name}.crc").write_text("sum")
+
+
+def started(number: int) -> dict[str, int]:
+    return {"batchTimestampMs": 1000 * number, "batchWatermarkMs": 0}
+
+
+def read(number: int, directory: str = "/in") -> dict[str, Any]:
+    return {"path": f"hdfs:{directory}/{number}", "timestamp": number, "batchId": number}
 
 
 def sink(directory: Path) -> Sink:
@@ -36,12 +45,15 @@ def checkpoint(tmp_path: Path) -> Checkpoint:
     """Twelve micro-batches of a file source and a file sink, the tenth of which was compacted, and one under way."""
     made = Checkpoint({sink(tmp_path): tmp_path / "saves"}, keep=100)
     made.begin(describe(sink(tmp_path)))
+    made.note_sources([0])
     spark, out = tmp_path / "saves" / "spark", tmp_path / "out"
+    spark.mkdir()
+    (spark / "metadata").write_text('{"id": "a query"}')
     files: list[Any] = []
     for number in range(13):
-        put(spark / "offsets" / str(number), {"batchTimestampMs": 1000 * number}, {"logOffset": number})
+        put(spark / "offsets" / str(number), started(number), {"logOffset": number})
         name = f"{number}.compact" if number == 9 else str(number)
-        put(spark / "sources" / "0" / name, {"path": f"file:///in/{number}", "batchId": number})
+        put(spark / "sources" / "0" / name, read(number))
         for partition in range(2):
             put(spark / "state" / "0" / str(partition) / f"{number + 1}.changelog")
         written = out / f"part-{number}"
@@ -50,7 +62,7 @@ def checkpoint(tmp_path: Path) -> Checkpoint:
         entry = {"path": f"file://{written}", "action": "add"}
         files.append(entry)
         if number < 12:
-            put(spark / "commits" / str(number))
+            put(spark / "commits" / str(number), {"nextBatchWatermarkMs": 0})
             put(out / "_spark_metadata" / name, *(files if number == 9 else [entry]))
     return made
 
@@ -132,8 +144,9 @@ def test_a_source_that_is_read_twice_has_one_log(checkpoint: Checkpoint, tmp_pat
     spark = tmp_path / "saves" / "spark"
     for number in range(13):
         offsets = [{"logOffset": number}, {"logOffset": number}, {"logOffset": 0}]
-        put(spark / "offsets" / str(number), {"batchTimestampMs": 1000 * number}, *offsets)
-    put(spark / "sources" / "1" / "0", {"path": "file:///other/0", "batchId": 0})
+        put(spark / "offsets" / str(number), started(number), *offsets)
+    put(spark / "sources" / "1" / "0", read(0, "/other"))
+    checkpoint.note_sources([0, 1, 2])
     assert checkpoint.numbers() == [], "there is no third log"
     checkpoint.note_sources([0, 0, 1])
     assert checkpoint.numbers() == list(range(12))
@@ -154,7 +167,7 @@ def test_going_back(checkpoint: Checkpoint, tmp_path: Path, number: int) -> None
 
 
 def test_going_back_is_finished_when_it_was_broken_off(checkpoint: Checkpoint, tmp_path: Path) -> None:
-    (tmp_path / "saves" / "going-back").write_text("5")
+    write_record(tmp_path / "saves" / "going-back", 5)
     logs.cut(tmp_path / "out" / "_spark_metadata", 5)
     checkpoint.resume(describe(sink(tmp_path)), "latest")
     assert checkpoint.numbers() == list(range(6))

@@ -29,7 +29,7 @@ from morisot.run.leader import Leader
 from morisot.run.rounds import Progress, Rounds
 from morisot.types.element import INT
 from morisot.worker.link import Address, connect
-from morisot.worker.loop import Delta, End, Hello, Place, Round
+from morisot.worker.loop_messages import Delta, End, Hello, Place, Round
 from morisot.worker.loop_state import LoopState
 
 ROOT = Path(__file__).parents[2]

@@ -19,8 +19,9 @@ from morisot.run.rounds import Progress, Rounds
 from morisot.run.snapshot import SnapshotStore
 from morisot.types.element import INT
 from morisot.worker.batches import decode, encode, schema_of
-from morisot.worker.loop import LocalFold, LoopTask, Place
+from morisot.worker.loop import LocalFold, LoopTask
 from morisot.worker.loop_kernel import LoopKernel
+from morisot.worker.loop_messages import Place
 from morisot.worker.stage import Step
 
 
@@ -157,9 +158,12 @@ def test_a_snapshot_that_was_not_finished_is_not_used(tmp_path: Path) -> None:
     (last,) = tmp_path.rglob("snapshot-000002-*")
     (last / "state").unlink()
     store = SnapshotStore(mo.Snapshots(tmp_path, rounds=3))
-    saved = store.of_loop(loop_of()).latest()
+    with pytest.warns(RuntimeWarning, match=r"state is missing\n.*\n  The loop resumes from .*snapshot-000001"):
+        saved = store.of_loop(loop_of()).latest()
     assert saved is not None
     assert (saved.number, saved.round, saved.over) == (1, 3, False)
+    with pytest.raises(mo.SnapshotError, match="state is missing"):
+        SnapshotStore(mo.Snapshots(tmp_path, rounds=3, restart=2)).of_loop(loop_of()).latest()
 
 
 def test_settings_of_snapshots_are_checked() -> None:

@@ -40,7 +40,7 @@ def from_files(spark: SparkSession, node: Node, directory: Path, *, placed: bool
     named = [
         f"NULL AS {quoted(leaf.column)}" if leaf.type == NONE else quoted(leaf.column) for leaf in leaves(node.type)
     ]
-    if not timed or not any(directory.iterdir()):  # of a stream without elements nothing is waited for
+    if not timed or not any(directory.glob("*.parquet")):  # of a stream without elements nothing is waited for
         return frame.over(frame.df.selectExpr(*named, *frame.hidden))
     marked = frame.df.selectExpr(*named, *frame.hidden, f"timestamp_millis({LATEST}L) AS {MARK}")
     return frame.over(watched(marked, [*frame.columns, *frame.hidden]))

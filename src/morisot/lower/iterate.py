@@ -26,8 +26,9 @@ from morisot.worker import kernel_stage
 from morisot.worker.file_rows import FileRows
 from morisot.worker.kernel_stage import Numbers
 from morisot.worker.link import Address
-from morisot.worker.loop import LocalFold, LoopTask, Place, RoundFold
+from morisot.worker.loop import LocalFold, LoopTask, RoundFold
 from morisot.worker.loop_kernel import LoopKernel
+from morisot.worker.loop_messages import Place
 from morisot.worker.stage import Step, policies
 
 PathName = Literal["barrier", "frame"]

@@ -11,14 +11,19 @@ import re
 import shutil
 import urllib.parse
 from pathlib import Path
+from typing import Any
 
 from morisot.errors import SinkError
+from morisot.plan.check import gives_running_values
 from morisot.plan.files import is_local
+from morisot.plan.graph import walk
 from morisot.plan.sink import WriteSink
 from morisot.run import logs
+from morisot.run.snapshot_files import damaged, missing
 
 _BATCH = re.compile(r"batch=(\d+)")
 _LOG = "_spark_metadata"
+_RESTORE = "restore what the job had written from a backup, or start anew with restart=None"
 
 
 class Appended:
@@ -29,18 +34,43 @@ class Appended:
         self.is_local = is_local(sink.path)
         self._directory = Path(sink.path)
         self._log = self._directory / _LOG
+        self._running = any(map(gives_running_values, walk(sink)))
+        """Whether each micro-batch has a directory of its own."""
 
     @property
     def exists(self) -> bool:
         return self._directory.is_dir()
 
-    def refuse_lost(self) -> None:
-        """Refuse to go on where the results of earlier micro-batches are gone."""
-        if self.is_local and not self.exists:
+    def refuse_lost(self, committed: int) -> None:
+        """Refuse to resume where results of micro-batches up to the last one committed are gone."""
+        if not self.is_local:
+            return
+        if not self.exists:
             raise SinkError(
                 f"{self._sink.operator} ({self._sink.location}): {self._sink.path!r}, which the job has written "
                 "before, is gone; start anew with Snapshots(…, restart=None)"
             )
+        if self._log.is_dir():
+            for value in logs.everything(self._log, committed):
+                self._refuse_lost_file(value)
+        elif self._running:
+            there = {directory.name for directory in self._directory.glob("batch=*")}
+            lost = next((name for name in map("batch={}".format, range(committed + 1)) if name not in there), None)
+            if lost is not None:
+                raise missing(self._directory / lost, advice=_RESTORE)
+        else:
+            raise missing(self._log, advice=_RESTORE)
+
+    def _refuse_lost_file(self, value: Any) -> None:
+        if not isinstance(value, dict) or not isinstance(value.get("path"), str):
+            raise damaged(self._log, "an entry lists no file", advice=_RESTORE)
+        file = self._directory / _name_of(value["path"])
+        if value.get("action", "add") != "add":
+            return
+        if not file.is_file():
+            raise missing(file, advice=_RESTORE)
+        if file.stat().st_size != value.get("size", file.stat().st_size):
+            raise damaged(file, f"it does not have its {value['size']} bytes", advice=_RESTORE)
 
     def can_go_back(self, number: int) -> bool:
         """Whether it is still known what was there after a micro-batch."""
@@ -69,8 +99,8 @@ class Appended:
                 logs.remove(file)
 
     def _listed(self) -> set[str]:
-        numbers = logs.numbers(self._log)
-        entries = logs.reaching(self._log, numbers[-1]) if numbers else []
-        assert entries is not None, "Spark drops an entry only when a later one holds what it said"
-        paths = (urllib.parse.urlsplit(each["path"]).path for entry in entries for each in logs.lines(entry))
-        return {Path(urllib.parse.unquote(path)).name for path in paths}
+        return {_name_of(each["path"]) for each in logs.everything(self._log, -1)}
+
+
+def _name_of(address: str) -> str:
+    return Path(urllib.parse.unquote(urllib.parse.urlsplit(address).path)).name

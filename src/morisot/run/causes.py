@@ -30,6 +30,8 @@ class Cause:
     """Its SQLSTATE."""
     parameters: Mapping[str, str] = field(default_factory=dict)
     message: str = ""
+    thrown: Any = field(default=None, repr=False, compare=False)
+    """The exception itself, if it is in a JVM of this process."""
 
     def is_a(self, name: str) -> bool:
         """Whether it is an exception of that Java class; a subclass counts only where the chain names it."""
@@ -89,9 +91,9 @@ def _in_jvm(java: Any) -> Iterator[Cause]:
         if is_instance_of(gateway, java, "org.apache.spark.SparkThrowable"):
             condition = utils.getCondition(java)
             parameters = dict(utils.getMessageParameters(java)) if condition else {}
-            yield Cause(classes, condition, utils.getSqlState(java), parameters, message)
+            yield Cause(classes, condition, utils.getSqlState(java), parameters, message, java)
         else:
-            yield Cause(classes, message=message)
+            yield Cause(classes, message=message, thrown=java)
         java = java.getCause()
 
 

@@ -16,19 +16,20 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from morisot.errors import ConfigError, PlanError, SinkError
+from morisot.errors import ConfigError, PlanError, SinkError, SnapshotError
 from morisot.plan.description import Description, differences
 from morisot.plan.sink import Sink, WriteSink
 from morisot.plan.snapshots import Snapshot
 from morisot.private import private_directory
-from morisot.run import logs
+from morisot.run import logs, spark_checkpoint
 from morisot.run.appended import Appended
 from morisot.run.ownership import Hold
-from morisot.run.records import read_json, replace_text
+from morisot.run.records import replace_text
+from morisot.run.restore_failures import refuse_unreadable
+from morisot.run.snapshot_files import read_record, write_record
+from morisot.run.spark_checkpoint import FILE_OFFSET
 
 _STATE_FILE = re.compile(r"(\d+)(_[\w-]+)?\.(zip|changelog|delta|snapshot)")
-_FILE_OFFSET = "logOffset"
-"""How a source that reads files says how far it is: by the number of an entry of its own log."""
 
 
 class Checkpoint:
@@ -57,6 +58,8 @@ class Checkpoint:
         """Where the elements of bounded streams lie that those without end meet."""
         self._hold = hold
         """The lock of the snapshot directory, as long as the query may write to it."""
+        self._resumed_from: int | None = None
+        """The last micro-batch of the job that made the checkpoint; None if this is a fresh start."""
         self._written = [Appended(sink) for sink in self.sinks if isinstance(sink, WriteSink)]
 
     @property
@@ -67,8 +70,8 @@ class Checkpoint:
     # -- the start ----------------------------------------------------------------------------------------------------
 
     def goes_on(self, restart: str | int | None) -> bool:
-        """Whether there is something to go on from, and the user wants that."""
-        return restart is not None and any(_plan_in(each).exists() for each in self._directories)
+        """Whether there is something to resume, and the user wants that."""
+        return restart is not None and any(_saved_in(each) is not None for each in self._directories)
 
     def begin(self, plan: Description) -> None:
         """Make ready for a start from nothing."""
@@ -80,27 +83,43 @@ class Checkpoint:
                 (directory / name).unlink(missing_ok=True)
         self._save_plan(plan)
 
-    def resume(self, plan: Description, restart: str | int | None) -> None:
-        """Make ready for a start from a snapshot; a program that cannot go on from it is refused."""
+    def resume(self, plan: Description, restart: str | int | None, *, replays_input: bool = True) -> None:
+        """Make ready for a start from a snapshot; refuse a program or files from which no query can resume.
+
+        Files that a micro-batch has read which is done again must be as they were, unless the caller sees to that.
+        """
         self._refuse_changes(plan)
-        if self._mark.exists():  # a program was killed while it went back
-            self._go_back(int(self._mark.read_text()))
+        marked: int | None = read_record(self._mark, lambda: None)
+        if marked is not None:  # a program was killed while it went back
+            self._go_back(marked)
         if isinstance(restart, int):
             self.refuse_missing(restart)
             self._go_back(restart)
-        if self._committed():
+        spark_checkpoint.check(self._spark, self._logs_of_files, ignored=self.told, replays_input=replays_input)
+        committed = self._committed()
+        if committed:
             for written in self._written:
-                written.refuse_lost()
+                written.refuse_lost(committed[-1])
             for written in self._written:
                 written.remove_strays()
         self._save_plan(plan)
+        self._resumed_from = self._latest()
+
+    def refuse_unreadable(self, failure: BaseException) -> None:
+        """Raise if a query failed because it cannot resume from its checkpoint: it has done nothing since."""
+        if self._resumed_from is not None and self._resumed_from == self._latest():
+            refuse_unreadable(failure, self.location)
+
+    def _latest(self) -> int:
+        """The last micro-batch that is committed; -1 if there is none."""
+        return max(logs.numbers(self._spark / "commits"), default=-1)
 
     def _save_plan(self, plan: Description) -> None:
-        text = json.dumps({**plan, "sinks": self.names}, indent=1)
+        content = {**plan, "sinks": self.names}
         for directory in self._directories:
             try:
                 private_directory(directory)
-                replace_text(_plan_in(directory), text)
+                write_record(_plan_in(directory), content)
             except OSError as error:
                 raise SinkError(f"snapshots cannot be written to {directory}: {error.strerror}") from None
 
@@ -130,7 +149,7 @@ class Checkpoint:
 
     def _go_back(self, number: int) -> None:
         """Forget what came after a snapshot. The mark stays until all of it is gone, however often that takes."""
-        replace_text(self._mark, str(number))
+        write_record(self._mark, number)
         offsets = self._offsets(number)
         for written in self._written:
             written.go_back(number)
@@ -162,19 +181,19 @@ class Checkpoint:
 
     def note_sources(self, numbers: Sequence[int]) -> None:
         """Remember which number each source of a query has that is about to start."""
-        replace_text(self._sources, json.dumps(list(numbers)))
+        write_record(self._sources, list(numbers))
 
     def _log_of(self, place: int) -> Path:
         """The log of the source that stands at a place of the offsets: one that is read twice stands there twice."""
-        numbers = read_json(self._sources, [])
+        numbers = read_record(self._sources)
         return self._spark / "sources" / str(numbers[place] if place < len(numbers) else place)
 
-    def _logs_of_files(self, offsets: list[Any]) -> list[tuple[Path, int]]:
+    def _logs_of_files(self, offsets: Sequence[Any]) -> list[tuple[Path, int]]:
         """The logs of the sources that read files, and how far each was read."""
         return [
-            (self._log_of(place), int(offset[_FILE_OFFSET]))
+            (self._log_of(place), int(offset[FILE_OFFSET]))
             for place, offset in enumerate(offsets)
-            if isinstance(offset, dict) and _FILE_OFFSET in offset
+            if isinstance(offset, dict) and FILE_OFFSET in offset
         ]
 
     # -- what is there ------------------------------------------------------------------------------------------------
@@ -191,7 +210,7 @@ class Checkpoint:
     def _is_whole(self, number: int) -> bool:
         try:
             files = self._logs_of_files(self._offsets(number))
-        except FileNotFoundError:  # the job that runs has dropped it meanwhile
+        except (FileNotFoundError, SnapshotError):  # the job that runs has dropped it meanwhile, or it is damaged
             return False
         return all(logs.reaching(log, last) is not None for log, last in files) and all(
             written.can_go_back(number) for written in self._written
@@ -204,13 +223,13 @@ class Checkpoint:
         return [snapshot for snapshot in found if snapshot is not None]
 
     def _snapshot(self, number: int, name: str) -> Snapshot | None:
-        """The record of a snapshot; None if the job that runs has dropped it meanwhile."""
+        """The record of a snapshot; None if the job that runs has dropped it meanwhile, or it is damaged."""
         try:
             metadata, *offsets = logs.lines(self._spark / "offsets" / str(number))
-        except FileNotFoundError:
+        except (FileNotFoundError, SnapshotError):
             return None
         when = datetime.datetime.fromtimestamp(metadata["batchTimestampMs"] / 1000, datetime.UTC)
-        return Snapshot(number, name, when, tuple(offsets), read_json(self._sizes_of(number), {}))
+        return Snapshot(number, name, when, tuple(offsets), self._sizes_at(number))
 
     def _offsets(self, number: int) -> list[Any]:
         return logs.lines(self._spark / "offsets" / str(number))[1:]
@@ -236,9 +255,9 @@ class Checkpoint:
         found = []
         for place, source in enumerate(sources):
             start, end = (json.loads(source[name] or "null") for name in ("startOffset", "endOffset"))
-            if isinstance(end, dict) and _FILE_OFFSET in end:
-                first = int(start[_FILE_OFFSET]) + 1 if start else 0
-                found.append((self._log_of(place), first, int(end[_FILE_OFFSET])))
+            if isinstance(end, dict) and FILE_OFFSET in end:
+                first = int(start[FILE_OFFSET]) + 1 if start else 0
+                found.append((self._log_of(place), first, int(end[FILE_OFFSET])))
         return found
 
     def note_sizes(self, number: int, state: Mapping[str, Mapping[str, int]]) -> None:
@@ -246,10 +265,18 @@ class Checkpoint:
         if self.keep is None or not state:
             return
         private_directory(self._sizes)
-        replace_text(self._sizes_of(number), json.dumps(state))
+        write_record(self._sizes_of(number), state)
         for file in self._sizes.glob("*.json"):
             if int(file.stem) <= number - max(self.keep, 2) - 1:
                 file.unlink(missing_ok=True)
+
+    def _sizes_at(self, number: int) -> Mapping[str, Mapping[str, int]]:
+        """How large the states were. They are for people: a damaged file costs nobody an answer."""
+        try:
+            found: Mapping[str, Mapping[str, int]] = read_record(self._sizes_of(number), dict)
+        except SnapshotError:
+            return {}
+        return found
 
     def _sizes_of(self, number: int) -> Path:
         return self._sizes / f"{number}.json"
@@ -285,7 +312,9 @@ def was_alone(directory: Path) -> bool:
 
 
 def _saved_in(directory: Path) -> Description | None:
-    saved: Description | None = read_json(_plan_in(directory), None)
+    """The plan that was saved; refuse what Spark has written for a plan that nobody knows."""
+    known = (directory / "spark").exists()
+    saved: Description | None = read_record(_plan_in(directory), None if known else lambda: None)
     return saved
 
 

@@ -14,6 +14,7 @@ from morisot.plan.graph import met_by_endless
 from morisot.plan.node import Node
 from morisot.private import private_directory
 from morisot.run.batch import BatchRunner
+from morisot.run.snapshot_files import check_manifest, write_manifest
 
 ROWS = 100_000
 """The elements of a file, where nobody knows how many there are."""
@@ -42,6 +43,7 @@ def copy_what_is_met(query: Node, runner: BatchRunner, directory: Path) -> bool:
     for number, stream in enumerate(met):
         place, writing = directory / str(number), directory / f"{number}.writing"
         if place.is_dir():
+            check_manifest(place)
             continue
         shutil.rmtree(writing, ignore_errors=True)
         try:
@@ -52,5 +54,6 @@ def copy_what_is_met(query: Node, runner: BatchRunner, directory: Path) -> bool:
         for file in writing.iterdir():  # without what Spark leaves beside them, and without files in which nothing is
             if file not in copies or not pq.read_metadata(file).num_rows:
                 file.unlink()
+        write_manifest(writing)
         writing.rename(place)
     return bool(met)

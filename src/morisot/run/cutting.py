@@ -24,7 +24,8 @@ from morisot.private import private_directory, private_file
 from morisot.run.batch import BatchRunner
 from morisot.run.copies import ROWS, copy
 from morisot.run.listing import Listing, in_pieces
-from morisot.run.records import replace_text, write_table
+from morisot.run.records import write_table
+from morisot.run.snapshot_files import check_manifest, read_record, write_manifest, write_record
 from morisot.types.element import contains_any
 from morisot.worker.batches import encode, schema_of
 
@@ -34,7 +35,7 @@ _SMALL_PIECES = 200
 """How many there are to make larger ones of, where a piece is to take some time."""
 _LARGE = 16 * 2**20
 """The bytes of a file that is worth copying into smaller ones."""
-_CONTENT = "content.json"
+_CONTENT, _ELEMENTS, _END = "content.json", "elements", "end-"
 
 
 class CutSource:
@@ -59,6 +60,7 @@ class CutSource:
         """Cut it, or see that it still is what was cut."""
         if self._directory.is_dir():
             self._refuse_changes()
+            self._restore()
             return
         writing = self._directory.with_name(f"{self._directory.name}.writing")
         shutil.rmtree(writing, ignore_errors=True)
@@ -68,7 +70,9 @@ class CutSource:
             raise SinkError(f"snapshots cannot be written to {writing}: {error.strerror}") from None
         pieces = self._pieces(writing)
         Listing(writing).write(*([], pieces) if self._listed_later else (pieces,))
-        replace_text(writing / _CONTENT, json.dumps(self._content))
+        if (writing / _ELEMENTS).is_dir():
+            write_manifest(writing / _ELEMENTS)
+        write_record(writing / _CONTENT, [self._content, (writing / _ELEMENTS).is_dir()])
         writing.rename(self._directory)
 
     def _pieces(self, writing: Path) -> list[list[str]]:
@@ -79,10 +83,10 @@ class CutSource:
             # Nobody knows how many elements a text has: with a number of elements, each file is a piece.
             largest = None if self._items is None else self._items if rows else 0
         elif isinstance(self._source, StreamRange):
-            return self._stretches(self._source.range, writing / "elements", self._runner.parallelism)
+            return self._stretches(self._source.range, writing / _ELEMENTS, self._runner.parallelism)
         else:
-            copies = copy(self._source, self._runner, writing / "elements", self._rows_per_file())
-            files = [(self._directory / "elements" / file.name).as_uri() for file in copies]
+            copies = copy(self._source, self._runner, writing / _ELEMENTS, self._rows_per_file())
+            files = [(self._directory / _ELEMENTS / file.name).as_uri() for file in copies]
             sizes = [pq.read_metadata(file).num_rows for file in copies]
             largest = self._items
         return [[files[place] for place in piece] for piece in in_pieces(sizes, largest=largest, number=self._number)]
@@ -99,7 +103,7 @@ class CutSource:
                 table = pa.table({"first": [first for first, _ in ends], "last": [last for _, last in ends]})
                 name = f"{written:08}.parquet"
                 write_table(table, directory / name)
-                pieces[-1].append((self._directory / "elements" / name).as_uri())
+                pieces[-1].append((self._directory / _ELEMENTS / name).as_uri())
                 written += 1
         return pieces
 
@@ -112,8 +116,10 @@ class CutSource:
         return ROWS
 
     def _refuse_changes(self) -> None:
-        before = json.loads((self._directory / _CONTENT).read_text(encoding="utf-8"))
-        if before == self._content:
+        before, copied_before = read_record(self._directory / _CONTENT)
+        if before == json.loads(json.dumps(self._content)):
+            if copied_before:
+                check_manifest(self._directory / _ELEMENTS)
             return
         raise PlanError(
             f"{self._source.operator} has other elements than the job had whose snapshots are in "
@@ -121,6 +127,15 @@ class CutSource:
             location=self._source.location,
             advice="run the program on the same input, or start anew with restart=None",
         )
+
+    def _restore(self) -> None:
+        """Write again what was made of checked files, or has no elements."""
+        self._listing.restore()
+        for piece in self._listing.pieces():
+            for file in piece:
+                name = name_of(file)
+                if name.startswith(_END) and file == (self._directory / name).as_uri():
+                    self._write_end(self._directory / name)
 
     def list_more(self, number: int) -> bool:
         """Let so many of the small pieces be read as one; whether there was one left."""
@@ -139,12 +154,15 @@ class CutSource:
 
     def add_end(self) -> None:
         """List a file without elements: a micro-batch for what waits for time, when time has come to its end."""
-        name = self._directory / f"end-{self.files}"  # each part that waits has its own
+        name = self._directory / f"{_END}{self.files}"  # each part that waits has its own
+        self._write_end(name)
+        self._listing.add(name)
+
+    def _write_end(self, name: Path) -> None:
         if isinstance(self.node, PathSource) and not isinstance(self.node, StreamParquet):
             private_file(name).close()
         else:
             write_table(pa.table({"none": pa.array([], pa.int64())}), name)
-        self._listing.add(name)
 
 
 def stretches(numbers: range, size: int) -> list[range]:

@@ -59,12 +59,19 @@ def _write_in_place(sink: WriteSink, writer: DataFrameWriter) -> None:
         raise already_there(sink) from None
 
 
-def replace(df: DataFrame, path: str, writer: DataFrameWriter, aside: str | None = None) -> None:
-    """Write a directory aside, then put it in the place of what is there."""
+def replace(
+    df: DataFrame,
+    path: str,
+    writer: DataFrameWriter,
+    aside: str | None = None,
+    complete: Callable[[str], None] = lambda _: None,
+) -> None:
+    """Write a directory aside, let somebody complete it, then put it in the place of what is there."""
     aside = aside or f"{path.rstrip('/')}.{uuid.uuid4().hex}.partial"
     try:
         delete(df, aside)  # what a killed program left
         writer.save(aside)
+        complete(aside)
         delete(df, path)
         _on_filesystem(df, path, lambda files, at: files.rename(at(aside), at(path)))
     except BaseException:

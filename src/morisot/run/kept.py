@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from pyspark.sql import functions as F  # noqa: N812 - the name every Spark program uses
 
 from morisot.plan.check import gives_running_values
@@ -9,6 +11,23 @@ from morisot.plan.graph import walk
 from morisot.plan.pieces import KeepPieces
 from morisot.run.files import replace
 from morisot.run.outlets import HandingOver, Outlet, Share
+from morisot.run.snapshot_files import check_manifest, write_manifest
+
+
+def complete(directory: str) -> None:
+    """List what a piece gave, so that a later program can tell whether it is whole."""
+    write_manifest(Path(directory))
+
+
+def piece_in(directory: Path, number: int) -> Path:
+    """What a piece gave."""
+    return directory / f"piece-{number:08}"
+
+
+def check_pieces(directory: Path, number: int) -> None:
+    """Refuse if something is missing of what the first so many pieces gave, or was changed."""
+    for each in range(number):
+        check_manifest(piece_in(directory, each))
 
 
 class PiecesOutlet(Outlet):
@@ -31,7 +50,7 @@ class PiecesOutlet(Outlet):
                 ordered = ordered.withColumn("piece", F.lit(share.batch).cast("bigint"))
             writer = ordered.drop("at", "at/row").write.format("parquet")
             aside = f"{self._place}/_writing-{share.batch}"
-            replace(share.df, f"{self._place}/piece-{share.batch:08}", writer, aside=aside)
+            replace(share.df, str(piece_in(Path(self._place), share.batch)), writer, aside, complete)
         finally:
             if self._ordered:
                 rows.unpersist()

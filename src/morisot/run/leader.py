@@ -15,9 +15,10 @@ from typing import Any
 from morisot.errors import JobError, SinkError
 from morisot.lower.stages import dumps
 from morisot.run.rounds import Rounds
+from morisot.run.snapshot_files import Digest
 from morisot.worker.failure import reported
 from morisot.worker.link import Address, Gone, Link, accept
-from morisot.worker.loop import Delta, End, Failed, Hello, Place, Round, Save, Saved, Unsaved
+from morisot.worker.loop_messages import Delta, End, Failed, Hello, Place, Round, Save, Saved, Unsaved
 
 _NOTICING_SECONDS = 2.0
 _STOPPING_SECONDS = 10.0
@@ -39,7 +40,7 @@ class Leader:
         """Lines on which nobody said yet who is there."""
         self._links: dict[int, Link] = {}
         self._waiting: dict[int, Delta] = {}
-        self._saved: set[int] = set()
+        self._saved: dict[int, Saved] = {}
         self._try: tuple[int, int] | None = None
         self._met = False
         """Whether a task came."""
@@ -143,10 +144,11 @@ class Leader:
                     self._waiting.clear()
                     self._fold(deltas)
             case Saved():
-                self._saved.add(partition)
+                self._saved[partition] = message
                 if self._try is not None and len(self._saved) == self._try[1]:
+                    written = {each.file: Digest(each.size, each.sha256) for each in self._saved.values()}
                     self._saved.clear()
-                    self.rounds.commit()
+                    self.rounds.commit(written)
                     self._send_round()
             case Failed(report):
                 self.error = reported(report)

@@ -15,7 +15,8 @@ from typing import Any
 
 from morisot.lower.source import PIECE
 from morisot.private import private_directory
-from morisot.run.records import read_json, replace_text
+from morisot.run.records import replace_text
+from morisot.run.snapshot_files import read_record, write_record
 
 _LOG = Path("_spark_metadata") / "0"
 _PIECES, _LATER = "pieces.json", "later.json"
@@ -32,9 +33,14 @@ class Listing:
     def write(self, pieces: Sequence[Sequence[str]], later: Sequence[Sequence[str]] = ()) -> None:
         """List files, by their addresses; small pieces that are to be listed later, after these, are remembered."""
         private_directory((self._directory / _LOG).parent)
-        if later:
-            replace_text(self._later, json.dumps(later))
+        write_record(self._later, later)
         self._list(pieces)
+
+    def restore(self) -> None:
+        """Write the log again: Spark's is made of ours, which is checked."""
+        self.unlisted()
+        private_directory((self._directory / _LOG).parent)
+        self._write_log(self.pieces())
 
     def add(self, file: Path) -> None:
         """List one file more, as a piece of its own."""
@@ -49,18 +55,18 @@ class Listing:
 
     def unlisted(self) -> list[list[str]]:
         """The small pieces that are still to be listed."""
-        later: list[list[str]] = read_json(self._later, [])
+        later: list[list[str]] = read_record(self._later)
         listed = {file for piece in self.pieces() for file in piece}
         return [small for small in later if small[0] not in listed]
 
     def pieces(self) -> list[list[str]]:
-        pieces: list[list[str]] = json.loads(self._pieces.read_text(encoding="utf-8"))
+        pieces: list[list[str]] = read_record(self._pieces)
         return pieces
 
     def _list(self, pieces: Sequence[Sequence[str]]) -> None:
         """The log comes first: files of which only Spark knows are listed again in the same place."""
         self._write_log(pieces)
-        replace_text(self._pieces, json.dumps(pieces))
+        write_record(self._pieces, pieces)
 
     def _write_log(self, pieces: Sequence[Sequence[str]]) -> None:
         listed = [(file, PIECE // len(piece)) for piece in pieces for file in piece]

@@ -12,7 +12,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from morisot.run.snapshot_files import damaged, missing
+
 _ENTRY = re.compile(r"(\d+)(\.compact)?")
+_VERSION = re.compile(r"v\d+")
 _BLOCK = 2**16
 
 
@@ -30,8 +33,14 @@ def _entries(directory: Path) -> dict[int, Path]:
 
 def lines(file: Path) -> list[Any]:
     """What an entry holds: a version, then a JSON value a line; a dash for a source that had nothing yet."""
-    values = file.read_text(encoding="utf-8").splitlines()[1:]
-    return [None if value == "-" else json.loads(value) for value in values if value]
+    try:
+        version, *values = file.read_text(encoding="utf-8").splitlines() or [""]
+        found = [None if value == "-" else json.loads(value) for value in values if value]
+    except ValueError:  # neither text nor JSON
+        raise damaged(file, "it is not an entry of a log of Spark's") from None
+    if not _VERSION.fullmatch(version):
+        raise damaged(file, "it is empty" if not version else "it is not an entry of a log of Spark's")
+    return found
 
 
 def reaching(directory: Path, number: int) -> list[Path] | None:
@@ -79,11 +88,37 @@ def _last_lines(compact: Path, number: int) -> Iterator[Any]:
             file.seek(begin)
             head, *whole = (file.read(end - begin) + rest).split(b"\n")
             for line in filter(None, reversed(whole)):
-                value = json.loads(line)
+                value = _value(line, compact)
                 if value["batchId"] < number:
                     return
                 yield value
             end, rest = begin, head  # of which the beginning may be missing; that of the file is its version
+
+
+def _value(line: bytes, file: Path) -> Any:
+    try:
+        return json.loads(line)
+    except ValueError:
+        raise damaged(file, "it is not an entry of a log of Spark's") from None
+
+
+def entry(directory: Path, number: int) -> Path:
+    """The file of an entry, which may be compacted; refuse if it is gone."""
+    found = _entries(directory).get(number)
+    if found is None:
+        raise missing(directory / str(number))
+    return found
+
+
+def everything(directory: Path, least: int) -> list[Any]:
+    """What a log says in all; refuse one that does not reach a number, or of which an entry is damaged or gone."""
+    last = max(max(_entries(directory), default=-1), least)
+    needed: list[Path] = []
+    for each in range(last, -1, -1):
+        needed.append(entry(directory, each))
+        if needed[-1].suffix == ".compact":
+            break
+    return [value for file in reversed(needed) for value in lines(file)]
 
 
 def cut(directory: Path, number: int) -> None:

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from morisot.errors import JobError
+from morisot.errors import JobError, SnapshotError
 from morisot.lower.buckets import BUCKETS_PER_PARTITION
 from morisot.lower.marks import LATEST
 from morisot.plan.check import gives_running_values
@@ -39,9 +39,10 @@ from morisot.run.batch import BatchRunner, Receiver
 from morisot.run.checkpoint import Checkpoint
 from morisot.run.cutting import CutSource
 from morisot.run.files import already_there
-from morisot.run.kept import PiecesOutlet
+from morisot.run.kept import PiecesOutlet, check_pieces
 from morisot.run.ownership import SnapshotLock
-from morisot.run.records import read_json, replace_text
+from morisot.run.records import replace_text
+from morisot.run.snapshot_files import read_record, write_record
 from morisot.run.streaming import StreamPart
 
 _PIECE = re.compile(r"piece-(\d+)")
@@ -165,14 +166,18 @@ class PieceJob:
         self._checkpoints.append(checkpoint)
         restart = self._settings.restart if checkpoint.goes_on(self._settings.restart) else "latest"
         if checkpoint.goes_on(restart):  # before its elements are looked at: another program may read others
-            checkpoint.resume(describe_part(sink, self._runner), "latest")
+            checkpoint.resume(describe_part(sink, self._runner), "latest", replays_input=False)
         source.prepare()
         done = place / "done"
         if isinstance(restart, int):
             done.unlink(missing_ok=True)
-        if not done.exists():
-            self._run_pieces(sink, checkpoint, source, restart)
-            done.touch()
+        number = pieces_done(done)
+        if number is None:
+            check_pieces(kept, max(logs.numbers(Path(checkpoint.location) / "commits"), default=-1) + 1)
+            number = self._run_pieces(sink, checkpoint, source, restart)
+            write_record(done, number)
+        else:
+            check_pieces(kept, number)
         running = any(gives_running_values(node) for node in walk(end))
         return SavedPieces(
             directory=str(kept),
@@ -191,7 +196,8 @@ class PieceJob:
 
     def _run_pieces(
         self, sink: KeepPieces, checkpoint: Checkpoint, source: CutSource, restart: str | int | None
-    ) -> None:
+    ) -> int:
+        """Do what is not done; how many pieces there are."""
         kept = Path(sink.directory)
         private_directory(kept)
         seconds = self._settings.piece_seconds
@@ -213,6 +219,7 @@ class PieceJob:
             found = _PIECE.fullmatch(piece.name)
             if found is None or int(found[1]) > last:
                 shutil.rmtree(piece, ignore_errors=True)
+        return last + 1
 
     def _stream(self, sink: KeepPieces, checkpoint: Checkpoint, restart: str | int | None) -> None:
         """Do the pieces that are listed."""
@@ -259,7 +266,7 @@ class PieceJob:
 
     def _own_directories(self) -> list[str]:
         """What an earlier program was about to write for this job when it ended."""
-        own: list[str] = read_json(self._delivering, [])
+        own: list[str] = read_record(self._delivering, list)
         return own
 
     def rest(self, roots: tuple[Node, ...], saved: Mapping[Node, SavedPieces]) -> Rest:
@@ -272,7 +279,7 @@ class PieceJob:
                 new[sink] = dataclasses.replace(new[sink], mode="overwrite")  # type: ignore[call-arg]
             else:
                 own.append(path)
-        replace_text(self._delivering, json.dumps(own))
+        write_record(self._delivering, own)
         return Rest(new, goes_on)
 
     def finish(self) -> None:
@@ -293,6 +300,15 @@ def next_size(size: int, took: float, seconds: float) -> int:
     [32, 16, 8, 2, 1]
     """
     return max(1, min(int(size * seconds / took) if took else 4 * size, 4 * size))
+
+
+def pieces_done(done: Path) -> int | None:
+    """How many pieces a part has that is done; None if it is not, or nobody knows: then Spark finds nothing to do."""
+    try:
+        number: int | None = read_record(done, lambda: None)
+    except SnapshotError:
+        return None
+    return number
 
 
 def new_directories(roots: Iterable[Node]) -> list[WriteSink]:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -24,11 +22,3 @@ def write_table(table: pa.Table, file: Path) -> None:
     """Write a Parquet file."""
     with private_file(file) as out:
         pq.write_table(table, out)
-
-
-def read_json(file: Path, absent: Any) -> Any:
-    """The value in a file; another one if there is none, or no longer."""
-    try:
-        return json.loads(file.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        return absent

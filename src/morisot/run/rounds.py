@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,7 @@ from typing import Any
 from morisot.plan.closure import Closure
 from morisot.plan.iterate import Loop
 from morisot.run.snapshot import LoopSaves, Saved
+from morisot.run.snapshot_files import Digest
 from morisot.worker.failure import element_error
 
 
@@ -98,11 +99,11 @@ class Rounds:
         self._writing = self.saves.begin(self.number)
         return self._writing
 
-    def commit(self) -> None:
-        """Everything but the state is written."""
+    def commit(self, known: Mapping[str, Digest] | None = None) -> None:
+        """Everything but the state is written, of which tasks may have said what it is."""
         assert self.saves is not None
         assert self._writing is not None
-        self.saves.commit(self._writing, self.number, self.over, self.state)
+        self.saves.commit(self._writing, self.number, self.over, self.state, known)
         self._writing = None
 
     # -- rounds -----------------------------------------------------------------------------------------------------

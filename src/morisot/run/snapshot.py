@@ -14,17 +14,19 @@ import pickle
 import re
 import shutil
 import time
+import warnings
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from morisot.errors import SinkError
+from morisot.errors import SinkError, SnapshotError
 from morisot.lower.stages import dumps
 from morisot.plan.node import Node
 from morisot.plan.snapshots import Snapshot, Snapshots
 from morisot.private import private_directory, private_file
+from morisot.run.snapshot_files import Digest, check_manifest, write_manifest
 
 _NAME = re.compile(r"snapshot-(\d+)-round-(\d+)")
 _INSIDE = re.compile(r"inside-(\d+)")
@@ -137,12 +139,22 @@ class LoopSaves:
         self._when = time.monotonic()
 
     def latest(self) -> Saved | None:
-        """The last whole snapshot."""
+        """The last whole snapshot. A damaged one is passed over, unless the user chose it or no whole one is left."""
+        problem: SnapshotError | None = None
         for name, number, round_ in reversed(self._there()):
-            with contextlib.suppress(OSError, EOFError, pickle.UnpicklingError):
-                over, state = pickle.loads((name / _STATE).read_bytes())
-                self._round = round_
-                return Saved(name, number, round_, over, state)
+            try:
+                over, state = _read_state(name)
+            except SnapshotError as error:
+                if number == self.store.settings.restart:
+                    raise
+                problem = problem or error
+                continue
+            if problem is not None:
+                warnings.warn(f"{problem}\n  The loop resumes from {name}.", RuntimeWarning, stacklevel=2)
+            self._round = round_
+            return Saved(name, number, round_, over, state)
+        if problem is not None:
+            raise problem
         return None
 
     def _there(self) -> list[tuple[Path, int, int]]:
@@ -173,13 +185,19 @@ class LoopSaves:
             raise SinkError(f"a snapshot cannot be written to {writing}: {error.strerror}") from None
         return writing
 
-    def commit(self, writing: Path, round_: int, over: bool, state: Any) -> None:
-        """The state is the last to be written; then the snapshot appears under its name."""
+    def commit(
+        self, writing: Path, round_: int, over: bool, state: Any, known: Mapping[str, Digest] | None = None
+    ) -> None:
+        """The state and the manifest are the last to be written; then the snapshot appears under its name.
+
+        Tasks that wrote elements have said what they wrote.
+        """
         try:
             with private_file(writing / _STATE) as file:
                 file.write(_pickled((over, state)))
                 file.flush()
                 os.fsync(file.fileno())
+            write_manifest(writing, known)
             name = self.directory / f"snapshot-{self.store.next_number():06}-round-{round_:06}"
             shutil.rmtree(name, ignore_errors=True)
             writing.rename(name)
@@ -197,6 +215,20 @@ class LoopSaves:
             found = _INSIDE.fullmatch(directory.name)
             if found and int(found[1]) <= oldest:
                 shutil.rmtree(directory, ignore_errors=True)
+
+
+def _read_state(snapshot: Path) -> tuple[bool, Any]:
+    """Whether the loop had ended, and its state; nothing is unpickled that is not what was written."""
+    check_manifest(snapshot)
+    content = (snapshot / _STATE).read_bytes()
+    try:
+        over, state = pickle.loads(content)
+    except Exception as error:  # a class or function that the program does not have any more
+        raise SnapshotError(
+            f"the state in {snapshot / _STATE} cannot be read by this program: {type(error).__name__}: {error}",
+            advice="run the program that made the snapshot, or start anew with restart=None",
+        ) from error
+    return over, state
 
 
 def _pickled(content: Any) -> bytes:

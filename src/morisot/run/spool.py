@@ -22,6 +22,7 @@ from morisot.errors import MorisotError, PlanError, SinkError
 from morisot.lower.stages import dumps
 from morisot.private import private_directory
 from morisot.run.records import write_table
+from morisot.run.snapshot_files import damaged
 from morisot.types.element import Type
 from morisot.worker.batches import encode, schema_of
 
@@ -62,7 +63,7 @@ class Spool:
     def _adopt(self) -> None:
         """Take over what an earlier run left."""
         files = sorted(self._place.glob("*.parquet"))
-        self._counts = {file.name: pq.ParquetFile(file).metadata.num_rows for file in files}
+        self._counts = {file.name: _rows_in(file) for file in files}
         self._number = int(files[-1].stem) + 1 if files else 0
         self._clock = max((file.stat().st_mtime_ns // 10**6 for file in files), default=0)
 
@@ -236,3 +237,10 @@ class Spool:
             self._changed.notify_all()
         if self._keep is None:
             shutil.rmtree(self._place, ignore_errors=True)
+
+
+def _rows_in(file: Path) -> int:
+    try:
+        return int(pq.ParquetFile(file).metadata.num_rows)
+    except (OSError, pa.ArrowException):
+        raise damaged(file, "it is not a Parquet file") from None

@@ -104,8 +104,7 @@ class StreamPart:
             if checkpoint.keep is None:  # nobody else will remove it; snapshots are another program's, perhaps
                 checkpoint.clean()
             raise
-        name = "-".join(sink.operator for sink in group.sinks)
-        self._thread = Worker(name, self._watch)
+        self._thread = Worker("-".join(sink.operator for sink in group.sinks), self._watch)
         stop_at_exit(self)
 
     # -- what the job asks ------------------------------------------------------------------------------------------
@@ -190,6 +189,7 @@ class StreamPart:
                 self._reports = Reports(self._query)
                 return
             except SPARK_ERRORS as error:
+                self._checkpoint.refuse_unreadable(error)
                 self._runner.demote_or_raise(self._lowering, error)
                 self._lowering.release()
                 self._lowering = self._lowered()
@@ -237,8 +237,8 @@ class StreamPart:
         restart = None if self._settings is None else self._settings.restart
         goes_on = self._checkpoint.goes_on(restart)
         if goes_on:
-            self._checkpoint.resume(plan, restart)
             in_pieces = isinstance(self._group.fork, KeepPieces)  # of a bounded job, in which time stands still
+            self._checkpoint.resume(plan, restart, replays_input=not in_pieces)
             if not in_pieces and any(waits_for_time(node) for node in self._lowering.nodes):
                 self._checkpoint.let_time_pass()
         else:
@@ -344,6 +344,7 @@ class StreamPart:
         self._start_or_demote()
 
     def _demote_or_raise(self, failure: BaseException) -> None:
+        self._checkpoint.refuse_unreadable(failure)
         try:
             self._runner.demote_or_raise(self._lowering, failure, walk(*self._group.sinks))
         except JobError as error:

@@ -8,13 +8,14 @@ two rounds.
 from __future__ import annotations
 
 import copy
+import hashlib
 import os
 import pickle
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pyarrow as pa
 
@@ -28,6 +29,7 @@ from morisot.worker.file_rows import FileRows
 from morisot.worker.kernel_stage import PATIENCE, Numbers
 from morisot.worker.link import Address, Link, connect
 from morisot.worker.loop_kernel import LoopKernel, MachineRound, is_compiled, machine_code
+from morisot.worker.loop_messages import Delta, End, Failed, Hello, Place, Round, Save, Saved, Unsaved
 from morisot.worker.loop_state import LoopState
 from morisot.worker.stage import Pipeline, Step, decode_columns, encode_batch
 
@@ -39,65 +41,6 @@ _TELLING = 1 << 10
 
 class Unreachable(Exception):  # noqa: N818 - it says what is the matter
     """A task found nobody to lead it: the driver is gone, or the network does not let it through."""
-
-
-class Place(NamedTuple):
-    """Which task of how many this is, and in which try of the stage."""
-
-    partition: int
-    partitions: int
-    attempt: int
-
-
-class Hello(NamedTuple):
-    """What a task says first."""
-
-    place: Place
-    elements: int
-
-
-class Round(NamedTuple):
-    """What the leader asks for: one round with a state."""
-
-    number: int
-    state: Any
-
-
-class Save(NamedTuple):
-    """What the leader asks for: write what the task holds into a directory."""
-
-    directory: str
-
-
-class Saved(NamedTuple):
-    """What a task answers when it has."""
-
-
-class End(NamedTuple):
-    """The loop is over; `keep` is whether what the task holds is the result."""
-
-    keep: bool
-
-
-class Delta(NamedTuple):
-    """What a task answers."""
-
-    number: int
-    elements: int
-    """How many elements left the body."""
-    delta: Any
-
-
-class Failed(NamedTuple):
-    """A function of the user's failed in a task."""
-
-    report: failure.Report
-
-
-class Unsaved(NamedTuple):
-    """What a task holds could not be saved."""
-
-    said: str
 
 
 @dataclass(frozen=True)
@@ -204,8 +147,8 @@ class LoopTask:
                 if isinstance(order, Round):
                     answer: Delta | Saved = Delta(order.number, *worker.round(order.state))
                 elif isinstance(order, Save):
-                    worker.held.write(Path(order.directory) / f"part-{place.partition:06}", self.dumps)
-                    answer = Saved()
+                    file = Path(order.directory) / f"part-{place.partition:06}"
+                    answer = Saved(file.name, *worker.held.write(file, self.dumps))
                 else:
                     return isinstance(order, End) and order.keep
             except ElementError as error:
@@ -234,8 +177,8 @@ class Held:
         columns = [column.chunk(0) if column.num_chunks else column.combine_chunks() for column in table.columns]
         return cls(type_, table.num_rows, columns=columns[: len(leaves(type_))])
 
-    def write(self, file: Path, dumps: Dumps) -> None:
-        """Write everything to a file, and make sure that it is there."""
+    def write(self, file: Path, dumps: Dumps) -> tuple[int, str]:
+        """Write everything to a file, and make sure that it is there; how many bytes, and their digest."""
         if self._elements is None:
             content = pickle.dumps((self.count, self._columns, None))
         else:
@@ -250,6 +193,7 @@ class Held:
                 os.fsync(out.fileno())
         except OSError as error:
             raise SinkError(f"a snapshot cannot be written to {file}: {error.strerror}") from None
+        return len(content), hashlib.sha256(content).hexdigest()
 
     @classmethod
     def read(cls, file: str, type_: Type) -> Held:
