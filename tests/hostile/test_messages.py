@@ -6,12 +6,13 @@ import subprocess
 import sys
 import types
 from pathlib import Path
-from typing import Self
+from typing import Any, NamedTuple, Self
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import morisot as mo
 from morisot.errors import ElementError, Location
 from morisot.worker.exceptions import described, rebuilt
 from morisot.worker.failure import WorkerFailure, element_error, report_of, reported, reporting
@@ -173,3 +174,21 @@ def test_no_unpickling_in_what_reads_messages() -> None:
     for module in (causes, failures, left_out, exceptions, failure, seal):
         assert not {"pickle", "cloudpickle"} & set(vars(module)), module
     assert report_of(ElementError("map", None, "x", "y"))["cause"] is None
+
+
+class Field(NamedTuple):
+    thing: Any
+
+
+class Fields(NamedTuple):
+    things: list[Any]
+
+
+@pytest.mark.parametrize("record", [Field, Fields])
+@pytest.mark.parametrize("kind", ["csv", "json", "parquet"])
+def test_files_are_not_read_as_objects_because_these_are_pickles(kind: str, record: Any, tmp_path: Path) -> None:
+    file = tmp_path / f"a.{kind}"
+    file.touch()
+    read = getattr(mo.StreamContext(engine="reference"), f"stream_{kind}")
+    with pytest.raises(mo.PlanError, match="its annotation is no element type"):
+        read(file, record)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import pytest
 
 import morisot as mo
-from morisot.run.causes import Cause
+from morisot.run.causes import Cause, causes
 from morisot.run.failures import is_data_error, is_lost_worker, job_error
 
 if TYPE_CHECKING:
@@ -38,6 +38,28 @@ def test_work_is_done_again_where_a_python_process_died(said: str, again: bool) 
 
 def test_a_text_that_quotes_a_condition_is_no_data_error() -> None:
     assert not is_data_error(RuntimeError("[DIVIDE_BY_ZERO] Division by zero. SQLSTATE: 22012"))
+
+
+BARRIER = (
+    "Job aborted due to stage failure: Could not recover from a failed barrier ResultStage. "
+    "Most recent failure reason: Stage failed because barrier task ResultTask(0, 0) finished unsuccessfully.\n"
+)
+LOST = (
+    "Job aborted due to stage failure: Task 0 in stage 1.0 failed 1 times, most recent failure: "
+    "Lost task 0.0 in stage 1.0 (TID 3) (localhost executor driver): "
+)
+
+
+@pytest.mark.parametrize("begin", [BARRIER, LOST])
+def test_the_cause_that_a_message_quotes_is_read_from_sparks_own_words(begin: str) -> None:
+    said = "org.apache.spark.SparkRuntimeException: [USER_RAISED_EXCEPTION] morisot: x SQLSTATE: P0001\n\tat a.b(c)"
+    *_, quoted = causes(RuntimeError(begin + said))
+    expected = ("org.apache.spark.SparkRuntimeException",)
+    assert (quoted.classes, quoted.condition, quoted.message) == (expected, "USER_RAISED_EXCEPTION", "morisot: x")
+    assert is_data_error(RuntimeError(begin + said))
+    assert is_lost_worker(RuntimeError(begin + "org.apache.spark.SparkException: Python worker exited unexpectedly"))
+    for forged in (f"ValueError: {begin}{said}", f"{begin}ValueError: {said}", f"{begin}a.B: [DIVIDE_BY_ZERO] x"):
+        assert not is_data_error(RuntimeError(forged)), forged
 
 
 def test_a_condition_has_more_special_ones() -> None:
