@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import os
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -23,6 +24,10 @@ HEAVY = {"recovery", "hostile", "examples", "test_plain_session", "test_session"
 """Directories and files whose tests take long: they come first, so that the processes end together."""
 # Packages whose doctests run programs on Spark.
 ON_SPARK = tuple(SOURCE / name for name in ("api", "run", "lower", "annotations", "cli"))
+
+# A shell that starts the tests in the background has them ignore Ctrl-C, and the programs that they start inherit that.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # Tests are many short jobs: the JVM's second compiler takes more than it gives back, also in programs that tests start.
 os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
