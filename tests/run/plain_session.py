@@ -25,8 +25,11 @@ if TYPE_CHECKING:
 Job = Callable[["SparkSession", Path], tuple[Any, Any]]
 JOBS: dict[str, Job] = {}
 NUMBERS = [[3, 1, 4, 1], [5, 9, 2, 6], [5, 3, 5, 8]]
-START = datetime.datetime(2024, 11, 3, 0, 30)
-"""Half an hour before an hour that the clocks of New York have twice."""
+REPEATED = datetime.datetime(2024, 11, 3, 0, 30)
+"""Half an hour before an hour that the clocks of New York repeat."""
+HOUR = datetime.timedelta(hours=1)
+SKIPPED = datetime.datetime(2024, 3, 10, 1, 30)
+"""Half an hour before an hour that they skip."""
 
 
 def job(function: Job) -> Job:
@@ -57,7 +60,11 @@ JOBS["rich_map_after_a_crash"] = compared(
     lambda numbers: numbers.group_by(lambda n: n % 3).rich_map(1, lambda s, k, n: ((s * 31 + n) % 10007,) * 2),
     [NUMBERS[0], CRASH, *NUMBERS[1:]],
 )
-TIMES = [[START + datetime.timedelta(minutes=20 * n) for n in batch] for batch in ([0, 1, 2], [3, 4, 9], [10, 11])]
+TIMES = [
+    [start + datetime.timedelta(minutes=20 * n) for n in batch]
+    for start in (SKIPPED, REPEATED)
+    for batch in ([0, 1, 2], [3, 4, 9], [10, 11])
+]
 JOBS["time_windows"] = compared(
     lambda times: (
         times.add_timestamps(lambda t: t, delay="1h")
@@ -65,7 +72,7 @@ JOBS["time_windows"] = compared(
         .count()
         .with_bounds()
     ),
-    [*TIMES, advance_time(START + datetime.timedelta(days=2))],
+    [*TIMES, advance_time(REPEATED + datetime.timedelta(days=2))],
 )
 JOBS["sessions"] = compared(
     lambda numbers: (
@@ -207,7 +214,9 @@ def bounded_times(spark: SparkSession, directory: Path) -> tuple[Any, Any]:
 
     def program(ctx: mo.StreamContext) -> list[Any]:
         times = ctx.stream_iter([time for batch in TIMES for time in batch])
-        return times.map(lambda t: (t, t.hour, t.isoformat())).collect()
+        windows = times.add_timestamps(lambda t: t).window_all(mo.EventTimeWindow.tumbling("1h")).count().with_bounds()
+        written = times.map(lambda t: (t, t.hour, t.isoformat(), t.strftime("%d.%m. %H:%M"), t - SKIPPED > HOUR))
+        return [*written.collect(), *sorted(windows.collect())]
 
     return program(mo.StreamContext(spark)), program(mo.StreamContext(engine="reference"))
 

@@ -18,22 +18,41 @@ _LONGEST = 3_652_058
 _FIRST, _LAST = dt.datetime.min, dt.datetime.max  # noqa: DTZ901 - columns of times are naive
 _FIRST_DAY, _LAST_DAY = dt.date.min, dt.date.max
 
-_PLAIN = {"Y": "yyyy", "y": "yy", "m": "MM", "d": "dd", "H": "HH", "M": "mm", "S": "ss", "f": "SSSSSS", "j": "DDD"}
-_NAMES = {"a": "E", "A": "EEEE", "b": "MMM", "B": "MMMM", "I": "hh", "p": "a"}
+_LAYOUT = "YYYY-mm-dd HH:MM:SS"
+"""How Spark writes a time, with a fraction behind it unless that is 0; a date is the first ten characters."""
+_WRITTEN = {"Y": (1, 5), "y": (3, 5), "m": (6, 8), "d": (9, 11), "H": (12, 14), "M": (15, 17), "S": (18, 20)}
+"""The directives that stand there: the number of the first character and of the one behind the last."""
+_COMPUTED: dict[str, Form] = {
+    "j": lambda a: call("lpad", call("string", call("day_of_year", a)), integer(3), text("0")),
+    "f": lambda a: call("lpad", call("string", call("microsecond", a)), integer(6), text("0")),
+}
+_ENGLISH: dict[str, Form] = {
+    "a": lambda a: call("day_name", a),
+    "A": lambda a: call("full_day_name", a),
+    "b": lambda a: call("month_name", a),
+    "B": lambda a: call("full_month_name", a),
+    "I": lambda a: call("lpad", call("string", _hour_of_twelve(a)), integer(2), text("0")),
+    "p": lambda a: when(call("less", call("hour", a), integer(12)), text("AM"), text("PM")),
+}
 """What depends on the locale in Python; Spark always writes English."""
+_OF_TIMES = frozenset("HMSfIp")
 
 
-def pattern_of(directives: str) -> str | None:
-    """Spark's pattern for a format of strftime; None if it has none.
+def _hour_of_twelve(a: Expr) -> Expr:
+    return call("add", call("rem", call("add", call("hour", a), integer(11)), integer(12)), integer(1))
 
-    >>> pattern_of("%Y-%m-%dT%H")
-    "yyyy'-'MM'-'dd'T'HH"
+
+def directives_of(pattern: str) -> list[tuple[str, str]] | None:
+    """The directives of a format of strftime, each behind the text before it; None if one of them has no column form.
+
+    >>> directives_of("%Y-%m.")
+    [('', 'Y'), ('-', 'm'), ('.', '')]
     """
-    if not directives.isascii() or "\0" in directives:  # the C library has its own ideas
+    if not pattern.isascii() or "\0" in pattern:  # the C library has its own ideas
         return None
-    known = _PLAIN | (_NAMES if locale.setlocale(locale.LC_TIME) in ("C", "POSIX") else {})
-    pattern, literal = "", ""
-    characters = iter(directives)
+    known = {*_WRITTEN, *_COMPUTED} | (set(_ENGLISH) if locale.setlocale(locale.LC_TIME) in ("C", "POSIX") else set())
+    found, literal = [], ""
+    characters = iter(pattern)
     for character in characters:
         directive = next(characters, "") if character == "%" else ""
         if character == "%" and directive not in (*known, "%"):
@@ -41,33 +60,57 @@ def pattern_of(directives: str) -> str | None:
         if not directive or directive == "%":
             literal += character
             continue
-        pattern, literal = pattern + _quoted(literal) + known[directive], ""
-    return pattern + _quoted(literal)
+        found.append((literal, directive))
+        literal = ""
+    return [*found, (literal, "")]
 
 
-def _quoted(literal: str) -> str:
-    return "'" + literal.replace("'", "''") + "'" if literal else ""
+def strftime(a: Expr, pattern: str) -> Expr:
+    """Parts of what Spark writes for the whole value. `date_format` would go through the time zone of the session.
 
-
-def strftime(a: Expr, directives: str) -> Expr:
-    """The C library does not pad a year below 1000, Spark does."""
-    pattern = pattern_of(directives)
-    assert pattern is not None, f"{directives} has no pattern"
-    if not pattern:
+    The C library does not pad a year below 1000, Spark does.
+    """
+    directives = directives_of(pattern)
+    assert directives is not None, f"{pattern} has no column form"
+    used = {directive for _, directive in directives}
+    whole = call("timestamp" if used & _OF_TIMES else "date", a)
+    pieces = _pieces(directives, whole)
+    if not pieces:
         return text("")
-    written = call("date_format", a, text(pattern))
-    if "yyyy" not in pattern:
+    written = pieces[0] if len(pieces) == 1 else call("concat", *pieces)
+    if "Y" not in used:
         return written
     return guard(call("greater_equal", call("year", a), integer(1000)), written, "a year of three digits")
 
 
+def _pieces(directives: list[tuple[str, str]], whole: Expr) -> list[Expr]:
+    """The texts that make up a format; neighbours that are neighbours in Spark's text too are one substring of it."""
+    pieces: list[Expr] = []
+    begin = end = 0
+    for literal, directive in [*directives, ("", "")]:
+        first, behind = _WRITTEN.get(directive, (0, 0))
+        if begin and first >= end and literal == _LAYOUT[end - 1 : first - 1]:
+            end = behind
+            continue
+        if begin:
+            pieces.append(call("substring", call("string", whole), integer(begin), integer(end - begin)))
+        if literal:
+            pieces.append(text(literal))
+        if directive in _COMPUTED or directive in _ENGLISH:
+            pieces.append((_COMPUTED | _ENGLISH)[directive](whole))
+        begin, end = first, behind
+    return pieces
+
+
 def isoformat(separator: str) -> Form:
-    """`t.isoformat()` and `str(t)`: the microseconds are written only if there are any."""
+    """`t.isoformat()` and `str(t)`: the microseconds are written only if there are any, and then all six digits."""
 
     def form(a: Expr) -> Expr:
-        pattern = f"yyyy-MM-dd'{separator}'HH:mm:ss"
+        written = call("string", a)
+        if separator != " ":
+            written = call("replace", written, text(" "), text(separator))
         whole = call("equal", call("microsecond", a), integer(0))
-        return when(whole, call("date_format", a, text(pattern)), call("date_format", a, text(pattern + ".SSSSSS")))
+        return when(whole, written, call("rpad", written, integer(26), text("0")))
 
     return form
 
@@ -77,6 +120,10 @@ def iso_weekday(a: Expr) -> Expr:
 
 
 # ---- differences
+
+
+def time_between(a: Expr, b: Expr) -> Expr:
+    return call("time_diff", a, b)
 
 
 def days_between(a: Expr, b: Expr) -> Expr:

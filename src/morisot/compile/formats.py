@@ -66,7 +66,7 @@ def formatted(node: ast.AST, found: Value, source: str, scope: Scope) -> Expr:
     spec = read(source)
     result: Expr | None = None
     if found.type in (DATE, DATETIME):
-        result = dates.strftime(pack(found), source) if dates.pattern_of(source) is not None else None
+        result = dates.strftime(pack(found), source) if dates.directives_of(source) is not None else None
     elif spec is not None and found.type == STR:
         result = _text(pack(found), spec, scope)
     elif spec is not None and found.type == INT:

@@ -57,7 +57,7 @@ BINARY: dict[type[ast.operator], tuple[Row, ...]] = {
         _binary(FLOAT, Plain("subtract")),
         _binary(DELTA, Plain("subtract", fails=True)),
         _binary(DATE, dates.days_between, DELTA),
-        _binary(DATETIME, Plain("time_diff"), DELTA),
+        _binary(DATETIME, dates.time_between, DELTA),
         Row((DATE, DELTA), DATE, dates.date_moved(-1)),
         Row((DATETIME, DELTA), DATETIME, dates.time_moved(-1)),
     ),

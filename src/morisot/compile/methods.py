@@ -21,7 +21,7 @@ def _is_utf8(name: str) -> bool:
 
 
 def _has_pattern(directives: str) -> bool:
-    return dates.pattern_of(directives) is not None
+    return dates.directives_of(directives) is not None
 
 
 _WIDTH = Constant(int, lambda width: 0 <= width <= affixes.LONGEST)

@@ -177,18 +177,30 @@ TEMPLATES: dict[str, str] = {
     "hour": "bigint(hour({0}))",
     "minute": "bigint(minute({0}))",
     "second": "bigint(second({0}))",
-    "microsecond": "bigint(date_format({0}, 'SSSSSS'))",
+    "microsecond": "(bigint(extract(SECOND FROM {0}) * 1000000) % 1000000)",
     "weekday": "bigint(weekday({0}))",
     "day_of_year": "bigint(dayofyear({0}))",
     "last_day": "bigint(day(last_day({0})))",
     "iso_week": "bigint(weekofyear({0}))",
     "iso_year": "bigint(extract(YEAROFWEEK FROM {0}))",
-    "date_format": "date_format({0}, {1})",
+    "day_name": "dayname({0})",
+    "month_name": "monthname({0})",
+    "full_day_name": (
+        "elt(weekday({0}) + 1, 'Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday', 'Sunday')"
+    ),
+    "full_month_name": (
+        "elt(month({0}), 'January', 'February', 'March', 'April', 'May', 'June', "
+        "'July', 'August', 'September', 'October', 'November', 'December')"
+    ),
     "date": "CAST({0} AS DATE)",
     "timestamp": "CAST({0} AS TIMESTAMP_NTZ)",
     "date_diff": "bigint(datediff({0}, {1}))",
     "date_add": "date_add({0}, int({1}))",
-    "time_diff": "timestampdiff(MICROSECOND, {1}, {0})",
+    # not timestampdiff, which goes through the time zone of the session; the seconds, then the rest as seconds
+    "time_diff": (
+        "(bigint(CAST({0} - {1} AS INTERVAL SECOND)) * 1000000L + bigint(CAST(({0} - {1} - INTERVAL '1' SECOND "
+        "* bigint(CAST({0} - {1} AS INTERVAL SECOND))) * 1000000L AS INTERVAL SECOND)))"
+    ),
     "time_add": "timestampadd(MICROSECOND, {1}, {0})",
     "make_date": "make_date(int({0}), int({1}), int({2}))",
     "make_time": "make_timestamp_ntz(int({0}), int({1}), int({2}), int({3}), int({4}), {5})",
@@ -243,6 +255,14 @@ def _fill(template: str, arguments: list[str]) -> str:
         place, rest = piece.split("}", 1)
         filled.append(every["{" + place + "}"] + rest)
     return "".join(filled)
+
+
+EPOCH = "TIMESTAMP_NTZ '1970-01-01 00:00:00'"
+
+
+def micros_since_epoch(moment: str) -> str:
+    """The number that a naive time travels as, whatever the time zone of the session is."""
+    return _fill(TEMPLATES["time_diff"], [moment, EPOCH])
 
 
 def quoted(name: str) -> str:

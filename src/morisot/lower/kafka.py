@@ -15,7 +15,7 @@ from pyspark.sql.classic.dataframe import DataFrame as ClassicDataFrame
 
 from morisot.config import CONNECTORS
 from morisot.errors import PlanError, SourceError
-from morisot.lower.columns import sql_text
+from morisot.lower.columns import EPOCH, sql_text
 from morisot.lower.frame import PLACE, Frame, named
 from morisot.lower.planner import Lowering
 from morisot.lower.tables import BAD_ROW
@@ -31,7 +31,7 @@ Ends = Mapping[tuple[str, int], int]
 _MOST_READ_ONE_BY_ONE = 64
 _READER = "org.apache.kafka.common.serialization.ByteArrayDeserializer"
 _PLACED = "concat(CAST(topic AS BINARY), X'00', unhex(lpad(hex(partition), 8, '0')), unhex(lpad(hex(offset), 16, '0')))"
-_TIME = "timestampadd(MICROSECOND, unix_micros(timestamp), TIMESTAMP_NTZ '1970-01-01 00:00:00')"
+_TIME = f"timestampadd(MICROSECOND, unix_micros(timestamp), {EPOCH})"
 """In UTC, whatever the session's time zone is."""
 
 

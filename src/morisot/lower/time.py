@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from morisot.lower import stages
 from morisot.lower.buckets import bucket_of
+from morisot.lower.columns import micros_since_epoch
 from morisot.lower.frame import PLACE, TIME, Frame
 from morisot.lower.ordered import ORDER, numbered
 from morisot.lower.planner import Lowering
@@ -13,8 +14,6 @@ from morisot.plan.time import AddTimestamps, DropTimestamps, Reorder, is_direct
 from morisot.types.element import DATETIME, Tuple, Type, arguments
 from morisot.worker.stage import Step
 from morisot.worker.waiting import ReorderBucket
-
-_EPOCH = "TIMESTAMP_NTZ '1970-01-01 00:00:00'"
 
 
 @lowers(AddTimestamps, "bounded")
@@ -45,7 +44,7 @@ def lower_add_timestamps_in_python(
 
 def ticks_of(moment: str, kind: Type) -> str:
     """The number that a timestamp travels as."""
-    return f"timestampdiff(MICROSECOND, {_EPOCH}, {moment})" if kind == DATETIME else moment
+    return micros_since_epoch(moment) if kind == DATETIME else moment
 
 
 @lowers(DropTimestamps)

@@ -49,11 +49,13 @@ DATES = [
     dt.date.min, dt.date.max, dt.date(1, 1, 2), dt.date(9999, 12, 30), dt.date(1582, 10, 4), dt.date(1582, 10, 10),
     dt.date(1582, 10, 15), dt.date(1969, 12, 31), dt.date(1970, 1, 1), dt.date(2024, 2, 29), dt.date(2024, 12, 30),
     dt.date(2021, 1, 3), dt.date(999, 12, 31), dt.date(1000, 1, 1), dt.date(2023, 1, 1), dt.date(1900, 2, 28),
+    dt.date(2018, 11, 4),  # a day whose first hour São Paulo skipped
 ]  # fmt: skip
 TIMES = [
     dt.datetime.min, dt.datetime.max, dt.datetime(1969, 12, 31, 23, 0, 0, 1), dt.datetime(1582, 10, 10, 1, 2, 3),
     dt.datetime(2024, 2, 29, 12, 0, 0, 500000), dt.datetime(1999, 12, 31, 23, 59, 59, 999999), dt.datetime(2024, 1, 1),
     dt.datetime(999, 6, 7, 8, 9, 10), dt.datetime(2024, 3, 31, 2, 30), dt.datetime(1, 1, 1, 0, 0, 0, 1), dt.datetime(1970, 1, 1),
+    dt.datetime(2018, 11, 4, 0, 30, 0, 120), dt.datetime(2018, 11, 4), dt.datetime(2018, 2, 17, 23, 30),  # skipped and repeated hours
 ]  # fmt: skip
 POOLS: dict[Type, list[Any]] = {
     INT: INTS, FLOAT: FLOATS, BOOL: [True, False], STR: TEXTS, BYTES: BLOBS, DATE: DATES, DATETIME: TIMES,

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the name every Spark program uses
 
-from morisot.lower.columns import quoted
+from morisot.lower.columns import EPOCH, quoted
 from morisot.lower.frame import TIME, Frame
 from morisot.lower.ordered import CANONICAL, ORDER, numbered, with_canonical
 from morisot.lower.planner import Lowering
@@ -21,7 +21,6 @@ START, END = quoted("start"), quoted("end")
 POSITION = quoted("position")
 FIRST, LAST, NEWEST, ROWS = quoted("first"), quoted("last"), quoted("newest"), quoted("rows")
 KEY_FIRST = quoted("key_first")
-_EPOCH = "TIMESTAMP_NTZ '1970-01-01 00:00:00'"
 
 EXTRAS = {
     FIRST: Step(FIRST, f"min({ORDER})", "min({})"),
@@ -124,5 +123,5 @@ def with_bounds(node: Window | WindowJoin, results: Sequence[str]) -> list[str]:
         return list(results)
     bounds = [START, END]
     if node.clock == DATETIME:
-        bounds = [f"timestampadd(MICROSECOND, {bound}, {_EPOCH})" for bound in bounds]
+        bounds = [f"timestampadd(MICROSECOND, {bound}, {EPOCH})" for bound in bounds]
     return [*bounds, *results]
