@@ -16,7 +16,7 @@ import pytest
 
 import morisot as mo
 from morisot.lower.files import parts_of
-from morisot.viz.loops import AGGREGATED, FOR_EACH_PARTITION
+from morisot.physical.choose.iterate import AGGREGATED, FOR_EACH_PARTITION
 from morisot.worker import kernel_stage
 
 

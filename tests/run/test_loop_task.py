@@ -11,8 +11,8 @@ import pyarrow as pa
 import pytest
 
 import morisot as mo
-from morisot.lower.iterate import loop_kernel
 from morisot.lower.stages import dumps
+from morisot.physical.choose.iterate import loop_kernel
 from morisot.plan.iterate import Loop
 from morisot.run.leader import Leader
 from morisot.run.rounds import Progress, Rounds

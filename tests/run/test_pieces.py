@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 import morisot as mo
+from morisot.physical.refusals import refuse_unbounded
 from morisot.plan.pieces import cut
-from morisot.run.engine import refuse_unbounded
 from morisot.run.listing import Listing, in_pieces
 from morisot.run.pieces import Pieces, refuse_unread
 

@@ -183,7 +183,7 @@ class StreamContext(SourceMethods):
     def check(self, node: Node) -> None:
         """Refuse what cannot run, while the user's line is known."""
         if not node.bounded:
-            from morisot.run.engine import refuse_unbounded
+            from morisot.physical.refusals import refuse_unbounded
 
             refuse_unbounded(node)
 

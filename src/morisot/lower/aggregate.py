@@ -12,11 +12,11 @@ from morisot.compile.extremes import ACCUMULATOR, NativeExtreme
 from morisot.compile.folds import Part, leaf_values
 from morisot.compile.verdict import ColumnForm, Value
 from morisot.lower.columns import NameOf, literal, quoted, render
-from morisot.lower.folds import FoldNode, native_fold
 from morisot.lower.frame import Frame
 from morisot.lower.ordered import CANONICAL, ORDER, grouped_by_key, numbered, with_canonical
 from morisot.lower.planner import Lowering
 from morisot.lower.registry import lowers
+from morisot.physical.choose.aggregate import FoldNode
 from morisot.plan.aggregate import (
     Aggregate,
     Avg,
@@ -33,7 +33,7 @@ from morisot.plan.aggregate import (
 )
 from morisot.plan.closure import Closure
 from morisot.plan.node import Node
-from morisot.types.element import BOOL, FLOAT, INT, Keyed, Tuple, Type, arguments, contains_any, leaves
+from morisot.types.element import BOOL, FLOAT, INT, Keyed, Tuple, Type, contains_any, leaves
 
 _VALUE, _CHOSEN = quoted("by"), quoted("chosen")
 NO_RESULT = Value(Tuple(()))
@@ -48,9 +48,7 @@ def lower_count(node: Count, lowering: Lowering, frame: Frame) -> Frame:
 
 @lowers(Sum, "bounded")
 def lower_sum(node: Sum, lowering: Lowering, frame: Frame) -> Frame:
-    frame, value, type_ = value_column(node, node.value, lowering, frame)
-    if type_ != FLOAT:
-        lowering.optimistic.add(node)  # an overflow of 64 bits on the way is Python's to repair
+    frame, value, _ = value_column(node, node.value, lowering, frame)
     return grouped(node, lowering, frame, f"sum({value})")
 
 
@@ -59,7 +57,6 @@ def lower_avg(node: Avg, lowering: Lowering, frame: Frame) -> Frame:
     frame, value, type_ = value_column(node, node.value, lowering, frame)
     if type_ == FLOAT:
         return grouped(node, lowering, frame, f"sum({value}) / count(1)")
-    lowering.optimistic.add(node)
     return grouped(
         node,
         lowering,
@@ -128,9 +125,8 @@ def lower_with_aggregate(node: WithAggregate, lowering: Lowering, frame: Frame, 
 
 def native_parts(node: FoldNode, lowering: Lowering, frame: Frame) -> Frame:
     """A fold as one native aggregate per leaf of its accumulator."""
-    fold = native_fold(node)
+    fold = lowering.plan.choices[node].detail
     assert fold is not None, f"{node.operator} has no native form and should have been a fold in Python"
-    lowering.optimistic.add(node)  # an overflow of 64 bits on the way is Python's to repair
     if isinstance(fold, NativeExtreme):
         return extreme(node, lowering, frame, fold)
     element = (1,) if isinstance(frame.type, Keyed) else ()
@@ -219,7 +215,7 @@ def _float_extreme(part: Part, operand: str, condition: str, aggregated: str) ->
 def value_column(node: Aggregate, closure: Closure, lowering: Lowering, frame: Frame) -> tuple[Frame, str, Type]:
     """The value that is aggregated, as a column beside the key; a bool counts as the int it is."""
     at = (1,) if isinstance(frame.type, Keyed) else ()
-    form = lowering.column_form(node, closure, arguments(frame.type)[-1])
+    form = lowering.column_form(node, closure)
     assert isinstance(form, ColumnForm), f"{node.operator} has no native form and should have been a fold in Python"
     frame, (value,) = frame.evaluate(form, frame.names(at))
     if form.type == BOOL:
@@ -251,7 +247,6 @@ def chosen(node: MinElement | MaxElement, lowering: Lowering, frame: Frame, by: 
     columns = frame.columns
     frame, value, value_type = value_column(node, node.value, lowering, frame)
     if value_type == FLOAT:  # min() and max() of Python depend on where a NaN stands
-        lowering.optimistic.add(node)
         value = f"CASE WHEN isnan({value}) THEN {_NO_ORDER} ELSE {value} END"
     rows = numbered(frame.df.selectExpr(*columns, f"{value} AS {_VALUE}"))
     return picked(node, lowering, Frame(rows, frame.type), f"{by}({{0}}, struct({_VALUE}, {tie}))")

@@ -18,7 +18,7 @@ from morisot.lower.recode import as_type
 from morisot.lower.registry import lowers
 from morisot.lower.sides import both_sides
 from morisot.plan.combine import Branch, Merge, Route, SplitBy, Zip
-from morisot.types.element import BOOL, INT, Keyed, arguments
+from morisot.types.element import BOOL, INT, Keyed
 from morisot.worker import branches
 from morisot.worker.branches import NOWHERE
 from morisot.worker.pairs import Zipper
@@ -72,9 +72,8 @@ def placed(frame: Frame, side: str) -> DataFrame:
 
 @lowers(SplitBy)
 def lower_split_by(node: SplitBy, lowering: Lowering, frame: Frame) -> Frame:
-    form = lowering.column_form(node, node.function, *arguments(frame.type))
+    form = lowering.column_form(node, node.function)
     assert form is not None, "a function that names no branches natively should have been a stage"
-    lowering.optimistic.add(node)  # a number that no branch has is Python's to report
     columns = frame.columns
     frame, numbers = frame.evaluate(form, frame.names())
     if node.masked:
@@ -125,7 +124,7 @@ def bit(number: str, n: int) -> str:
 def lower_route(node: Route, lowering: Lowering, frame: Frame) -> Frame:
     columns, name_of = frame.columns, frame.names()
     for place, predicate in enumerate(node.predicates):
-        form = lowering.column_form(node, predicate, *arguments(frame.type))
+        form = lowering.column_form(node, predicate)
         assert form is not None, "a predicate that is no column should have been a stage"
         widened, _ = frame.evaluate(form, name_of)
         decided = f"WHEN {_MARK} <> {NOWHERE}L THEN {_MARK} " if place else ""

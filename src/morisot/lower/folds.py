@@ -6,10 +6,6 @@ import dataclasses
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from morisot.compile.extremes import NativeExtreme
-from morisot.compile.folds import NativeFold, recognise_fold, recognise_fold_assoc, recognise_reduce
-from morisot.compile.ladder import decide
-from morisot.compile.verdict import ColumnForm, Refusal
 from morisot.lower import ordered, schema, stages
 from morisot.lower.columns import quoted
 from morisot.lower.frame import Frame
@@ -19,8 +15,7 @@ from morisot.lower.stages import dumps, in_worker, partition_id
 from morisot.plan import aggregate
 from morisot.plan.closure import Closure
 from morisot.plan.node import Node
-from morisot.plan.time import AddTimestamps
-from morisot.types.element import ANY, BOOL, DATE, DATETIME, FLOAT, INT, STR, Keyed, Type, arguments, leaves
+from morisot.types.element import ANY, Keyed, leaves
 from morisot.worker import fold
 from morisot.worker.machine import Machine
 from morisot.worker.stage import Step, policies
@@ -28,9 +23,6 @@ from morisot.worker.state import Folder, Reducer
 
 if TYPE_CHECKING:
     from morisot.lower.planner import Lowering
-
-SUMMABLE = (INT, FLOAT, BOOL)
-ORDERED = (INT, FLOAT, BOOL, STR, DATE, DATETIME)
 
 _PLACES = [quoted(name) for name in fold.PLACE_COLUMNS]
 
@@ -52,62 +44,6 @@ def own(node: Node, closure: Closure) -> Callable[..., Any]:
 def folding_of(node: Node) -> fold.Folding:
     """What an aggregate that can be merged does with its elements in Python."""
     return _FOLDINGS[type(node)](node)
-
-
-def needs_python(node: Node, demoted: frozenset[Node]) -> bool:
-    """Whether an operator with a rule for Python has no native form (any more)."""
-    match node:
-        case aggregate.Sum(value=value) | aggregate.Avg(value=value):
-            native: tuple[Type, ...] = SUMMABLE
-        case aggregate.MinElement(value=value) | aggregate.MaxElement(value=value):
-            native = ORDERED
-        case aggregate.ReduceAssoc() | aggregate.FoldAssoc() | aggregate.Fold() | aggregate.Reduce():
-            native_form = native_fold(node)
-            return node in demoted or native_form is None or (node.leaves_out and native_form.raises)
-        case aggregate.SortedBy() as sort:
-            return node in demoted or not sorts_natively(sort)
-        case AddTimestamps(timestamp=timestamp):
-            return node in demoted or not isinstance(decide(timestamp, node.signature("timestamp")), ColumnForm)
-        case _:
-            return True
-    verdict = decide(value, arguments(node.input.type)[-1:])
-    if node in demoted or not isinstance(verdict, ColumnForm) or verdict.type not in native:
-        return True
-    return node.leaves_out and verdict.raises
-
-
-def fails_on_elements(node: Node) -> bool:
-    """Whether the value that an aggregate takes of each element is a column that may fail."""
-    if not isinstance(node, aggregate.Sum | aggregate.Avg | aggregate.MinElement | aggregate.MaxElement):
-        return False
-    verdict = decide(node.value, arguments(node.input.type)[-1:])
-    return isinstance(verdict, ColumnForm) and verdict.raises
-
-
-def sorts_natively(node: aggregate.SortedBy) -> bool:
-    """Whether Spark compares the keys as Python does."""
-    verdict = decide(node.key, node.signature("key"))
-    return isinstance(verdict, ColumnForm) and all(leaf.type in ORDERED for leaf in leaves(verdict.type))
-
-
-FoldNode = aggregate.ReduceAssoc | aggregate.FoldAssoc | aggregate.Fold | aggregate.Reduce
-
-
-def native_fold(node: FoldNode) -> NativeFold | NativeExtreme | None:
-    """The fold as Spark's own aggregates, if it is made of those."""
-    recognised = recognised_fold(node)
-    return None if isinstance(recognised, Refusal) else recognised
-
-
-def recognised_fold(node: FoldNode) -> NativeFold | NativeExtreme | Refusal:
-    accumulator = arguments(node.type)[-1]
-    match node:
-        case aggregate.FoldAssoc():
-            return recognise_fold_assoc(node.init, node.local, node.combine, accumulator, node.element)
-        case aggregate.Fold():
-            return recognise_fold(node.init, node.function, accumulator, node.element)
-        case _:
-            return recognise_reduce(node.function, node.element)
 
 
 @folds(*_FOLDINGS)

@@ -4,23 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from pyspark.sql import DataFrame
 
-from morisot.compile.loop_kernel import LoopFunctions, compile_loop
-from morisot.compile.verdict import Refusal
 from morisot.lower import files, schema, stages
 from morisot.lower.frame import Frame
 from morisot.lower.planner import Lowering
 from morisot.lower.registry import lowers, lowers_whole
 from morisot.lower.ship import carry_value, check_travels
 from morisot.lower.stages import dumps, in_worker
+from morisot.physical.choose.iterate import body_nodes
 from morisot.plan.iterate import DeltaIterate, Elements, Iterate, Loop, Replay, State
-from morisot.plan.partition import Cache, Parallelism, RepartitionBy, Shuffle
-from morisot.plan.rowwise import Rowwise
 from morisot.plan.source import StreamRange
-from morisot.types.array import of_numbers
 from morisot.types.element import Type
 from morisot.worker import kernel_stage
 from morisot.worker.file_rows import FileRows
@@ -29,20 +25,7 @@ from morisot.worker.link import Address
 from morisot.worker.loop import LocalFold, LoopTask, RoundFold
 from morisot.worker.loop_kernel import LoopKernel
 from morisot.worker.loop_messages import Place
-from morisot.worker.stage import Step, policies
-
-PathName = Literal["barrier", "frame"]
-
-_MOVING = (Shuffle, Parallelism, RepartitionBy, Cache)
-"""What changes where elements are and never the result: in a loop that is one job they stay where they are."""
-
-
-@dataclass(frozen=True)
-class LoopPath:
-    """How a loop runs, and why."""
-
-    name: PathName
-    reason: str
+from morisot.worker.stage import Step
 
 
 @dataclass(frozen=True)
@@ -69,41 +52,12 @@ class LoopRunner(Protocol):
         """The result of a delta iteration."""
 
 
-def path_of(node: Loop) -> LoopPath:
-    """Whether a loop is one job whose tasks stay, or a job for each round."""
-    for each in node.body.nodes:
-        if not isinstance(each, (Rowwise, *_MOVING)):
-            return LoopPath(
-                "frame", f"{each.operator} ({each.location}) brings elements of several partitions together"
-            )
-    if node.body.side_inputs:
-        return LoopPath("frame", "the body gives a stream from outside the loop")
-    return LoopPath("barrier", "the body looks at one element at a time: its tasks keep their elements")
-
-
-def body_steps(node: Loop, lowering: Lowering | None = None) -> tuple[Step, ...]:
-    """What the body of a loop that stays in its tasks does to an element."""
-    staying = (each for each in node.body.nodes if not isinstance(each, _MOVING))
-    return tuple(stages.step(each, lowering) for each in staying)
-
-
 def local_fold(node: Loop) -> LocalFold:
     """The loop's fold, ready to travel."""
     check_travels(node.local_fold)
     carry_value(node.state)
     carry_value(node.delta)
     return LocalFold(node.local_fold.function, node.delta, node.operator, node.location)
-
-
-def loop_kernel(node: Loop) -> LoopKernel | Refusal:
-    """The body and the fold of a loop that stays in its tasks as one kernel, or why they are none."""
-    delta = of_numbers(node.delta)
-    if delta is None:
-        return Refusal("delta= is not made of numbers and arrays", advice="give delta= a number, a tuple or an array")
-    steps = body_steps(node)
-    state = of_numbers(node.state)
-    fold = node.local_fold.function
-    return compile_loop(LoopFunctions(steps, fold, node.input.type, state, delta, node.body.state, node.feedback))
 
 
 class LoopInput(NamedTuple):
@@ -119,9 +73,7 @@ def input_of(node: Loop, lowering: Lowering) -> LoopInput:
     own = own_input(node, lowering)
     if own is not None:
         return LoopInput(stages.instances(lowering), (), own)
-    frame, steps = lowering.before(node.input)
-    if policies(steps):  # a loop's tasks do not report what they leave out
-        frame, steps = stages.run(frame, steps, node.input.type, lowering), ()
+    frame, steps = lowering.before(node)
     return LoopInput(frame.untimed(), steps)
 
 
@@ -135,10 +87,10 @@ def own_input(node: Loop, lowering: Lowering) -> Numbers | FileRows | None:
 def barrier(node: Loop, lowering: Lowering, given: LoopInput, leader: Address, restart: Restart) -> Frame:
     """The loop as one stage whose tasks run all at once; the caller makes sure that there are as many slots."""
     frame, before, own = given
-    compiled = loop_kernel(node)
+    compiled = lowering.plan.choices[node].detail
     task = LoopTask(
         before,
-        body_steps(node, lowering),
+        lowering.steps(body_nodes(node)),
         frame.type if own is None else node.input.type,
         node.input.type,
         node.element_type,

@@ -15,11 +15,12 @@ from morisot.lower.planner import Lowering
 from morisot.lower.recode import as_type
 from morisot.lower.registry import lowers
 from morisot.lower.stages import dumps
+from morisot.physical.choose.join import compares_natively
 from morisot.plan.join import IntervalJoin, Join
 from morisot.plan.node import Node
 from morisot.plan.partition import Broadcast
 from morisot.plan.rowwise import Rowwise
-from morisot.types.element import ANY, Keyed, Leaf, Optional, Type, arguments, contains_any, leaves
+from morisot.types.element import ANY, Keyed, Leaf, Optional, Type, arguments, leaves
 from morisot.worker.batches import field_name
 
 _MATCHED = "matched"
@@ -137,21 +138,6 @@ def with_key(frame: Frame, result: Type, node: Node) -> Frame:
     assert isinstance(frame.type, Keyed)
     assert isinstance(result, Keyed)
     return as_type(frame, Keyed(result.key, frame.type.value), node)
-
-
-def compares_natively(left: Type, right: Type) -> bool:
-    """Whether the keys' columns are equal exactly where Python's values are."""
-    assert isinstance(left, Keyed)
-    assert isinstance(right, Keyed)
-    if contains_any(left.key) or contains_any(right.key):
-        return False
-    ours, theirs = ([without_none(leaf.type) for leaf in leaves(key)] for key in (left.key, right.key))
-    # None inside a struct is equal to None for Python; Spark's structs are compared field by field only if flat
-    return ours == theirs and not any(type_.children for type_ in ours)
-
-
-def without_none(type_: Type) -> Type:
-    return type_.inner if isinstance(type_, Optional) else type_
 
 
 def canonical(node: Node, frame: Frame) -> Frame:

@@ -6,13 +6,13 @@ from morisot.lower.frame import Frame
 from morisot.lower.planner import Lowering
 from morisot.lower.registry import lowers
 from morisot.plan.keyed import KeyBy, Unkey
-from morisot.types.element import Keyed, arguments
+from morisot.types.element import Keyed
 
 
 @lowers(KeyBy)
 def lower_key_by(node: KeyBy, lowering: Lowering, frame: Frame) -> Frame:
     at = (1,) if isinstance(frame.type, Keyed) else ()
-    form = lowering.column_form(node, node.key, arguments(frame.type)[-1])
+    form = lowering.column_form(node, node.key)
     assert form is not None, "a key that is no column should have been a stage"
     frame, key = frame.composable(form, at)
     return frame.compose(node.type, [*key, *frame.kept(*at)])

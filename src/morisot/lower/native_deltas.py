@@ -7,32 +7,26 @@ from dataclasses import dataclass
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the name every Spark program uses
 
-from morisot.compile.ladder import decide
 from morisot.compile.truth import truth
 from morisot.compile.verdict import ColumnForm
 from morisot.lower.columns import quoted, render
 from morisot.lower.deltas import Entries, InPython
 from morisot.lower.frame import Frame
-from morisot.lower.join import compares_natively, equal_keys, side
+from morisot.lower.join import equal_keys, side
 from morisot.lower.ordered import ORDER, numbered
 from morisot.lower.planner import Lowering
-from morisot.plan.aggregate import Aggregate
 from morisot.plan.iterate import DeltaIterate
-from morisot.plan.node import Node
-from morisot.plan.rowwise import Filter, Map
-from morisot.types.element import ANY, FLOAT, Keyed, Leaf, Optional, Tuple, Type, contains_any, leaves
+from morisot.types.element import FLOAT, Keyed, Leaf, Optional, Tuple, Type, leaves
 
 _CHANGED, _HAS_DELTA, _LAST = quoted("changed"), quoted("has delta"), quoted("last")
 
 
 def entries_of(node: DeltaIterate, lowering: Lowering) -> Entries:
     """How the entries of a delta iteration are kept and changed."""
-    forms = column_forms(node)
-    if forms is None or node in lowering.demoted:
+    forms = lowering.plan.choices[node].columns
+    if not forms:
         return InPython(node, lowering.parallelism)
-    if any(form.raises for form in forms.values()):
-        lowering.optimistic.add(node)
-    return AsColumns(node, forms)
+    return AsColumns(node, {name: forms[closure] for name, closure in node.closures})
 
 
 def resumed(node: DeltaIterate, lowering: Lowering, saved: DataFrame) -> tuple[Entries, DataFrame]:
@@ -41,29 +35,6 @@ def resumed(node: DeltaIterate, lowering: Lowering, saved: DataFrame) -> tuple[E
         return InPython(node, lowering.parallelism), saved
     entries = entries_of(node, lowering)
     return entries, entries.opened_from(saved) if isinstance(entries, InPython) else saved
-
-
-def column_forms(node: DeltaIterate) -> dict[str, ColumnForm] | None:
-    """The functions as columns, if all of them are and Spark can bring entries and deltas together as Python would."""
-    leaving = node.body.output.type
-    if node.value == ANY or contains_any(node.entry) or not one_for_each_key(node.body.output):
-        return None
-    if any(leaf.type.children for leaf in leaves(node.entry)) or not compares_natively(node.entry, leaving):
-        return None
-    forms: dict[str, ColumnForm] = {}
-    for name, closure in node.closures:
-        verdict = decide(closure, node.signature(name))
-        if not isinstance(verdict, ColumnForm) or verdict.shared:  # shared values are computed for every row
-            return None
-        forms[name] = verdict
-    return forms
-
-
-def one_for_each_key(node: Node) -> bool:
-    """Whether the elements of a keyed stream have different keys."""
-    while isinstance(node, Map | Filter) and node.keyed and node.input.keyed:
-        node = node.input
-    return isinstance(node, Aggregate) and node.keyed
 
 
 @dataclass(frozen=True)

@@ -11,14 +11,23 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name every Spark program uses
 from pyspark.sql.classic.dataframe import DataFrame as ClassicDataFrame
 
-from morisot.compile.ladder import decide
 from morisot.compile.verdict import ColumnForm
-from morisot.lower import folds, kernels, ledgers, stages
+from morisot.lower import kernels, ledgers, stages
 from morisot.lower.ended import from_files
 from morisot.lower.frame import Frame
 from morisot.lower.places import with_places
 from morisot.lower.registry import python_rule_for, rule_for, whole_rule_for
 from morisot.lower.sealing import sealing_with
+from morisot.physical.ops import (
+    ColumnsOp,
+    InOrderOp,
+    KernelOp,
+    Physical,
+    StageOp,
+    TimestampsInPythonOp,
+    TwoPhaseFoldOp,
+)
+from morisot.physical.plan import plan
 from morisot.plan.check import gives_running_values
 from morisot.plan.closure import Closure
 from morisot.plan.graph import consumer_counts, meets_endless, met_by_endless, order_needed, order_observed, walk
@@ -26,9 +35,8 @@ from morisot.plan.iterate import DeltaIterate, Loop
 from morisot.plan.node import Node
 from morisot.plan.pace import Pace
 from morisot.plan.partition import Batched, Cache
-from morisot.plan.rowwise import Rowwise
 from morisot.plan.sink import Sink, WriteSink
-from morisot.plan.source import StreamArrow, StreamIter, StreamParIter, StreamParquet, StreamRange
+from morisot.plan.source import StreamArrow, StreamIter, StreamParquet, StreamRange
 from morisot.plan.tally import is_diverting
 from morisot.types.element import ANY, BOOL, DATE, DATETIME, FLOAT, INT, Optional, Type, leaves
 from morisot.worker.left_out import Account, Policy
@@ -97,13 +105,14 @@ class Lowering:
         """What is held in Spark's cache because several sinks read it."""
         self.roots = roots = tuple(roots)
         self._frames: dict[Node, Frame] = dict(given or {})
-        self.nodes = tuple(walk(*roots, known=frozenset(self._frames) | self._cached(roots)))
+        known = frozenset(self._frames) | self._cached(roots)
+        self.nodes = tuple(walk(*roots, known=known))
         self._consumers = consumer_counts(roots)
         self._counts = counts
         """Whether what each operator of a streaming query gives is counted."""
         if counts:  # who counts is one more reader, for whom elements must be there
             self._consumers.update(node for node in self.nodes if not node.bounded)
-        self._last_consumer = {value: node for node in self.nodes for value in node.inputs}
+        self.plan = plan(roots, demoted=demoted, given=known, readers=self._consumers)
         self._ordered = order_observed(roots)
         self._order_needed = order_needed(roots)
         self._order_shown = order_observed(root for root in roots if root.bounded or not isinstance(root, WriteSink))
@@ -141,24 +150,37 @@ class Lowering:
         return frame.over(frame.df.observe(name, F.expr("count(1) AS elements")))
 
     def _lower(self, node: Node) -> Frame:
-        if self.in_stage(node):
-            frame, steps = self.pending(node)
-            return self._share(node, stages.run(frame, steps, node.type, self, batch_rows(node)))
-        if self.in_kernel(node):
-            return self._share(node, kernels.run(self, *self._kernel_run(node)))
+        operator = self.plan.operators[node]
+        if operator.may_fail:
+            self.optimistic.add(node)
+        return self._share(node, self._emit(operator))
+
+    def _emit(self, operator: Physical) -> Frame:
+        """The frame of a physical operator."""
+        node = operator.node
+        match operator:
+            case StageOp(logical=nodes):
+                source = self._source_of(nodes[0])
+                return stages.run(source, self.steps(nodes), node.type, self, batch_rows(node))
+            case KernelOp(logical=nodes):
+                return kernels.run(self, operator, nodes[0].inputs[0])
+            case TwoPhaseFoldOp() | TimestampsInPythonOp() | InOrderOp():
+                python_rule = python_rule_for(node)
+                if python_rule is not None:
+                    return python_rule(node, self, *self.before(node))
         whole_rule = whole_rule_for(node)
         if whole_rule is not None:
-            return self._share(node, whole_rule(node, self))
-        python_rule = python_rule_for(node)
-        if python_rule is not None and folds.needs_python(node, self.demoted):
-            (source,) = node.inputs
-            return self._share(node, python_rule(node, self, *self.before(source)))
+            return whole_rule(node, self)
         rule = rule_for(node)
         assert rule is not None, f"{node.operator} passed the check of the plan without a rule"
         frame = rule(node, self, *(self._read_by(node, value) for value in node.inputs))
         if not node.inputs and not node.bounded and self.gives_places(node) and not frame.placed:
             frame = with_places(frame, by_age=node.files_by_age)
-        return self._share(node, frame)
+        return frame
+
+    def _source_of(self, first: Node) -> Frame:
+        """What the first step of a stage reads."""
+        return self.frame(first.inputs[0]) if first.inputs else stages.instances(self)
 
     def _read_by(self, node: Node, value: Node) -> Frame:
         """What a node reads. A bounded stream that meets one without end was copied, and is followed there."""
@@ -181,8 +203,8 @@ class Lowering:
 
     def _is_dear(self, node: Node) -> bool:
         """Whether making the node again would read files, shuffle or run Python again; expressions are cheap."""
-        while isinstance(node, Rowwise) and not self.in_stage(node) and not self.in_kernel(node):
-            node = node.input
+        while self.plan.chose(node, ColumnsOp):
+            (node,) = node.inputs
             if node in self._kept:
                 return False
         is_kept = isinstance(node, Cache) and self.caches is not None
@@ -238,14 +260,9 @@ class Lowering:
 
     # -- forms ------------------------------------------------------------------------------------------------------
 
-    def column_form(self, node: Node, closure: Closure, *parameters: Type) -> ColumnForm | None:
-        """The closure as columns, unless it has no such form or that form failed on the data before."""
-        verdict = decide(closure, parameters)
-        if not isinstance(verdict, ColumnForm) or node in self.demoted:
-            return None
-        if verdict.raises:
-            self.optimistic.add(node)
-        return verdict
+    def column_form(self, node: Node, closure: Closure) -> ColumnForm | None:
+        """The closure as columns, unless it runs in Python."""
+        return self.plan.choices[node].columns.get(closure)
 
     # -- elements that are left out ---------------------------------------------------------------------------------
 
@@ -262,112 +279,23 @@ class Lowering:
         assert self._ledger is not None, "a plan that leaves elements out needs somebody who counts them"
         return Account(self.run, self._ledger.accumulator, ledgers.place())
 
-    # -- stages -----------------------------------------------------------------------------------------------------
+    # -- steps of stages --------------------------------------------------------------------------------------------
 
-    def in_stage(self, node: Node) -> bool:
-        """Whether the node runs in Python: by itself, or because it stands between two that do."""
-        if stages.needs_python(node, self.demoted):
-            return True
-        if stages.kernel_of(node, self.demoted):
-            return False
-        return self._python_upstream(node) and self._python_downstream(node)
-
-    def _python_upstream(self, node: Node) -> bool:
-        """Whether the nearest Python step above is reached through row-wise operators nobody else reads."""
-        while isinstance(node, Rowwise):
-            node = node.input
-            if self._consumers[node] > 1:
-                return False
-            if stages.needs_python(node, self.demoted):
-                return True
-            if stages.kernel_of(node, self.demoted):
-                return False
-        return False
-
-    def _python_downstream(self, node: Node) -> bool:
-        while self._consumers[node] == 1 and (following := self._last_consumer.get(node)) is not None:
-            if not isinstance(following, Rowwise):
-                return False
-            if stages.needs_python(following, self.demoted):
-                return True
-            if stages.kernel_of(following, self.demoted):
-                return False
-            node = following
-        return False
-
-    # -- kernels ----------------------------------------------------------------------------------------------------
-
-    def in_kernel(self, node: Node) -> bool:
-        """Whether the node runs as machine code: by itself, or because it could and that saves a way out and back."""
-        if stages.kernel_of(node, self.demoted):
-            return True
-        if not self._may_join_kernels(node):
-            return False
-        if self._kernel_upstream(node):
-            return kernels.lets_less_out(node) or self._kernel_downstream(node, or_less=True)
-        return self._range_upstream(node) and self._kernel_downstream(node)
-
-    def _kernel_upstream(self, node: Node) -> bool:
-        """Whether a kernel is above, with nothing between but what could be one too."""
-        while isinstance(node, Rowwise) and self._may_join_kernels(node):
-            node = node.input
-            if self._consumers[node] > 1:
-                return False
-            if stages.kernel_of(node, self.demoted):
-                return True
-        return False
-
-    def _kernel_downstream(self, node: Node, *, or_less: bool = False) -> bool:
-        """Whether a kernel is below; or also what could be one and lets less out."""
-        while self._consumers[node] == 1 and (following := self._last_consumer.get(node)) is not None:
-            if stages.kernel_of(following, self.demoted):
-                return True
-            if not self._may_join_kernels(following):
-                return False
-            if or_less and kernels.lets_less_out(following):
-                return True
-            node = following
-        return False
-
-    def _range_upstream(self, node: Node) -> bool:
-        """Whether only what could be a kernel is between the node and a range, whose ints a pass generates itself."""
-        while isinstance(node, Rowwise) and self._may_join_kernels(node):
-            node = node.input
-            if self._consumers[node] > 1:
-                return False
-        return isinstance(node, StreamRange) and node.time is None
-
-    def _may_join_kernels(self, node: Node) -> bool:
-        return node not in self.demoted and kernels.could_be(node) is not None
-
-    def _kernel_run(self, node: Node) -> tuple[Node, list[Node]]:
-        """The node that a pass of machine code reads, and the operators it does."""
-        run: list[Node] = []
-        while self.in_kernel(node) and node not in self._frames:
-            run.append(node)
-            (node,) = node.inputs
-            if self._consumers[node] > 1:
-                break
-        return node, run[::-1]
+    def steps(self, nodes: Iterable[Node]) -> tuple[Step, ...]:
+        """What operators do to an element in Python, ready to travel."""
+        return tuple(stages.step(node, self) for node in nodes)
 
     def before(self, node: Node) -> tuple[Frame, tuple[Step, ...]]:
-        """What an operator that runs in Python reads, and the steps it can take into its own pass."""
-        return (self.frame(node), ()) if self._consumers[node] > 1 else self.pending(node)
+        """What an operator reads, and the steps that it takes into its own pass."""
+        taken = self.plan.steps_before(node)
+        return (self._source_of(taken[0]), self.steps(taken)) if taken else (self.frame(node.inputs[0]), ())
 
-    def pending(self, node: Node) -> tuple[Frame, tuple[Step, ...]]:
-        """The frame a stage reads and the steps that lead from it to the node; no steps if it needs no Python.
-
-        Operators that run in Python themselves, such as folds, take the steps into their own pass.
-        """
-        steps: list[Step] = []
-        while self.in_stage(node) and node not in self._frames:
-            steps.append(stages.step(node, self))
-            if isinstance(node, StreamParIter):
-                return stages.instances(self), tuple(reversed(steps))
-            (node,) = node.inputs
-            if self._consumers[node] > 1:
-                break
-        return self.frame(node), tuple(reversed(steps))
+    def before_last_stage(self, root: Node) -> tuple[Frame, tuple[Step, ...]]:
+        """What the last stage before a root reads, and its steps, for whoever takes them into a pass of its own."""
+        operator = self.plan.operators[root]
+        if isinstance(operator, StageOp):
+            return self._source_of(operator.logical[0]), self.steps(operator.logical)
+        return self.frame(root), ()
 
 
 def failing_type(node: Node) -> Type:

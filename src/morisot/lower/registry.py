@@ -74,12 +74,6 @@ def mode_of(node: Node) -> Mode:
     return "bounded" if node.bounded else "unbounded"
 
 
-def runs(node: Node) -> bool:
-    """Whether the node can run in its mode. Row-wise operators always can: if not natively, then as a stage."""
-    rules = (rule_for(node), python_rule_for(node), whole_rule_for(node))
-    return isinstance(node, Rowwise) or any(rule is not None for rule in rules)
-
-
 def supported(node_type: type[Node]) -> dict[Mode, bool]:
     """The modes a kind of node can run in, for the tables of the documentation."""
     modes: tuple[Mode, ...] = ("bounded", "unbounded")

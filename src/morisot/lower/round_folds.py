@@ -16,7 +16,7 @@ from pyspark.sql.classic.dataframe import DataFrame as ClassicDataFrame
 
 from morisot.compile.expr import Literal
 from morisot.compile.folds import Kind, Part
-from morisot.compile.round_folds import NumericFold, recognise_round_fold
+from morisot.compile.round_folds import NumericFold
 from morisot.compile.verdict import Value
 from morisot.lower.columns import NameOf, render
 from morisot.lower.frame import Frame
@@ -74,19 +74,10 @@ class Measured:
         return None if None in results else (rows, put_together(self.fold.type, iter(results)))
 
 
-def round_fold_of(node: Loop) -> NumericFold | None:
-    """The loop's fold, if it is made of aggregates that Spark has."""
-    return recognise_round_fold(node.delta, node.local_fold, node.body.output.type)
-
-
 def native_round_fold(node: Loop, lowering: Lowering) -> NumericFold | None:
-    """The loop's fold as Spark's own aggregates, unless they failed on the data before."""
-    fold = round_fold_of(node)
-    if fold is None or node in lowering.demoted:
-        return None
-    if fold.raises:
-        lowering.optimistic.add(node)
-    return fold
+    """The fold of a loop that is a job for each round as Spark's own aggregates, if it is made of those."""
+    fold = lowering.plan.choices[node].detail
+    return fold if isinstance(fold, NumericFold) else None
 
 
 def measured(fold: NumericFold, frame: Frame) -> Measured:

@@ -91,7 +91,7 @@ def kept_key(frame: Frame) -> Sequence[str]:
 
 
 def compiled(node: Rowwise, closure: Closure, lowering: Lowering, frame: Frame) -> ColumnForm:
-    form = lowering.column_form(node, closure, *arguments(frame.type))
+    form = lowering.column_form(node, closure)
     assert form is not None, f"{node.operator} has no column form and should have been a stage"
     return form
 

@@ -29,14 +29,12 @@ _LARGEST_INT = 2**31 - 1
 
 @lowers(SortedBy, "bounded")
 def lower_sorted_by(node: SortedBy, lowering: Lowering, frame: Frame) -> Frame:
-    form = lowering.column_form(node, node.key, *arguments(frame.type))
+    form = lowering.column_form(node, node.key)
     assert form is not None, "a key that Spark does not sort as Python does should have been sorted in Python"
     columns = [*frame.columns, *frame.hidden]
     frame, key = frame.evaluate(form, frame.names())
     types = [leaf.type for leaf in leaves(form.type)]
     by = [f"by{place}" for place in range(len(key))]
-    if FLOAT in types:
-        lowering.optimistic.add(node)
     sortable = [
         f"{sort_key(expression, type_)} AS {name}" for expression, type_, name in zip(key, types, by, strict=True)
     ]

@@ -11,14 +11,14 @@ from morisot.lower.planner import Lowering
 from morisot.lower.registry import folds, lowers
 from morisot.lower.waiting import clock_of, in_waiting_buckets
 from morisot.plan.time import AddTimestamps, DropTimestamps, Reorder, is_direct
-from morisot.types.element import DATETIME, Tuple, Type, arguments
+from morisot.types.element import DATETIME, Tuple, Type
 from morisot.worker.stage import Step
 from morisot.worker.waiting import ReorderBucket
 
 
 @lowers(AddTimestamps, "bounded")
 def lower_add_timestamps(node: AddTimestamps, lowering: Lowering, frame: Frame) -> Frame:
-    form = lowering.column_form(node, node.timestamp, *arguments(frame.type))
+    form = lowering.column_form(node, node.timestamp)
     assert form is not None, "a timestamp that is no column should have been a stage"
     assert node.kind is not None
     widened, (moment,) = frame.evaluate(form, frame.names())

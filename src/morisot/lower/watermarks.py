@@ -23,7 +23,7 @@ from morisot.lower.ship import check_travels
 from morisot.lower.time import lower_add_timestamps, lower_add_timestamps_in_python, ticks_of
 from morisot.plan.time import AddTimestamps, that_may_idle
 from morisot.private import private_directory
-from morisot.types.element import DATETIME, Keyed, Optional, Tuple, Type, arguments
+from morisot.types.element import DATETIME, Keyed, Optional, Tuple, Type
 from morisot.worker.stage import Step
 
 _TOLD = quoted("told")
@@ -34,7 +34,7 @@ _LATEST = {True: 2**63 - 1, False: LATEST}
 @lowers(AddTimestamps, "unbounded")
 def lower_add_timestamps_and_watermark(node: AddTimestamps, lowering: Lowering, frame: Frame) -> Frame:
     assert node.kind is not None
-    native = lowering.column_form(node, node.timestamp, *arguments(frame.type)) is not None
+    native = lowering.column_form(node, node.timestamp) is not None
     timed = (
         lower_add_timestamps(node, lowering, frame)
         if native
@@ -79,7 +79,7 @@ def with_assertion(node: AddTimestamps, lowering: Lowering, frame: Frame, kind: 
         assert node.delay is not None, "the check of the plan asks for a delay or a watermark"
         wait = node.delay + 1  # one that is late by just the delay is still waited for
         return frame, f"(greatest({TIME}, {wait}L) - {wait}L)"
-    form = lowering.column_form(node, node.watermark, *arguments(frame.type))
+    form = lowering.column_form(node, node.watermark)
     if form is not None:
         widened, (moment,) = frame.evaluate(form, frame.names())
         return widened, ticks_of(moment, kind)

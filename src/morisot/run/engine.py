@@ -13,23 +13,20 @@ from typing import Any
 from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 
-from morisot.compile.folds import NativeFold
 from morisot.config import Config
 from morisot.errors import PlanError, SnapshotError, SourceError
-from morisot.lower import registry, rules, schema, source, tables
+from morisot.lower import rules, schema, source, tables
 from morisot.lower.caches import Caches
 from morisot.lower.files import runs_here
-from morisot.lower.folds import native_fold
 from morisot.lower.ledgers import Ledger
 from morisot.lower.planner import Lowering
 from morisot.lower.sink import as_table
-from morisot.plan.aggregate import Fold, Reduce
-from morisot.plan.check import breaks_running_values, mixed_above, unmatched_above
+from morisot.physical.refusals import refuse_unbounded
 from morisot.plan.graph import met_by_endless, walk
 from morisot.plan.iterate import DeltaIterate, Loop
 from morisot.plan.kafka import without_secrets
 from morisot.plan.node import Node
-from morisot.plan.sink import Sink, WriteSink
+from morisot.plan.sink import Sink
 from morisot.plan.snapshots import Snapshots
 from morisot.plan.source import StreamCsv, StreamJson
 from morisot.plan.tally import Tally, is_diverting, say
@@ -321,55 +318,3 @@ def partitions_of(spark: SparkSession) -> int:
 def moved(node: Node) -> str:
     """What is said of an operator that was moved to Python."""
     return f"{node.title}: moved to Python at run time, its native form met a value it cannot do exactly"
-
-
-_BOUND_IT = (
-    "bound the input (leave out unbounded=True), or end the plan with collect_channel(), for_each(…) or write_…(…) and "
-    "ctx.start()"
-)
-
-
-def is_commutative(node: Node) -> bool:
-    """Whether a fold was recognised as sums, extremes and the like, which give the same in any order."""
-    return isinstance(node, Fold | Reduce) and isinstance(native_fold(node), NativeFold)
-
-
-def refuse_unbounded(node: Node) -> None:
-    """Refuse an operator that has no rule for unbounded input, or whose answer would differ from the bounded one."""
-    endless = node.endless_problem
-    if endless is not None:
-        reason, advice = endless
-        said = f"{node.operator} cannot run on unbounded input: {reason}"
-        raise PlanError(said, location=node.location, advice=advice or _BOUND_IT)
-    if isinstance(node, WriteSink) and node.mode == "append":
-        raise PlanError(
-            f"{node.operator} cannot append to a directory while a stream runs",
-            location=node.location,
-            advice='write to a new directory, or pass mode="overwrite"',
-        )
-    if breaks_running_values(node):
-        raise PlanError(
-            f"{node.operator} cannot follow an aggregate on unbounded input: the aggregate gives a new value whenever "
-            "one changed, and only the last of each key counts",
-            location=node.location,
-            advice="do it before the aggregate, or in for_each(…), which sees every change",
-        )
-    join = unmatched_above(node)
-    if join is not None:
-        raise PlanError(
-            f"{node.operator} cannot follow {join.operator} on unbounded input: an element without a partner is given "
-            "when the watermark has passed it, too late for what waits for time",
-            location=node.location,
-            advice="use join, which gives pairs as soon as both are there, or drop_timestamps() after it",
-        )
-    mixed = mixed_above(node)
-    if mixed is not None and not is_commutative(node):
-        raise PlanError(
-            f"{node.operator} cannot follow {mixed.operator} ({mixed.location}) on unbounded input: it depends on the "
-            "order of elements, and those of several streams come in no order of their own",
-            location=node.location,
-            advice="order them by time first: add_timestamps(…, delay=…) on each stream, reorder() behind "
-            f"{mixed.operator}; or use an operator that needs no order, such as fold_assoc",
-        )
-    if not registry.runs(node):
-        raise PlanError(f"{node.operator} cannot run on unbounded input", location=node.location, advice=_BOUND_IT)

@@ -100,7 +100,7 @@ class Replayed:
 
     def __init__(self, node: Loop, native: NumericFold | None, body: Lowering) -> None:
         self._node = node
-        self._leaving, self._steps = body.before(node.body.output)
+        self._leaving, self._steps = body.before_last_stage(node.body.output)
         self._leaving = self._leaving.untimed()
         self._measured = measured(native, self._leaving) if native is not None and not self._steps else None
         self._fold: DataFrame | None = None

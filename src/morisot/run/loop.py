@@ -15,6 +15,7 @@ from morisot.lower.files import runs_here
 from morisot.lower.frame import Frame
 from morisot.lower.iterate import LoopFrame, Restart
 from morisot.lower.planner import Lowering
+from morisot.physical.choose.iterate import path_of
 from morisot.plan.iterate import DeltaIterate, Loop
 from morisot.plan.snapshots import Snapshot, Snapshots
 from morisot.run import frames
@@ -45,7 +46,7 @@ class Loops:
         progress = self._started(node)
         rounds = Rounds(node, progress, self.store.of_loop(node) if self.store is not None else None)
         with self._running(progress):
-            if iterate.path_of(node).name == "barrier":
+            if path_of(node).name == "barrier":
                 elements = run_barrier(node, lowering, rounds)
             else:
                 elements = frames.run(node, lowering, rounds)

@@ -6,9 +6,10 @@ import dataclasses
 import json
 from dataclasses import dataclass
 
+from morisot.physical.explain import record_of
+from morisot.physical.plan import choices_of
 from morisot.plan.graph import walk
 from morisot.plan.node import Node
-from morisot.viz.forms import form_of, lowering_of
 from morisot.viz.text import below_shortcut, is_shortcut, short
 
 _LONGEST = 44
@@ -60,7 +61,7 @@ class Drawing:
 
 def drawing_of(root: Node, demoted: frozenset[Node] = frozenset()) -> Drawing:
     """The model of a plan; what the user said with one word is one box, what several operators read is drawn once."""
-    lowering = lowering_of(root, demoted)
+    choices = choices_of(root, demoted)
     ids: dict[Node, str] = {}
     boxes: list[Box] = []
     arrows: list[Arrow] = []
@@ -68,7 +69,7 @@ def drawing_of(root: Node, demoted: frozenset[Node] = frozenset()) -> Drawing:
     def add(node: Node) -> None:
         inputs = [below_shortcut(node, value) for value in node.inputs]
         parts = (*(value for value in node.inputs if is_shortcut(node, value)), node)
-        records = [(name, form_of(part, name, each, lowering)) for part in parts for name, each in part.closures]
+        records = [(name, record_of(part, each, choices[part])) for part in parts for name, each in part.closures]
         functions = tuple(Function(name, record.form, record.reason) for name, record in records)
         ids[node] = f"n{len(ids)}"
         shown = (f"{name}={value!r}" for name, value in node.parameters.items() if short(value))

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
+from morisot.physical.explain import FormRecord, path_line, record_of
+from morisot.physical.plan import choices_of
 from morisot.plan.graph import consumer_counts, walk
 from morisot.plan.guarantees import offered
 from morisot.plan.keyed import KeyBy
 from morisot.plan.node import Node
-from morisot.viz.forms import FormRecord, form_of, lowering_of
-from morisot.viz.loops import path_line
 
 _BRANCH, _LAST, _PIPE, _SPACE = "├─ ", "└─ ", "│  ", "   "
 
 
 def text_tree(root: Node, demoted: frozenset[Node] = frozenset()) -> str:
     """The operators from the result down to the sources, each with its type, line and functions."""
-    lowering = lowering_of(root, demoted)
+    choices = choices_of(root, demoted)
     lines: list[str] = []
     seen: set[Node] = set()
     shared = shared_nodes(root)
@@ -34,7 +34,7 @@ def text_tree(root: Node, demoted: frozenset[Node] = frozenset()) -> str:
             lines.append(f"{rest}{below}{path}")
         for part in (*shortcuts, node):
             for name, closure in part.closures:
-                record = form_of(part, name, closure, lowering)
+                record = record_of(part, closure, choices[part])
                 shown = f"{field_of(node, part)} {name}" if len(shortcuts) > 1 and part is not node else name
                 lines.extend(f"{rest}{below}{line}" for line in function_lines(record, shown))
         for name, body in node.bodies:

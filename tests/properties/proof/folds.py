@@ -14,8 +14,9 @@ from pyspark.sql import SparkSession
 
 import morisot as mo
 import morisot.lower.rules
-from morisot.lower.folds import native_fold
+from morisot.compile.verdict import Refusal
 from morisot.lower.planner import Lowering
+from morisot.physical.choose.aggregate import recognised_fold
 from morisot.plan.aggregate import FoldAssoc, ReduceAssoc
 from morisot.run.failures import is_data_error
 from morisot.worker.batches import decode
@@ -149,7 +150,7 @@ def _done(context: mo.StreamContext, spark: SparkSession, fold: Fold, lists: lis
     else:
         node = keyed.fold_assoc(fold.start, fold.step.function, fold.combine.function)._node
     assert isinstance(node, ReduceAssoc | FoldAssoc)
-    if native_fold(node) is None:
+    if isinstance(recognised_fold(node), Refusal):
         return None
     lowering = Lowering(spark, [node], parallelism=2)
     try:

@@ -10,7 +10,7 @@ from morisot.plan.keyed import KeyBy
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from morisot.viz.forms import FormRecord
+    from morisot.physical.explain import FormRecord
     from morisot.viz.picture import Picture
 
 
@@ -41,7 +41,7 @@ class SeeMethods(StreamBase[T]):
 
     def forms(self) -> list[FormRecord]:
         """One record per function: operator, location, form ("column" or "stage") and the reason."""
-        from morisot.viz.forms import forms_of
+        from morisot.physical.explain import forms_of
 
         return forms_of(self._node, self._context.engine.demoted)
 

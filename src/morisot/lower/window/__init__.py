@@ -19,11 +19,9 @@ from morisot.lower.window import (
     time_window,
     unbounded,
 )
-from morisot.lower.window.measures import is_native
+from morisot.physical.ops import NativeAggregateOp
 from morisot.plan import window as plan
-from morisot.plan.node import Node
 from morisot.plan.window import Window
-from morisot.types.element import Keyed, contains_any
 
 _NATIVE = {
     plan.CountKind: count_window.lower_count_window,
@@ -40,19 +38,6 @@ RULES = (join, unbounded)
 
 @lowers(Window, "bounded")
 def lower_window(node: Window, lowering: Lowering, frame: Frame) -> Frame:
-    if runs_natively(node, lowering.demoted):
+    if lowering.plan.chose(node, NativeAggregateOp):
         return _NATIVE[type(node.kind)](node, lowering, frame)
     return machines.lower_in_python(node, lowering, frame)
-
-
-def runs_natively(node: Window, demoted: frozenset[Node]) -> bool:
-    """Whether no Python runs for a window."""
-    if not node.bounded:
-        return False
-    if (
-        isinstance(node.kind, plan.LastKind)
-        and isinstance(node.input.type, Keyed)
-        and contains_any(node.input.type.key)
-    ):
-        return False  # of equal keys the first stands for all, and that one is not among the last few
-    return type(node.kind) in _NATIVE and is_native(node, demoted)

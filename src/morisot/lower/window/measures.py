@@ -12,16 +12,15 @@ from typing import Any
 
 from morisot.compile.expr import Input
 from morisot.compile.extremes import ACCUMULATOR, NativeExtreme
-from morisot.compile.folds import NativeFold, Part, leaf_values, recognise_fold, recognise_reduce
-from morisot.compile.ladder import decide
-from morisot.compile.verdict import ColumnForm, Refusal, StageForm
+from morisot.compile.folds import NativeFold, Part, leaf_values
+from morisot.compile.verdict import ColumnForm, Refusal
 from morisot.lower.aggregate import joined_start
 from morisot.lower.columns import NameOf, literal, quoted, render
-from morisot.lower.folds import ORDERED, SUMMABLE
 from morisot.lower.frame import Frame
 from morisot.lower.ordered import ORDER
 from morisot.lower.planner import Lowering
-from morisot.lower.stages import OWN_OUTCOME, dumps
+from morisot.lower.stages import dumps
+from morisot.physical.choose.window import recognised_fold
 from morisot.plan.on_error import Divert
 from morisot.plan.window import Measure, Window
 from morisot.types.element import BOOL, FLOAT, Type, leaves
@@ -65,43 +64,6 @@ def in_python(measure: Measure) -> Accumulates:
 
 
 # -- natively --------------------------------------------------------------------------------------------------------
-
-
-def refusal(node: Window, measure: Measure) -> Refusal | None:
-    """Why a measure has to run in Python, if it has to."""
-    match measure.kind:
-        case "count" | "first" | "last":
-            return None
-        case "map":
-            return Refusal("it is given all elements of a window, as a list")
-        case "custom":
-            return Refusal("an accumulator of your own runs in Python")
-        case "fold" | "reduce" if measure.leaves_out:
-            return Refusal(OWN_OUTCOME)
-        case "fold" | "reduce":
-            recognised = recognised_fold(node, measure)
-            return recognised if isinstance(recognised, Refusal) else None
-    if measure.function is not None:
-        verdict = decide(measure.function, (node.element,))
-        if not isinstance(verdict, ColumnForm):
-            return verdict.refusal
-        value = verdict.type
-    else:
-        value = node.element
-    native = SUMMABLE if measure.kind in ("sum", "mean") else ORDERED
-    return None if value in native else Refusal(f"values of type {value} are aggregated in Python")
-
-
-def recognised_fold(node: Window, measure: Measure) -> NativeFold | NativeExtreme | Refusal:
-    assert measure.function is not None
-    if measure.kind == "fold":
-        return recognise_fold(measure.init, measure.function, measure.type, node.element)
-    return recognise_reduce(measure.function, node.element)
-
-
-def is_native(node: Window, demoted: frozenset[Any]) -> bool:
-    """Whether all measures are aggregates of Spark's, and none of them failed on the data before."""
-    return node not in demoted and all(refusal(node, measure) is None for measure in node.measures)
 
 
 @dataclass(frozen=True)
@@ -148,7 +110,7 @@ class Columns:
         if measure.function is None:
             (column,), type_ = self.element, self.node.element
         else:
-            form = self.lowering.column_form(self.node, measure.function, self.node.element)
+            form = self.lowering.column_form(self.node, measure.function)
             assert form is not None, "a measure without a native form should have run in Python"
             frame, (expression,) = self.frame.evaluate(form, self.frame.names(self.at))
             column, type_ = self.add(frame, expression), form.type
@@ -182,9 +144,7 @@ def native(columns: Columns, measure: Measure, number: int) -> NativeMeasure:
             return NativeMeasure(steps, (quotient(name(), name(1), type_),))
         case "min" | "max" as extreme:
             column, type_ = columns.value(measure)
-            if type_ == FLOAT:
-                columns.lowering.optimistic.add(columns.node)
-                column = plain_float(column)
+            column = plain_float(column) if type_ == FLOAT else column
             return NativeMeasure((Step(name(), f"{extreme}({column})", f"{extreme}({{}})"),), (name(),))
         case "min_element" | "max_element":
             return chosen(columns, measure, name)
@@ -197,8 +157,6 @@ def native(columns: Columns, measure: Measure, number: int) -> NativeMeasure:
 
 def summable(columns: Columns, measure: Measure) -> tuple[str, Type]:
     column, type_ = columns.value(measure)
-    if type_ != FLOAT:
-        columns.lowering.optimistic.add(columns.node)  # an overflow of 64 bits on the way is Python's to repair
     return (f"CAST({column} AS BIGINT)" if type_ == BOOL else column), type_
 
 
@@ -224,7 +182,6 @@ def chosen(columns: Columns, measure: Measure, name: Callable[[int], str]) -> Na
     """The element that is first by a value, and of equals by its place in the stream."""
     column, type_ = columns.value(measure)
     if type_ == FLOAT:
-        columns.lowering.optimistic.add(columns.node)
         column = (
             f"CASE WHEN isnan({column}) THEN raise_error('morisot: NaN has no place in an order') ELSE {column} END"
         )
@@ -248,7 +205,6 @@ def folded(columns: Columns, measure: Measure, name: Callable[[int], str]) -> Na
     """A fold as one aggregate for each leaf of its accumulator."""
     fold = recognised_fold(columns.node, measure)
     assert not isinstance(fold, Refusal), "a fold without a native form should have run in Python"
-    columns.lowering.optimistic.add(columns.node)
     if isinstance(fold, NativeExtreme):
         return kept(columns, measure, fold, name)
     steps: list[Step] = []
@@ -299,15 +255,3 @@ def shared_only(fold: NativeFold) -> ColumnForm:
 
 def native_measures(columns: Columns) -> Sequence[NativeMeasure]:
     return [native(columns, measure, number) for number, measure in enumerate(columns.node.measures)]
-
-
-def stage_reason(node: Window, name: str) -> Refusal:
-    """Why the function of a window that runs in Python does so."""
-    for measure in node.measures:
-        found = refusal(node, measure)
-        if found is not None and measure.label == name:
-            return found
-    verdict = decide(dict(node.closures)[name], node.signature(name))
-    if isinstance(verdict, StageForm):
-        return verdict.refusal
-    return Refusal("the window, or another of its aggregates, runs in Python")

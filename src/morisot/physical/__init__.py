@@ -1,0 +1,1 @@
+"""From the logical plan to the physical one: how each operator runs, chosen once, without Spark."""

@@ -1,0 +1,139 @@
+"""Loops: one job whose tasks stay, or a job for each round; and where their functions run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from morisot.compile.ladder import decide
+from morisot.compile.loop_kernel import LoopFunctions, compile_loop
+from morisot.compile.round_folds import NumericFold, recognise_round_fold
+from morisot.compile.verdict import ColumnForm, Refusal
+from morisot.physical.choose.aggregate import all_of
+from morisot.physical.choose.join import compares_natively
+from morisot.physical.ops import Choice, LoopOp, Reason
+from morisot.physical.steps import step_of
+from morisot.plan.aggregate import Aggregate
+from morisot.plan.closure import Closure
+from morisot.plan.iterate import DeltaIterate, Loop
+from morisot.plan.node import Node
+from morisot.plan.partition import Cache, Parallelism, RepartitionBy, Shuffle
+from morisot.plan.rowwise import Filter, Map, Rowwise
+from morisot.types.array import of_numbers
+from morisot.types.element import ANY, contains_any, leaves
+from morisot.worker.loop_kernel import LoopKernel
+from morisot.worker.stage import Step
+
+PathName = Literal["barrier", "frame"]
+
+MOVING = (Shuffle, Parallelism, RepartitionBy, Cache)
+"""What changes where elements are and never the result: in a loop that is one job they stay where they are."""
+FOR_EACH_PARTITION = "it is called in this process, once a round for each partition"
+ONCE_A_ROUND = "it is called in this process, once a round"
+IN_TASKS = "the body and the local fold run together, in tasks that stay from round to round"
+LOCAL_FOLD = "it folds what leaves the body, partition by partition"
+AGGREGATED = "Spark computes it while it makes what leaves the body"
+DELTAS = "entries and deltas meet in Python"
+DELTAS_ADVICE = "end the body with an aggregate by key, and write all four functions so that they are columns"
+JOINED = "Spark joins entries and deltas"
+
+
+@dataclass(frozen=True)
+class LoopPath:
+    """How a loop runs, and why."""
+
+    name: PathName
+    reason: str
+
+
+def path_of(node: Loop) -> LoopPath:
+    """Whether a loop is one job whose tasks stay, or a job for each round."""
+    for each in node.body.nodes:
+        if not isinstance(each, (Rowwise, *MOVING)):
+            return LoopPath(
+                "frame", f"{each.operator} ({each.location}) brings elements of several partitions together"
+            )
+    if node.body.side_inputs:
+        return LoopPath("frame", "the body gives a stream from outside the loop")
+    return LoopPath("barrier", "the body looks at one element at a time: its tasks keep their elements")
+
+
+def choose_loop(node: Loop, demoted: frozenset[Node]) -> Choice:
+    """A loop whose body is row-wise stays in its tasks."""
+    reasons = {
+        node.local_fold: Reason("stage", LOCAL_FOLD),
+        node.global_fold: Reason("stage", FOR_EACH_PARTITION),
+        node.condition: Reason("stage", ONCE_A_ROUND),
+    }
+    if path_of(node).name == "barrier":
+        kernel = loop_kernel(node)
+        reasons[node.local_fold] = reason_in_tasks(kernel)
+        return Choice(LoopOp, reasons, detail=kernel)
+    fold = None if node in demoted else round_fold_of(node)
+    if fold is not None:
+        reasons[node.local_fold] = Reason("column", AGGREGATED)
+        reasons[node.global_fold] = Reason("stage", ONCE_A_ROUND)
+    return Choice(LoopOp, reasons, may_fail=fold is not None and fold.raises, detail=fold)
+
+
+def reason_in_tasks(kernel: LoopKernel | Refusal) -> Reason:
+    """Why what runs in the tasks of a loop has its form: all of it is one kernel, or Python."""
+    if isinstance(kernel, Refusal):
+        return Reason("stage", f"{IN_TASKS}, and {kernel}", kernel.advice)
+    return Reason("kernel", IN_TASKS)
+
+
+def body_nodes(node: Loop) -> tuple[Node, ...]:
+    """The operators of a body that stays in its tasks."""
+    return tuple(each for each in node.body.nodes if not isinstance(each, MOVING))
+
+
+def loop_kernel(node: Loop) -> LoopKernel | Refusal:
+    """The body and the fold of a loop that stays in its tasks as one kernel, or why they are none."""
+    delta = of_numbers(node.delta)
+    if delta is None:
+        return Refusal("delta= is not made of numbers and arrays", advice="give delta= a number, a tuple or an array")
+    steps: tuple[Step, ...] = tuple(step_of(each) for each in body_nodes(node))
+    state = of_numbers(node.state)
+    fold = node.local_fold.function
+    return compile_loop(LoopFunctions(steps, fold, node.input.type, state, delta, node.body.state, node.feedback))
+
+
+def round_fold_of(node: Loop) -> NumericFold | None:
+    """The loop's fold, if it is made of aggregates that Spark has."""
+    return recognise_round_fold(node.delta, node.local_fold, node.body.output.type)
+
+
+# -- delta iterations ------------------------------------------------------------------------------------------------
+
+
+def choose_delta(node: DeltaIterate, demoted: frozenset[Node]) -> Choice:
+    """Spark joins entries and deltas where all functions are columns."""
+    forms = None if node in demoted else column_forms(node)
+    if forms is None:
+        return Choice(LoopOp, all_of(node, Reason("stage", DELTAS, DELTAS_ADVICE)))
+    may_fail = any(form.raises for form in forms.values())
+    return Choice(LoopOp, all_of(node, Reason("column", JOINED)), forms, may_fail)
+
+
+def column_forms(node: DeltaIterate) -> dict[Closure, ColumnForm] | None:
+    """The functions as columns, if all of them are and Spark can bring entries and deltas together as Python would."""
+    leaving = node.body.output.type
+    if node.value == ANY or contains_any(node.entry) or not one_for_each_key(node.body.output):
+        return None
+    if any(leaf.type.children for leaf in leaves(node.entry)) or not compares_natively(node.entry, leaving):
+        return None
+    forms: dict[Closure, ColumnForm] = {}
+    for name, closure in node.closures:
+        verdict = decide(closure, node.signature(name))
+        if not isinstance(verdict, ColumnForm) or verdict.shared:  # shared values are computed for every row
+            return None
+        forms[closure] = verdict
+    return forms
+
+
+def one_for_each_key(node: Node) -> bool:
+    """Whether the elements of a keyed stream have different keys."""
+    while isinstance(node, Map | Filter) and node.keyed and node.input.keyed:
+        node = node.input
+    return isinstance(node, Aggregate) and node.keyed

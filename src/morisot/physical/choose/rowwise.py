@@ -1,0 +1,143 @@
+"""Row-wise operators: columns where the functions are expressions, else kernels, else steps of a stage."""
+
+from __future__ import annotations
+
+from morisot.compile.ladder import decide, kernel
+from morisot.compile.translate import STAGE
+from morisot.compile.verdict import ColumnForm, KernelForm, Refusal, Verdict
+from morisot.physical.ops import COLUMN, Choice, ColumnsOp, KernelOp, Reason, StageOp
+from morisot.plan.closure import Closure
+from morisot.plan.combine import SplitBy
+from morisot.plan.keyed import KeyBy
+from morisot.plan.node import Node
+from morisot.plan.rowwise import Filter, FlatMap, Flatten, Inspect, Map, MapAsync, MapMemo, Rowwise
+from morisot.plan.source import StreamParIter
+from morisot.plan.window import WithoutFailures
+from morisot.types.element import BOOL, INT, List, Tuple, arguments, leaves
+from morisot.worker.kernels import Kernel
+
+OWN_OUTCOME = "on_error needs each element's own outcome"
+MOVED = "moved to Python at run time: its native form met a value it cannot do exactly"
+BESIDE_PYTHON = "another function of the operator runs in Python"
+_ALWAYS_PYTHON: dict[type[Node], str] = {
+    StreamParIter: "a generator is run as it is, where its elements are used",
+    Inspect: "it is called for its effect",
+    MapAsync: "coroutines run in Python",
+    WithoutFailures: "",
+}
+KERNELS = (Map, Filter, KeyBy)
+"""The operators that machine code can do."""
+
+
+def choose_rowwise(node: Node, demoted: frozenset[Node]) -> Choice:
+    """The form of a row-wise operator, or of a generator, which is one to its stage."""
+    always = _ALWAYS_PYTHON.get(type(node))
+    if always is not None:
+        return Choice(StageOp, {closure: Reason("stage", always) for _, closure in node.closures})
+    verdicts = {closure: decide(closure, node.signature(name)) for name, closure in _deciding(node)}
+    if node not in demoted and isinstance(node, KERNELS):
+        ((closure, verdict),) = verdicts.items()
+        if isinstance(verdict, KernelForm):
+            return Choice(KernelOp, {closure: _of_kernel(verdict)}, kernel=verdict.kernel)
+    refusals = _refusals(node, verdicts, demoted)
+    if refusals is None:
+        columns = {closure: each for closure, each in verdicts.items() if isinstance(each, ColumnForm)}
+        may_fail = isinstance(node, SplitBy) or any(each.raises for each in columns.values())
+        return Choice(ColumnsOp, dict.fromkeys(columns, COLUMN) | _unused(node, verdicts, COLUMN), columns, may_fail)
+    return Choice(StageOp, refusals | _unused(node, verdicts, Reason("stage", BESIDE_PYTHON)))
+
+
+def _deciding(node: Node) -> tuple[tuple[str, Closure], ...]:
+    """The functions on whose forms it depends how the operator runs.
+
+    A column remembers nothing, and needs no key to do so; but a key on which elements fail has to be called.
+    """
+    if not isinstance(node, MapMemo):
+        return node.closures
+    return node.closures[:1] + tuple(
+        (name, closure)
+        for name, closure in node.closures[1:]
+        if node.leaves_out and may_raise(decide(closure, node.signature(name)))
+    )
+
+
+def may_raise(verdict: Verdict) -> bool:
+    """Whether a function is a column that fails on some values."""
+    return isinstance(verdict, ColumnForm) and verdict.raises
+
+
+def _unused(node: Node, verdicts: dict[Closure, Verdict], reason: Reason) -> dict[Closure, Reason]:
+    """The functions that go with the others: the key by which results are remembered."""
+    return {closure: reason for _, closure in node.closures if closure not in verdicts}
+
+
+def _of_kernel(verdict: KernelForm) -> Reason:
+    advice = "" if verdict.refusal.advice == STAGE else verdict.refusal.advice
+    return Reason("kernel", str(verdict.refusal), advice, verdict.refusal.line)
+
+
+def _refusals(node: Node, verdicts: dict[Closure, Verdict], demoted: frozenset[Node]) -> dict[Closure, Reason] | None:
+    """Why the operator runs in Python, a reason for each function; None if it does not."""
+    if isinstance(node, Flatten):
+        return None if isinstance(arguments(node.input.type)[-1], List) and node not in demoted else {}
+    reasons = {closure: _reason(node, verdict, demoted) for closure, verdict in verdicts.items()}
+    if node not in demoted and all(reason is None for reason in reasons.values()):
+        return None
+    return {closure: reason or Reason("stage", BESIDE_PYTHON) for closure, reason in reasons.items()}
+
+
+def _reason(node: Node, verdict: Verdict, demoted: frozenset[Node]) -> Reason | None:
+    if not isinstance(verdict, ColumnForm):
+        return Reason.of("stage", verdict.refusal)
+    if node in demoted:
+        return Reason("stage", MOVED)
+    if node.leaves_out and verdict.raises:  # a column fails as a whole, not for one element
+        return Reason("stage", OWN_OUTCOME)
+    if isinstance(node, FlatMap) and not isinstance(verdict.type, List):
+        return Reason("stage", f"Spark makes no elements of a value of type {verdict.type}", "give a list")
+    if isinstance(node, SplitBy) and not names_branches(verdict):
+        return Reason("stage", f"a value of type {verdict.type} names no branches", "give an int, or a list of ints")
+    return None
+
+
+def names_branches(form: ColumnForm) -> bool:
+    """Whether a function gives numbers of branches: one, a list, or a tuple of them."""
+    match form.type:
+        case List(item):
+            return item == INT
+        case Tuple(items):
+            return all(item == INT for item in items)
+        case _:
+            return form.type in (INT, BOOL)
+
+
+# -- kernels beside kernels ------------------------------------------------------------------------------------------
+
+
+def kernel_of(node: Node) -> Kernel | None:
+    """What an operator would be as machine code, also where it is a column: beside a kernel that may be cheaper."""
+    if not isinstance(node, KERNELS):
+        return None
+    ((name, closure),) = node.closures
+    verdict: Verdict | Refusal = decide(closure, node.signature(name))
+    if isinstance(verdict, KernelForm):
+        return verdict.kernel
+    form = kernel(closure, node.signature(name))
+    return form.kernel if isinstance(form, KernelForm) and _same_type(node, form) else None
+
+
+def _same_type(node: Node, form: KernelForm) -> bool:
+    if isinstance(node, KeyBy):
+        return arguments(node.type)[0] == form.type
+    return isinstance(node, Filter) or arguments(node.type)[-1] == form.type
+
+
+def lets_less_out(node: Node) -> bool:
+    """Whether less leaves the operator than enters it: then it pays to do it before the way back to the JVM."""
+    if isinstance(node, Filter):
+        return True
+    return isinstance(node, Map) and len(leaves(node.type)) <= len(leaves(node.input.type))
+
+
+ROWWISE = (Rowwise, StreamParIter)
+"""What a stage may do."""

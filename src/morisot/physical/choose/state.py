@@ -1,0 +1,30 @@
+"""Operators with a state of their own, and joins that wait: machines in row order, in the state store, with timers."""
+
+from __future__ import annotations
+
+from morisot.physical.choose.aggregate import all_of
+from morisot.physical.ops import Choice, InOrderOp, KeyedStateOp, NativeJoinOp, Reason, TimersOp
+from morisot.plan.aggregate import UniqueWithin
+from morisot.plan.combine import Zip
+from morisot.plan.join import IntervalJoin
+from morisot.plan.node import Node
+from morisot.plan.state import RichFilterMap, RichFlatMap, RichMap
+from morisot.plan.window import WindowJoin
+
+_STATE = "it carries a state from element to element"
+
+
+def choose_rich(node: RichMap | RichFilterMap | RichFlatMap, demoted: frozenset[Node]) -> Choice:
+    return Choice(InOrderOp if node.bounded else KeyedStateOp, all_of(node, Reason("stage", _STATE)))
+
+
+def choose_unique_within(node: UniqueWithin, demoted: frozenset[Node]) -> Choice:
+    return Choice(InOrderOp if node.bounded else TimersOp)
+
+
+def choose_stream_join(node: WindowJoin | IntervalJoin, demoted: frozenset[Node]) -> Choice:
+    return Choice(NativeJoinOp if node.bounded else TimersOp)
+
+
+def choose_zip(node: Zip, demoted: frozenset[Node]) -> Choice:
+    return Choice(NativeJoinOp if node.bounded else KeyedStateOp)

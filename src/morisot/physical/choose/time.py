@@ -1,0 +1,32 @@
+"""Timestamps and what they order."""
+
+from __future__ import annotations
+
+from morisot.compile.ladder import decide
+from morisot.compile.verdict import ColumnForm
+from morisot.physical.choose.rowwise import MOVED
+from morisot.physical.ops import COLUMN, Choice, Reason, SortOp, TimersOp, TimestampsInPythonOp, TimestampsOp
+from morisot.plan.closure import Closure
+from morisot.plan.node import Node
+from morisot.plan.time import AddTimestamps, Reorder
+
+
+def choose_timestamps(node: AddTimestamps, demoted: frozenset[Node]) -> Choice:
+    """Timestamps are a column, or what a function in Python gives; on unbounded input that includes the watermark."""
+    reasons: dict[Closure, Reason] = {}
+    columns: dict[Closure, ColumnForm] = {}
+    for name, closure in node.closures:
+        verdict = decide(closure, node.signature(name))
+        if not isinstance(verdict, ColumnForm):
+            reasons[closure] = Reason.of("stage", verdict.refusal)
+        elif node in demoted:
+            reasons[closure] = Reason("stage", MOVED)
+        else:
+            reasons[closure] = COLUMN
+            columns[closure] = verdict
+    kind = TimestampsInPythonOp if node.bounded and node.timestamp not in columns else TimestampsOp
+    return Choice(kind, reasons, columns, any(form.raises for form in columns.values()))
+
+
+def choose_reorder(node: Reorder, demoted: frozenset[Node]) -> Choice:
+    return Choice(SortOp if node.bounded else TimersOp)

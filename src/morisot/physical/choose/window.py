@@ -1,0 +1,126 @@
+"""Windows: Spark's own aggregates by pane and window, or machines in Python."""
+
+from __future__ import annotations
+
+from morisot.compile.extremes import NativeExtreme
+from morisot.compile.folds import NativeFold, recognise_fold, recognise_reduce
+from morisot.compile.ladder import decide
+from morisot.compile.verdict import ColumnForm, Refusal
+from morisot.physical.choose.aggregate import ORDERED, SUMMABLE, all_of
+from morisot.physical.choose.rowwise import MOVED, OWN_OUTCOME
+from morisot.physical.ops import (
+    COLUMN,
+    Choice,
+    InOrderOp,
+    KeyedStateOp,
+    NativeAggregateOp,
+    Reason,
+    TimersOp,
+)
+from morisot.plan.closure import Closure
+from morisot.plan.node import Node
+from morisot.plan.window import (
+    AllKind,
+    CountKind,
+    LastKind,
+    Measure,
+    SessionKind,
+    TimeKind,
+    Window,
+)
+from morisot.types.element import FLOAT, Keyed, Type, contains_any
+
+OPEN_WINDOWS = "on unbounded input what is held of open windows is kept in Python, between micro-batches"
+_NATIVE = (CountKind, TimeKind, SessionKind, LastKind, AllKind)
+"""The kinds of windows that Spark's aggregates can form."""
+_IN_PYTHON = Refusal("the window, or another of its aggregates, runs in Python")
+
+
+def choose_window(node: Window, demoted: frozenset[Node]) -> Choice:
+    """Native if every measure is; else one machine does all of them."""
+    if not node.bounded:
+        kind = TimersOp if node.kind.timed else KeyedStateOp
+        return Choice(kind, all_of(node, Reason("stage", OPEN_WINDOWS)))
+    if node in demoted:
+        return Choice(InOrderOp, all_of(node, Reason("stage", MOVED)))
+    refusals = {measure.label: found for measure in node.measures if (found := refusal(node, measure)) is not None}
+    if not has_native_kind(node) or refusals:
+        return Choice(InOrderOp, _reasons(node, refusals))
+    columns = {
+        measure.function: form
+        for measure in node.measures
+        if measure.function is not None
+        and measure.kind not in ("fold", "reduce")
+        and isinstance(form := decide(measure.function, (node.element,)), ColumnForm)
+    }
+    may_fail = any(form.raises for form in columns.values()) or any(_unsafe(node, each) for each in node.measures)
+    return Choice(NativeAggregateOp, all_of(node, COLUMN), columns, may_fail)
+
+
+def has_native_kind(node: Window) -> bool:
+    """Whether Spark's aggregates can form the windows."""
+    key = node.input.type.key if isinstance(node.input.type, Keyed) else None
+    if isinstance(node.kind, LastKind) and key is not None and contains_any(key):
+        return False  # of equal keys the first stands for all, and that one is not among the last few
+    return isinstance(node.kind, _NATIVE)
+
+
+def _reasons(node: Window, refusals: dict[str, Refusal]) -> dict[Closure, Reason]:
+    reasons = {}
+    for name, closure in node.closures:
+        found = refusals.get(name)
+        if found is None:
+            verdict = decide(closure, node.signature(name))
+            found = _IN_PYTHON if isinstance(verdict, ColumnForm) else verdict.refusal
+        reasons[closure] = Reason.of("stage", found)
+    return reasons
+
+
+def refusal(node: Window, measure: Measure) -> Refusal | None:
+    """Why a measure has to run in Python, if it has to."""
+    match measure.kind:
+        case "count" | "first" | "last":
+            return None
+        case "map":
+            return Refusal("it is given all elements of a window, as a list")
+        case "custom":
+            return Refusal("an accumulator of your own runs in Python")
+        case "fold" | "reduce" if measure.leaves_out:
+            return Refusal(OWN_OUTCOME)
+        case "fold" | "reduce":
+            recognised = recognised_fold(node, measure)
+            return recognised if isinstance(recognised, Refusal) else None
+    value = _value_type(node, measure)
+    if isinstance(value, Refusal):
+        return value
+    native = SUMMABLE if measure.kind in ("sum", "mean") else ORDERED
+    return None if value in native else Refusal(f"values of type {value} are aggregated in Python")
+
+
+def _value_type(node: Window, measure: Measure) -> Type | Refusal:
+    """The type of what is aggregated, or why no column has it."""
+    if measure.function is None:
+        return node.element
+    verdict = decide(measure.function, (node.element,))
+    return verdict.type if isinstance(verdict, ColumnForm) else verdict.refusal
+
+
+def recognised_fold(node: Window, measure: Measure) -> NativeFold | NativeExtreme | Refusal:
+    """The fold of a window as Spark's own aggregates, or why it is none."""
+    assert measure.function is not None
+    if measure.kind == "fold":
+        return recognise_fold(measure.init, measure.function, measure.type, node.element)
+    return recognise_reduce(measure.function, node.element)
+
+
+def _unsafe(node: Window, measure: Measure) -> bool:
+    """Whether an aggregate of Spark's may fail: a sum that leaves 64 bits, a NaN that has no order."""
+    match measure.kind:
+        case "fold" | "reduce":
+            return True
+        case "sum" | "mean":
+            return _value_type(node, measure) != FLOAT
+        case "min" | "max" | "min_element" | "max_element":
+            return _value_type(node, measure) == FLOAT
+        case _:
+            return False

@@ -1,0 +1,1 @@
+"""Passes over choices, in the order in which `plan` runs them."""

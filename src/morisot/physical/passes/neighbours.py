@@ -1,0 +1,34 @@
+"""Who reads whom: what every pass asks of the graph."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+
+from morisot.physical.ops import Choice
+from morisot.plan.node import Node
+from morisot.plan.rowwise import Rowwise
+
+
+@dataclass(frozen=True, eq=False)
+class Neighbours:
+    """The choices of a plan, how many read each node, and the last of them."""
+
+    choices: Mapping[Node, Choice]
+    readers: Counter[Node]
+    reader: Mapping[Node, Node]
+
+    def above(self, node: Node, through: Callable[[Node], bool]) -> Iterator[Node]:
+        """The inputs, one after the other, as long as a row-wise operator passes and nobody else reads them."""
+        while isinstance(node, Rowwise) and through(node):
+            node = node.input
+            if self.readers[node] > 1:
+                return
+            yield node
+
+    def below(self, node: Node) -> Iterator[Node]:
+        """The readers, one after the other, as long as there is just one."""
+        while self.readers[node] == 1 and (reader := self.reader.get(node)) is not None:
+            yield reader
+            node = reader

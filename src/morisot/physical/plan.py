@@ -1,0 +1,176 @@
+"""The physical plan as a value: which operator does what, computed once from the logical plan."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from morisot.physical.choose import choose
+from morisot.physical.choose.iterate import path_of, reason_in_tasks
+from morisot.physical.ops import (
+    Choice,
+    FusingOp,
+    Given,
+    KernelOp,
+    LoopOp,
+    NativeAggregateOp,
+    Physical,
+    Reason,
+    StageOp,
+)
+from morisot.physical.passes.fuse_stages import fuse_stages
+from morisot.physical.passes.join_kernels import join_kernels
+from morisot.physical.passes.neighbours import Neighbours
+from morisot.plan.closure import Closure
+from morisot.plan.graph import consumer_counts, walk
+from morisot.plan.iterate import DeltaIterate, Loop
+from morisot.plan.node import Node
+
+Pass = Callable[[Neighbours, frozenset[Node]], dict[Node, Choice]]
+PASSES: tuple[Pass, ...] = (lambda graph, _: fuse_stages(graph), join_kernels)
+"""What neighbours change in each other's choices, in this order."""
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """The physical plan of some roots that run together."""
+
+    roots: tuple[Node, ...]
+    nodes: tuple[Node, ...]
+    """The logical operators, inputs before what reads them."""
+    choices: Mapping[Node, Choice]
+    readers: Counter[Node]
+    demoted: frozenset[Node]
+    given: frozenset[Node] = field(default=frozenset())
+
+    @functools.cached_property
+    def operators(self) -> dict[Node, Physical]:
+        """The physical operators by the node whose elements they give, inputs before what reads them."""
+        found: dict[Node, Physical] = {}
+        for node in self.nodes:
+            if self._is_inside(node):
+                continue
+            found[node] = self._operator(node, found)
+        return found
+
+    def _is_inside(self, node: Node) -> bool:
+        """Whether a later operator takes this one into its own pass, so that nobody sees its elements by themselves."""
+        if node in self.given or node in self.roots or self.readers[node] != 1:
+            return False
+        kind = self.choices[node].kind
+        reader = self._reader[node]
+        if kind is KernelOp:
+            return self.choices[reader].kind is KernelOp
+        return kind is StageOp and self._takes_steps(reader)
+
+    def _takes_steps(self, node: Node) -> bool:
+        """Whether an operator does the steps of a stage before it in its own pass; tasks of a loop count nothing."""
+        kind = self.choices[node].kind
+        if isinstance(node, Loop):
+            stays = path_of(node).name == "barrier"
+            return stays and not any(each.leaves_out for each in self._pass_up_to(node.input, StageOp))
+        return kind is StageOp or issubclass(kind, FusingOp)
+
+    @functools.cached_property
+    def _reader(self) -> dict[Node, Node]:
+        return {value: node for node in self.nodes for value in node.inputs}
+
+    def _operator(self, node: Node, made: Mapping[Node, Physical]) -> Physical:
+        if node in self.given:
+            return Given((node,))
+        choice = self.choices[node]
+        if choice.kind in (StageOp, KernelOp):
+            logical = self.fused(node)
+            inputs = tuple(made[value] for value in logical[0].inputs)
+            return self._fused(choice.kind, logical, inputs)
+        steps = self.steps_before(node)
+        first = steps[0] if steps else node
+        inputs = tuple(made[value] for value in first.inputs)
+        operator = choice.kind((node,), inputs, self._reasons((*steps, node)), choice.may_fail, choice.columns)
+        if isinstance(operator, FusingOp):
+            operator = dataclasses.replace(operator, steps=steps)
+        if isinstance(operator, NativeAggregateOp | LoopOp):
+            operator = dataclasses.replace(operator, detail=choice.detail)
+        return operator
+
+    def _fused(self, kind: type[Physical], logical: tuple[Node, ...], inputs: tuple[Physical, ...]) -> Physical:
+        if kind is StageOp:
+            return StageOp(logical, inputs, self._reasons(logical))
+        kernels = [self.choices[node].kernel for node in logical]
+        return KernelOp(logical, inputs, self._reasons(logical), kernels=tuple(each for each in kernels if each))
+
+    def _reasons(self, nodes: Iterable[Node]) -> dict[Closure, Reason]:
+        return {closure: reason for node in nodes for closure, reason in self.choices[node].reasons.items()}
+
+    def fused(self, node: Node) -> tuple[Node, ...]:
+        """The operators that one pass does, up to and with a node: all of its kind that nobody else reads."""
+        kind = self.choices[node].kind
+        return tuple(reversed(list(self._pass_up_to(node, kind))))
+
+    def steps_before(self, node: Node) -> tuple[Node, ...]:
+        """The operators of a stage that an operator in Python takes into its own pass."""
+        if not self._takes_steps(node) or len(node.inputs) != 1 or self.readers[node.inputs[0]] > 1:
+            return ()
+        (source,) = node.inputs
+        if source in self.given or self.choices[source].kind is not StageOp:
+            return ()
+        return self.fused(source)
+
+    def _pass_up_to(self, node: Node, kind: type[Physical]) -> Iterator[Node]:
+        while node not in self.given and self.choices[node].kind is kind:
+            yield node
+            if not node.inputs:
+                return
+            (node,) = node.inputs
+            if self.readers[node] > 1:
+                return
+
+    def chose(self, node: Node, kind: type[Physical]) -> bool:
+        """Whether an operator runs in a way; one that is given does not run."""
+        return node in self.choices and self.choices[node].kind is kind
+
+
+def plan(
+    roots: Iterable[Node],
+    *,
+    demoted: frozenset[Node] = frozenset(),
+    given: Iterable[Node] = (),
+    readers: Counter[Node] | None = None,
+) -> Plan:
+    """The physical plan of some roots.
+
+    `demoted` are operators whose native form failed on the data, `given` are nodes whose elements are there already,
+    `readers` says how many read each node, if that is more than the plan shows.
+    """
+    roots, known = tuple(roots), frozenset(given)
+    nodes = tuple(walk(*roots, known=known))
+    counts = consumer_counts(roots) if readers is None else readers
+    choices = {node: choose(node, demoted) for node in nodes if node not in known}
+    reader = {value: node for node in nodes for value in node.inputs}
+    for each in PASSES:
+        choices = each(Neighbours(choices, counts, reader), demoted)
+    return Plan(roots, nodes, choices, counts, demoted, known)
+
+
+def choices_of(root: Node, demoted: frozenset[Node] = frozenset()) -> dict[Node, Choice]:
+    """How each operator runs, those in the bodies of loops included."""
+    found: dict[Node, Choice] = {}
+    _add(found, plan((root,), demoted=demoted))
+    return found
+
+
+def _add(found: dict[Node, Choice], one: Plan) -> None:
+    found.update(one.choices)
+    for node in one.nodes:
+        for _, output in node.bodies:
+            assert isinstance(node, Loop | DeltaIterate), f"{node.operator} has a body and is no loop"
+            body = node.body
+            inside = plan((output,), demoted=one.demoted, given=(body.input, *body.side_inputs))
+            _add(found, inside)
+            if isinstance(node, Loop) and path_of(node).name == "barrier":
+                reason = reason_in_tasks(one.choices[node].detail)
+                for each in body.nodes:
+                    found[each] = Choice(LoopOp, {closure: reason for _, closure in each.closures})

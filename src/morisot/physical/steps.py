@@ -1,0 +1,97 @@
+"""What a row-wise operator does to one element in Python: the steps of stages, kernels and loops."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from morisot.compile.ladder import declared
+from morisot.plan import combine, keyed, rowwise
+from morisot.plan.closure import Closure
+from morisot.plan.node import Node
+from morisot.plan.partition import Batched, Broadcast
+from morisot.plan.source import StreamParIter
+from morisot.plan.time import AddTimestamps
+from morisot.plan.window import WithoutFailures
+from morisot.types.element import ANY, INT, Keyed, Type, arguments, holds
+from morisot.worker.accumulators import Apart
+from morisot.worker.branches import Choice, FirstMatch, GoesTo
+from morisot.worker.left_out import Policy
+from morisot.worker.stage import Generator, Kind, Memo, Step
+
+_KINDS: dict[type[Node], Kind] = {
+    rowwise.Map: "map",
+    rowwise.Filter: "filter",
+    rowwise.FlatMap: "flat_map",
+    rowwise.FilterMap: "filter_map",
+    rowwise.Flatten: "flatten",
+    rowwise.Inspect: "inspect",
+    rowwise.MapMemo: "map",
+    rowwise.MapAsync: "map_async",
+    keyed.KeyBy: "key_by",
+    combine.SplitBy: "mark",
+    combine.Route: "mark",
+    combine.Branch: "branch",
+    WithoutFailures: "without_failures",
+    Broadcast: "same",
+    Batched: "same",
+    AddTimestamps: "with_result",
+    StreamParIter: "flat_map",
+}
+_UNKEY_KINDS: dict[str, Kind] = {"both": "unkey", "value": "drop_key", "key": "keys"}
+_GIVING = (rowwise.Map, rowwise.FlatMap, rowwise.FilterMap, rowwise.MapMemo, rowwise.MapAsync, keyed.KeyBy)
+"""The operators whose elements are what a function gives."""
+
+
+def step_of(node: Node, parallelism: int = 1, policy: Policy | None = None) -> Step:
+    """The step of an operator; `policy` says what becomes of elements on which it fails, if the job goes on."""
+    if isinstance(node, keyed.Unkey):
+        return Step(_UNKEY_KINDS[node.keep], node.operator, node.location, keyed=True)
+    closure = main_closure(node)
+    return Step(
+        _KINDS[type(node)],
+        node.operator,
+        node.location,
+        keyed=any(isinstance(value.type, Keyed) for value in node.inputs),
+        function=_function(node, parallelism),
+        concurrency=node.concurrency if isinstance(node, rowwise.MapAsync) else 1,
+        returns=None if closure is None else _tested(node, closure),
+        policy=policy,
+    )
+
+
+def main_closure(node: Node) -> Closure | None:
+    """The function that a row-wise operator applies to its elements."""
+    return node.closures[0][1] if node.closures else None
+
+
+def _tested(node: Node, closure: Closure) -> Type | None:
+    """The type of what the function gives, where each value is tested against it.
+
+    That is where the user declared it, and where it is of ints, which have 64 bits: what else the compiler found out is
+    true. And where elements may be left out: one whose value cannot travel is left out too.
+    """
+    if not isinstance(node, _GIVING):
+        return None
+    type_ = arguments(node.type)[0 if isinstance(node, keyed.KeyBy) else -1]
+    tested = node.leaves_out or declared(closure) is not None or holds(type_, INT)
+    return type_ if tested and type_ != ANY else None
+
+
+def _function(node: Node, parallelism: int) -> Callable[..., Any] | None:
+    match node:
+        case StreamParIter(generator=closure):
+            return Generator(closure.function, parallelism)
+        case rowwise.MapMemo(function=closure, key=key, capacity=capacity):
+            return Memo(closure.function, key.function if key else None, capacity)
+        case combine.SplitBy(function=closure, n=n):
+            return Choice(closure.function, n, node.several, node.masked)
+        case combine.Route(predicates=predicates):
+            return FirstMatch(tuple(each.function for each in predicates))
+        case combine.Branch(input=marked, number=number):
+            return GoesTo(number, marked.masked)
+        case WithoutFailures(bounds=bounds):
+            return Apart(bounds)
+        case _:
+            main = main_closure(node)
+            return None if main is None else main.function

@@ -1,0 +1,41 @@
+"""`python -m tests.physical.golden`: writes the texts of all plans anew."""
+
+from __future__ import annotations
+
+import os
+import re
+import tempfile
+from pathlib import Path
+
+import morisot as mo
+from morisot.physical.plan import plan
+from morisot.physical.text import text_of
+from morisot.viz.text import text_tree
+from tests.physical.programs import FILES, PROGRAMS
+
+DIRECTORY = Path(__file__).parent / "golden"
+
+
+def text_of_program(name: str) -> str:
+    """What explain() shows of a program, and its physical operators; the working directory is filled with its files."""
+    for file, content in FILES.items():
+        Path(file).parent.mkdir(parents=True, exist_ok=True)
+        Path(file).write_text(content, encoding="utf-8")
+    node = PROGRAMS[name](mo.StreamContext(engine="reference"))._node
+    shown = f"{text_tree(node)}\n\n{text_of(plan((node,)))}\n"
+    shown = shown.replace(f"{Path.cwd()}/", "")
+    return re.sub(r" *[\[(][\w/.]*programs\.py:\d+[\])]", "", re.sub(r" \(line \d+\)", "", shown))
+
+
+def main() -> None:
+    DIRECTORY.mkdir(exist_ok=True)
+    for old in DIRECTORY.glob("*.txt"):
+        old.unlink()
+    with tempfile.TemporaryDirectory() as directory:
+        os.chdir(directory)
+        for name in PROGRAMS:
+            (DIRECTORY / f"{name}.txt").write_text(text_of_program(name), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

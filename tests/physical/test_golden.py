@@ -1,0 +1,23 @@
+"""The plans of many programs, compared with texts that are kept; no JVM is started.
+
+`python -m tests.physical.golden` writes the texts anew: look at what changed before you commit it.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.physical.golden import DIRECTORY, text_of_program
+from tests.physical.programs import PROGRAMS
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_the_plan_is_the_one_that_is_kept(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert text_of_program(name) == (DIRECTORY / f"{name}.txt").read_text(encoding="utf-8")
+
+
+def test_no_text_is_kept_of_a_program_that_is_gone() -> None:
+    assert {file.stem for file in DIRECTORY.glob("*.txt")} == set(PROGRAMS)

@@ -1,0 +1,69 @@
+"""The reference engine, explain(), draw() and refusals need no pyspark; what is not refused has a rule on Spark."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from morisot.lower import rules
+from morisot.lower.registry import supported
+from morisot.plan.node import Node
+
+ROOT = Path(__file__).parents[2]
+PROGRAM = """
+import contextlib, io, sys
+import morisot as mo
+from tests.physical.golden import text_of_program
+from tests.physical.programs import PROGRAMS, followed, numbers, timed
+
+for name, program in PROGRAMS.items():
+    text_of_program(name)
+    stream = program(mo.StreamContext(engine="reference"))
+    with contextlib.redirect_stdout(io.StringIO()):
+        stream.explain()
+    stream.forms(), stream.draw(), stream._repr_html_()
+    if stream._node.bounded and not name.startswith("source_"):
+        with contextlib.redirect_stdout(io.StringIO()):
+            stream.collect()
+
+refused = [
+    lambda ctx: followed(ctx).sorted_by(lambda line: line),
+    lambda ctx: followed(ctx).collect(),
+    lambda ctx: followed(ctx).fold_scan(0, lambda n, line: n + 1),
+    lambda ctx: followed(ctx).count().limit(1),
+    lambda ctx: followed(ctx).cache(),
+    lambda ctx: numbers(ctx).window(mo.CountWindow.tumbling(2)),
+]
+for number, program in enumerate(refused):
+    try:
+        program(mo.StreamContext(engine="reference"))
+    except mo.PlanError:
+        continue
+    raise AssertionError(f"program {number} is not refused")
+
+found = sorted(name for name in sys.modules if name.partition(".")[0] in ("pyspark", "py4j"))
+assert not found, found[:5]
+"""
+
+
+def test_nothing_of_the_reference_engine_imports_pyspark(tmp_path: Path) -> None:
+    environ = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(ROOT)])}
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM], cwd=tmp_path, env=environ, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+
+
+def test_what_is_not_refused_on_unbounded_input_has_a_rule_there() -> None:
+    assert rules.FAMILIES
+    without = {kind.__name__ for kind in kinds_of(Node) if not kind.only_bounded and not supported(kind)["unbounded"]}
+    assert without <= {"SavedPieces", "LoopInput"}  # made by the engine itself, never on unbounded input
+
+
+def kinds_of(kind: type[Node]) -> list[type[Node]]:
+    """The kinds of nodes that plans are made of: those without kinds of their own."""
+    below = kind.__subclasses__()
+    own = [] if below or not kind.__module__.startswith("morisot.plan") else [kind]
+    return [*own, *(each for one in below for each in kinds_of(one))]
