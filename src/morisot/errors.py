@@ -109,7 +109,7 @@ class ElementError(MorisotError):
         )
 
 
-def _rebuild_element_error(  # noqa: PLR0917 - called by pickle, with what __reduce__ gives
+def _rebuild_element_error(
     operator: str,
     location: Location | None,
     element: str,

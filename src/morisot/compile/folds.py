@@ -177,9 +177,7 @@ def _part(step: Expr, path: tuple[int, ...], type_: Type) -> Part | None:
     return None
 
 
-def _extreme(  # noqa: PLR0917 - the parts of one CASE
-    name: str, operands: tuple[Expr, ...], taken: Expr, other: Expr, held: Expr, type_: Type
-) -> Part | None:
+def _extreme(name: str, operands: tuple[Expr, ...], taken: Expr, other: Expr, held: Expr, type_: Type) -> Part | None:
     """`x if x > acc else acc` and its seven sisters."""
     if {taken, other} != set(operands) or held not in operands or len(set(operands)) < 2:
         return None

@@ -96,7 +96,6 @@ def _fold(node: ast.AST, op: ast.operator, left: Any, right: Any) -> Term | None
 
 def _of_ints(out: Writer, node: ast.AST, op: ast.operator, left: Term, right: Term) -> Term:
     a, b = left.text, right.text
-    known = right.constant
     match op:
         case ast.Add() | ast.Sub() | ast.Mult():
             result, overflow = out.new(), out.new()
@@ -107,26 +106,10 @@ def _of_ints(out: Writer, node: ast.AST, op: ast.operator, left: Term, right: Te
             return Term(INT, f"({a} {_BITS[type(op)]} {b})")
         case ast.FloorDiv():
             _refuse_zero(out, node, right)
-            if _is_power_of_two(known):  # numba would look at the signs
-                return Term(INT, f"({a} >> {known.bit_length() - 1})")
-            if known in (None, -1):
-                out.bad_if(f"{b} == -1 and {a} == {LEAST}")
-            return out.bound(INT, f"{a} // {b}")
+            return _floor_division(out, a, right)
         case ast.Mod():
             _refuse_zero(out, node, right)
-            if known == -1:
-                return Term(INT, "0", constant=0)
-            if _is_power_of_two(known):
-                return Term(INT, f"({a} & {known - 1})")
-            result = out.new()
-            if known is not None:
-                out.line(f"{result} = {a} % {b}")
-                return Term(INT, result)
-            with out.block(f"if {b} == -1:"):  # the processor traps on the least int % -1
-                out.line(f"{result} = 0")
-            with out.block("else:"):
-                out.line(f"{result} = {a} % {b}")
-            return Term(INT, result)
+            return _modulo(out, a, right)
         case ast.Div():
             _refuse_zero(out, node, right)
             for side in (left, right):
@@ -145,6 +128,32 @@ def _of_ints(out: Writer, node: ast.AST, op: ast.operator, left: Term, right: Te
             return out.bound(INT, f"{a} >> min({b}, 63)")
         case _:
             return refuse(node, f"{ast.unparse(node)} has no kernel form", STAGE)
+
+
+def _floor_division(out: Writer, a: str, divisor: Term) -> Term:
+    b, known = divisor.text, divisor.constant
+    if _is_power_of_two(known):  # numba would look at the signs
+        return Term(INT, f"({a} >> {known.bit_length() - 1})")
+    if known in (None, -1):
+        out.bad_if(f"{b} == -1 and {a} == {LEAST}")
+    return out.bound(INT, f"{a} // {b}")
+
+
+def _modulo(out: Writer, a: str, divisor: Term) -> Term:
+    b, known = divisor.text, divisor.constant
+    if known == -1:
+        return Term(INT, "0", constant=0)
+    if _is_power_of_two(known):
+        return Term(INT, f"({a} & {known - 1})")
+    result = out.new()
+    if known is not None:
+        out.line(f"{result} = {a} % {b}")
+        return Term(INT, result)
+    with out.block(f"if {b} == -1:"):  # the processor traps on the least int % -1
+        out.line(f"{result} = 0")
+    with out.block("else:"):
+        out.line(f"{result} = {a} % {b}")
+    return Term(INT, result)
 
 
 def _is_power_of_two(value: Any) -> TypeGuard[int]:

@@ -87,15 +87,8 @@ class FunctionWriter(Expressions):
         match statement:
             case ast.Pass() | ast.Expr(ast.Constant()) | ast.AnnAssign(value=None):
                 pass
-            case ast.Assign([ast.Tuple() as target], ast.Call(ast.Name("map"), [_, _], []) as value):
-                self._assign_all([target], self._mapped(value))
-            case ast.Assign(targets, value):
-                self._assign_all(targets, self.term(value))
-            case ast.AnnAssign(target, _, ast.expr() as value):
-                self._assign_all([target], self.term(value))
-            case ast.AugAssign(ast.Name(name) as target, op, value):
-                old = self.term(ast.copy_location(ast.Name(name, ast.Load()), target))
-                self.assign(target, binary(self.out, statement, op, old, self.term(value)))
+            case ast.Assign() | ast.AnnAssign() | ast.AugAssign(ast.Name()):
+                self._assignment(statement)
             case ast.If(test, body, orelse):
                 self._if(self.condition(test), body, orelse)
             case ast.While():
@@ -113,6 +106,18 @@ class FunctionWriter(Expressions):
                 self.out.bad_if(f"not {self.condition(test).text}")
             case _:
                 refuse(statement, f"{describe(statement)} has no kernel form", STAGE)
+
+    def _assignment(self, statement: ast.Assign | ast.AnnAssign | ast.AugAssign) -> None:
+        match statement:
+            case ast.Assign([ast.Tuple() as target], ast.Call(ast.Name("map"), [_, _], []) as value):
+                self._assign_all([target], self._mapped(value))
+            case ast.Assign(targets, value):
+                self._assign_all(targets, self.term(value))
+            case ast.AnnAssign(target, _, ast.expr() as value):
+                self._assign_all([target], self.term(value))
+            case ast.AugAssign(ast.Name(name) as target, op, value):
+                old = self.term(ast.copy_location(ast.Name(name, ast.Load()), target))
+                self.assign(target, binary(self.out, statement, op, old, self.term(value)))
 
     def _return(self, value: ast.expr) -> None:
         term = self.term(value)

@@ -101,10 +101,8 @@ class Expressions(ABC):
             case ast.BinOp(left, op, right):
                 # the sides may be variables: nothing is assigned between here and their use
                 return binary(self.out, node, op, self.term(left), self.term(right))
-            case ast.UnaryOp(ast.Not()):
-                return self.condition(node)
-            case ast.UnaryOp(op, operand):
-                return unary(self.out, node, op, self.term(operand))
+            case ast.UnaryOp():
+                return self._unary(node)
             case ast.BoolOp(op, values):
                 return self._operands(node, isinstance(op, ast.And), values)
             case ast.Compare(left, ops, comparators):
@@ -115,12 +113,8 @@ class Expressions(ABC):
                 return self._call(node)
             case ast.NamedExpr(target, value):
                 return self._walrus(target, self.term(value))
-            case ast.Subscript(value, ast.Slice() as bounds):
-                return self._slice(node, self.term(value), bounds)
-            case ast.Attribute():
-                return self._attribute(node)
-            case ast.Subscript(value, index):
-                return self._item(node, self.term(value), self.term(index))
+            case ast.Attribute() | ast.Subscript():
+                return self._access(node)
             case _:
                 return refuse(node, f"{describe(node)} has no kernel form", STAGE)
 
@@ -130,6 +124,19 @@ class Expressions(ABC):
         kept = self.out.snapshot(term)
         self.state = {**self.here(), target.id: self.out.store(target.id, kept)}
         return kept
+
+    def _unary(self, node: ast.UnaryOp) -> Term:
+        if isinstance(node.op, ast.Not):
+            return self.condition(node)
+        return unary(self.out, node, node.op, self.term(node.operand))
+
+    def _access(self, node: ast.Attribute | ast.Subscript) -> Term | Known:
+        if isinstance(node, ast.Attribute):
+            return self._attribute(node)
+        owner = self.term(node.value)
+        if isinstance(node.slice, ast.Slice):
+            return self._slice(node, owner, node.slice)
+        return self._item(node, owner, self.term(node.slice))
 
     def _slice(self, node: ast.AST, owner: Term, bounds: ast.Slice) -> Term:
         if bounds.step is not None or not isinstance(owner.type, List):

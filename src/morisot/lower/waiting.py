@@ -56,7 +56,7 @@ def clock_of(time: Type, *, processing: bool = False) -> Clock:
     return Clock(processing, 1000 if time == DATETIME else 1)
 
 
-def in_waiting_buckets(  # noqa: PLR0917 - the parts of one pass
+def in_waiting_buckets(
     node: Node, lowering: Lowering, frame: Frame, rows: DataFrame, where: str, bucket: WaitingBucket, clock: Clock
 ) -> Frame:
     """The frame after a bucket that waits for time, over rows of the frame of which `where` tells the bucket."""

@@ -220,6 +220,9 @@ def accumulated(node: Window, measure: Measure, elements: list[Any]) -> Any:
     return failing_as(node, held, partial(accumulator.finish, held))
 
 
+_EXTREMES: dict[str, Callable[..., Any]] = {"min": min, "max": max, "min_element": min, "max_element": max}
+
+
 def measured(node: Window, measure: Measure, elements: list[Any]) -> Any:
     """What a measure is of a window's elements."""
     function = measure.function
@@ -230,14 +233,10 @@ def measured(node: Window, measure: Measure, elements: list[Any]) -> Any:
             return total(node, function, elements)
         case "mean":
             return failing_as(node, elements, lambda: total(node, function, elements) / len(elements))
-        case "min":
-            return extreme(node, min, values(node, function, elements))
-        case "max":
-            return extreme(node, max, values(node, function, elements))
-        case "min_element":
-            return extreme(node, min, elements, function)
-        case "max_element":
-            return extreme(node, max, elements, function)
+        case "min" | "max":
+            return extreme(node, _EXTREMES[measure.kind], values(node, function, elements))
+        case "min_element" | "max_element":
+            return extreme(node, _EXTREMES[measure.kind], elements, function)
         case "first":
             return elements[0]
         case "last":

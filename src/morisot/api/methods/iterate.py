@@ -151,7 +151,7 @@ def state_type(state: Any, delta: Any, leaving: Type, local_fold: Closure, globa
 class IterateMethods(_Loops[T]):
     """Loops of a plain stream."""
 
-    def iterate(  # noqa: PLR0917 - the order that Renoir has
+    def iterate(
         self,
         max_iterations: int,
         state: S,
@@ -179,7 +179,7 @@ class IterateMethods(_Loops[T]):
             self._loop(Iterate, max_iterations, (state, delta), body, local_fold, global_fold, condition)
         )
 
-    def replay(  # noqa: PLR0917 - the order that Renoir has
+    def replay(
         self,
         max_iterations: int,
         state: S,
@@ -209,7 +209,7 @@ class IterateMethods(_Loops[T]):
 class KeyedIterateMethods(_Loops[Any], Generic[K, V]):
     """Loops of a keyed stream; its elements are (key, value) pairs for `local_fold`."""
 
-    def iterate(  # noqa: PLR0917 - the order that Renoir has
+    def iterate(
         self,
         max_iterations: int,
         state: S,
@@ -225,7 +225,7 @@ class KeyedIterateMethods(_Loops[Any], Generic[K, V]):
             self._loop(Iterate, max_iterations, (state, delta), body, local_fold, global_fold, condition)
         )
 
-    def replay(  # noqa: PLR0917 - the order that Renoir has
+    def replay(
         self,
         max_iterations: int,
         state: S,
@@ -240,7 +240,7 @@ class KeyedIterateMethods(_Loops[Any], Generic[K, V]):
         loop = self._loop(Replay, max_iterations, (state, delta), body, local_fold, global_fold, condition)
         return self._results(loop)[0]
 
-    def delta_iterate(  # noqa: PLR0917 - the order that Renoir has
+    def delta_iterate(
         self,
         max_iterations: int,
         process_delta: Callable[[K, V, D], V],

@@ -98,7 +98,7 @@ def finished(node: Window, lowering: Lowering, rows: Rows, windows: DataFrame, *
     return in_their_order(node, lowering, windows, [*rows.key, *with_bounds(node, results)], stamps, order)
 
 
-def in_their_order(  # noqa: PLR0917 - the parts of one select
+def in_their_order(
     node: Window | WindowJoin,
     lowering: Lowering,
     windows: DataFrame,

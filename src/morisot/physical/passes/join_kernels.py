@@ -15,6 +15,8 @@ BESIDE_KERNELS = "it stands beside a function that runs as machine code, and can
 
 def join_kernels(graph: Neighbours, demoted: frozenset[Node]) -> dict[Node, Choice]:
     """The choices, with the columns that are done in a pass of machine code beside them."""
+    if not any(choice.kind is KernelOp for choice in graph.choices.values()):
+        return dict(graph.choices)  # to compile what could be a kernel takes time
     joining = _Joining(graph, demoted)
     return {node: joining.choice(node) for node in graph.choices}
 
