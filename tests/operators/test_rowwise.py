@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
 
 import morisot as mo
 from tests.operators.engines import Runner
+
+if TYPE_CHECKING:
+    from fractions import Fraction
 
 
 class Point(NamedTuple):
@@ -41,6 +45,24 @@ def test_map_annotated_stage_keeps_its_type(ctx: mo.StreamContext) -> None:
     stream = ctx.stream_iter([1, 4]).map(halve)
     assert str(stream.type) == "float"
     assert stream.map(lambda x: x + 1).collect() == [1.5, 2.0]
+
+
+def test_a_return_annotation_counts_whatever_those_of_parameters_name(ctx: mo.StreamContext) -> None:
+    """The body does not mention the parameter's class, or only a type checker knows it."""
+
+    def root(point: Point) -> float:
+        return math.pow(point.x, 0.5)
+
+    def ratio(point: Fraction) -> float:
+        return math.pow(point.numerator, 2)
+
+    def roots(point: Point) -> Iterator[float]:
+        yield math.pow(point.y, 0.5)
+
+    points = ctx.stream_iter([Point(4, 9)])
+    assert [str(points.map(root).type), str(points.flat_map(roots).type)] == ["float", "float"]
+    assert str(ctx.stream_iter([3]).map(ratio).type) == "float"  # type: ignore[arg-type]
+    assert [points.map(root).collect(), points.flat_map(roots).collect()] == [[2.0], [3.0]]
 
 
 def test_map_to_tuples_and_records(runner: Runner) -> None:

@@ -91,7 +91,7 @@ RUNGS: tuple[Rung, ...] = (column, kernel)
 
 def declared(closure: Closure) -> Type | None:
     """What the user says the function returns, if anything."""
-    return closure.returns or of_return(closure.function)
+    return closure.returns or of_return(closure.original)  # a frozen one lacks the names of its annotations
 
 
 def captured(closure: Closure) -> tuple[str, ...]:

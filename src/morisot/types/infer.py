@@ -206,11 +206,20 @@ def without_none(type_: Type) -> Type:
 
 def of_return(function: Callable[..., Any]) -> Type | None:
     """The type a function's return annotation declares, if it has one."""
+    hint = return_hint(function)
+    return of_annotation(hint["return"]) if hint else None
+
+
+def return_hint(function: Callable[..., Any]) -> dict[str, Any]:
+    """`{"return": …}` if that is annotated; a parameter's annotation may name what only type checkers see."""
+    annotations = getattr(function, "__annotations__", None)
+    if not isinstance(annotations, dict) or "return" not in annotations:
+        return {}
+    alone = python_types.SimpleNamespace(__annotations__={"return": annotations["return"]}, __wrapped__=function)
     try:
-        hints = typing.get_type_hints(function)
-    except Exception:  # builtins, partials and broken annotations declare nothing
-        return None
-    return of_annotation(hints["return"]) if "return" in hints else None
+        return typing.get_type_hints(alone)
+    except Exception:  # what names something unknown declares nothing
+        return {}
 
 
 def item_of(annotation: Any) -> Type:

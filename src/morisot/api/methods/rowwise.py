@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import typing
 from collections.abc import Awaitable, Callable, Iterable
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
@@ -120,10 +119,7 @@ def items_declared(function: Callable[..., Any], returns: Any) -> Type | None:
     """`returns=` of flat_map says what the items are; an annotation says what the whole iterable is."""
     if returns is not None:
         return List(infer.of_annotation(returns))
-    try:
-        annotation = typing.get_type_hints(function).get("return")
-    except Exception:  # builtins and broken annotations declare nothing
-        return None
+    annotation = infer.return_hint(function).get("return")
     item = infer.item_of(annotation)
     return None if item == ANY or isinstance(infer.of_annotation(annotation), Dict) else List(item)
 
