@@ -13,6 +13,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 
 PREAMBLE = """
+from pathlib import Path
 from typing import NamedTuple
 import morisot as mo
 
@@ -25,6 +26,9 @@ numbers = ctx.stream_iter([1, 2])
 lines = ctx.stream_file("books/*.txt")
 sales = ctx.stream_csv("sales.csv", Sale)
 by_shop = sales.group_by(lambda sale: sale.shop)
+maybe = numbers.map(lambda n: n if n > 1 else None)
+some_by_shop = by_shop.map(lambda _, sale: sale if sale.price > 1 else None)
+lines.write_text(Path("out"))
 """
 
 FIRST = len(PREAMBLE.splitlines())
@@ -52,6 +56,10 @@ RIGHT = {
     "numbers.reduce_assoc(lambda a, b: a + b)": "Stream[int]",
     "numbers.fold_assoc('', lambda text, n: text + str(n), lambda a, b: a + b)": "Stream[str]",
     "numbers.limit(3).unique().count()": "Stream[int]",
+    "numbers.merge(numbers, numbers)": "Stream[int]",
+    "numbers.merge(maybe)": "Stream[int | None]",
+    "maybe.merge(numbers, maybe)": "Stream[int | None]",
+    "by_shop.merge(some_by_shop)": "KeyedStream[str, Sale | None]",
     "numbers.window_all(mo.CountWindow.tumbling(2)).count()": "Stream[int]",
     "by_shop.window(mo.EventTimeWindow.tumbling('1m')).first()": "KeyedStream[str, Sale]",
     "by_shop.window(mo.LastK(3)).fold(0, lambda n, sale: n + 1)": "KeyedStream[str, int]",
@@ -75,6 +83,8 @@ WRONG = {
     "numbers.group_by(lambda n: n % 2).map(lambda k, n: n.upper())": '"int" has no attribute "upper"',
     "numbers.reduce_assoc(lambda a, b: str(a + b))": "Incompatible return value type",
     "numbers.limit('3')": "incompatible type",
+    "numbers.merge(lines)": "Stream[str]",
+    "numbers.merge(by_shop)": "KeyedStream[str, Sale]",
 }
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
+import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from morisot.api.context import StreamContext
 
 T = TypeVar("T")
+PathLike = str | os.PathLike[str]
 OnError = Literal["raise", "skip"] | Callable[[ElementError], Any]
 """What users pass as `on_error`: stop the job, leave the element out and count it, or a handler of the failure."""
 

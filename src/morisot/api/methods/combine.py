@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
 from morisot.api.base import OnError, StreamBase, T
 from morisot.api.companions import check_times, companion
@@ -113,7 +113,13 @@ def check_branches(operator: str, n: Any) -> None:
 class CombineMethods(_Combine[T]):
     """Combining and dividing plain streams."""
 
-    def merge(self, *others: Stream[T]) -> Stream[T]:
+    @overload
+    def merge(self, *others: Stream[T]) -> Stream[T]: ...
+    @overload
+    def merge(self, *others: Stream[T] | Stream[T | None]) -> Stream[T | None]: ...
+    @overload
+    def merge(self: CombineMethods[U | None], *others: Stream[U] | Stream[U | None]) -> Stream[U | None]: ...
+    def merge(self, *others: Stream[Any]) -> Stream[Any]:
         """The elements of this stream and of the others.
 
         >>> import morisot as mo
@@ -171,7 +177,15 @@ class CombineMethods(_Combine[T]):
 class KeyedCombineMethods(_Combine[Any], Generic[K, V]):
     """Combining and dividing keyed streams; functions take (key, value)."""
 
-    def merge(self, *others: KeyedStream[K, V]) -> KeyedStream[K, V]:
+    @overload
+    def merge(self, *others: KeyedStream[K, V]) -> KeyedStream[K, V]: ...
+    @overload
+    def merge(self, *others: KeyedStream[K, V] | KeyedStream[K, V | None]) -> KeyedStream[K, V | None]: ...
+    @overload
+    def merge(
+        self: KeyedCombineMethods[K, U | None], *others: KeyedStream[K, U] | KeyedStream[K, U | None]
+    ) -> KeyedStream[K, U | None]: ...
+    def merge(self, *others: KeyedStream[Any, Any]) -> KeyedStream[Any, Any]:
         """The elements of this stream and of the others, with their keys."""
         return self._context.keyed(self._merge(others))
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from morisot.api import kafka
-from morisot.api.base import StreamBase, T
+from morisot.api.base import PathLike, StreamBase, T
 from morisot.api.location import caller
 from morisot.api.output import Channel, Output
 from morisot.errors import PlanError
@@ -114,7 +114,7 @@ class SinkMethods(StreamBase[T]):
         node = WriteTo(self._node, sink, type=self.type, location=caller())
         self._context.add_sink(node, handing_over(node))
 
-    def write_text(self, path: str, *, mode: WriteMode = "error") -> None:
+    def write_text(self, path: PathLike, *, mode: WriteMode = "error") -> None:
         """Write each element, a str, as a line of text files in the directory `path`."""
         if self.type != STR:
             raise PlanError(
@@ -124,7 +124,9 @@ class SinkMethods(StreamBase[T]):
             )
         self._write(WriteText(self._node, absolute(path), mode=mode, type=self.type, location=caller()))
 
-    def write_csv(self, path: str, *, header: bool = True, delimiter: str = ",", mode: WriteMode = "error") -> None:
+    def write_csv(
+        self, path: PathLike, *, header: bool = True, delimiter: str = ",", mode: WriteMode = "error"
+    ) -> None:
         """Write the elements as CSV files in the directory `path`, a column for each field."""
         self._refuse_untyped("write_csv")
         parts = [child for _, child in self.type.children] or [self.type]
@@ -137,12 +139,12 @@ class SinkMethods(StreamBase[T]):
         options: dict[str, Any] = {"header": header, "delimiter": delimiter, "mode": mode}
         self._write(WriteCsv(self._node, absolute(path), **options, type=self.type, location=caller()))
 
-    def write_json(self, path: str, *, mode: WriteMode = "error") -> None:
+    def write_json(self, path: PathLike, *, mode: WriteMode = "error") -> None:
         """Write the elements as files with one JSON object a line in the directory `path`."""
         self._refuse_untyped("write_json")
         self._write(WriteJson(self._node, absolute(path), mode=mode, type=self.type, location=caller()))
 
-    def write_parquet(self, path: str, *, mode: WriteMode = "error") -> None:
+    def write_parquet(self, path: PathLike, *, mode: WriteMode = "error") -> None:
         """Write the elements as Parquet files in the directory `path`, a column for each field."""
         self._refuse_untyped("write_parquet")
         self._write(WriteParquet(self._node, absolute(path), mode=mode, type=self.type, location=caller()))
@@ -223,7 +225,7 @@ class SinkMethods(StreamBase[T]):
             )
 
 
-def absolute(path: str) -> str:
+def absolute(path: PathLike) -> str:
     """A path that means the same to Spark, which may have another working directory; one with `://` is Spark's own."""
     return str(Path(path).absolute()) if is_local(str(path)) else str(path)
 

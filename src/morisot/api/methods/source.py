@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, get_args, get_origin, overload
 
-from morisot.api.base import check_batch_size, check_callable
+from morisot.api.base import PathLike, check_batch_size, check_callable
 from morisot.api.inlet import Inlet, Memory, Store
 from morisot.api.location import caller
 from morisot.api.methods.kafka import KafkaMethods
@@ -43,7 +43,6 @@ if TYPE_CHECKING:
     from morisot.api.stream import Stream
 
 T = TypeVar("T")
-PathLike = str | os.PathLike[str]
 
 
 class SourceMethods(KafkaMethods):
