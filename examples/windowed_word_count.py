@@ -8,7 +8,7 @@ from __future__ import annotations
 import argparse
 import re
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import morisot as mo
 
@@ -31,7 +31,7 @@ def words_of(line: str) -> list[str]:
     return re.findall(r"[a-z]+", line.lower())
 
 
-def spans(lines: mo.Stream[str]) -> mo.KeyedStream[str, mo.Windowed[int, tuple[int, int]]]:
+def spans(lines: mo.Stream[str]) -> mo.KeyedStream[str, mo.Windowed[int, Any]]:
     """For every ten occurrences of a word, beginning with every fifth: the places of the first and the last."""
     return (
         lines.flat_map(words_of)

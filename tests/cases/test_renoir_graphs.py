@@ -43,7 +43,7 @@ def timed_sides(ctx: mo.StreamContext, name: str) -> tuple[Any, Any]:
     return left, right
 
 
-def both_ways(*names: str) -> Any:
+def both_ways(*names: str) -> pytest.MarkDecorator:
     """Each case with the source of its functions known, and without it."""
     return pytest.mark.parametrize(
         ("name", "with_source"), [(name, known) for name in names for known in (True, False)]

@@ -9,7 +9,7 @@ import pytest
 import morisot as mo
 from tests.cases.test_renoir import CASES, OF_TIME, ctx, listed
 
-assert ctx, "the fixture is shared"
+assert ctx is not None, "the fixture is shared"
 Window = mo.EventTimeWindow
 
 
@@ -105,7 +105,9 @@ def test_transaction_commit_discard(ctx: mo.StreamContext) -> None:
 
 def test_transaction_commit_after_end(ctx: mo.StreamContext) -> None:
     case = CASES["transaction_commit_after_end"]
-    windows = mo.TransactionWindow(lambda n: mo.Tx.commit_after(50) if n == 3 else mo.Tx.NONE)
+    windows: mo.TransactionWindow[int] = mo.TransactionWindow(
+        lambda n: mo.Tx.commit_after(50) if n == 3 else mo.Tx.NONE
+    )
     assert listed(timed(ctx, case["input"]).window_all(windows)).collect() == case["expected"]
 
 

@@ -15,7 +15,7 @@ import pytest
 import morisot as mo
 from tests.cases.test_renoir import ctx, listed
 
-assert ctx, "the fixture is shared"
+assert ctx is not None, "the fixture is shared"
 HERE = Path(__file__).parent
 SHARED = HERE.parents[2] / "shared" / "cases" / "windflow.jsonl"
 CASES = {case["name"]: case for case in map(json.loads, (HERE / "windflow.jsonl").read_text().splitlines())}
@@ -34,7 +34,7 @@ NO_COUNTERPART = {
 }
 """Cases about what Morisot has no word for."""
 
-BEFORE_ZERO = {
+BEFORE_ZERO: dict[str, list[Any]] = {
     "wf_tb_sliding_10_5": [[0, 3]],
     "wf_paned_windows_sum_3_2": [0],
     "wf_ffat_windows_tb_sum_3_2": [0],

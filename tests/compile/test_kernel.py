@@ -55,7 +55,7 @@ INTS += [3037000499, 3037000500, -3037000500, 2**63 - 1, -(2**63) + 1, -(2**63)]
 FLOATS = [0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 1.5, 2.5, -2.5, 0.1, 3.0, -7.0, 1e-320, 5e-324, 2.2250738585072014e-308]
 FLOATS += [1e308, -1e308, 1.7976931348623157e308, 2.0**53, 2.0**63, -(2.0**63), 9.3e18, 1e16 + 2, 709.8, 745.2]
 FLOATS += [math.inf, -math.inf, math.nan, 0.49999999999999994, 4503599627370497.5, math.pi, 1e22]
-VALUES = {INT: INTS, FLOAT: FLOATS, BOOL: [False, True]}
+VALUES: dict[Type, list[Any]] = {INT: INTS, FLOAT: FLOATS, BOOL: [False, True]}
 TIMES = 3
 
 
@@ -90,7 +90,7 @@ GLOBALS = {
 } | {"sin": math.sin}  # fmt: skip
 
 # The parameters' types, a function, the type of its result.
-KERNEL: list[tuple[tuple[Type, ...], str, str]] = [
+KERNEL: list[tuple[tuple[Type, ...], str, str | None]] = [
     ((INT, INT), "lambda a, b: (a + b, a - b, a * b)", "tuple[int, int, int]"),
     ((INT, INT), "lambda a, b: (a // b, a % b)", "tuple[int, int]"),
     ((INT, INT), "lambda a, b: divmod(a, b)", "tuple[int, int]"),
@@ -233,7 +233,7 @@ def run(kernel: Kernel, parameters: tuple[Type, ...], rows: Sequence[tuple[Any, 
     kinds = [leaf.type for type_ in parameters for leaf in leaves(type_)]
     used = [places.index(place) for place in kernel.inputs]
     outputs = [leaf.type for leaf in leaves(kernel.type)]
-    dtype = {INT: np.int64, FLOAT: np.float64, BOOL: np.bool_}
+    dtype: dict[Type, Any] = {INT: np.int64, FLOAT: np.float64, BOOL: np.bool_}
     names = [f"r{place}" for place in range(len(outputs))]
     given_ = ", ".join(f"a{place}[i]" for place in range(len(used)))
     lines = [
@@ -368,10 +368,14 @@ def test_a_key_is_made_by_a_kernel() -> None:
         return count
 
     element, points = of_record_class(Point), [Point(8.0, 0.5, "a"), Point(1e300, 1.0, "b"), Point(3.0, 0.0)]
-    chain = [("key_by", steps), ("map", lambda key, p: (p.name, math.sin(p.y))), ("filter", lambda key, t: key > 1)]
+    chain: list[tuple[str, Callable[..., Any]]] = [
+        ("key_by", steps),
+        ("map", lambda key, p: (p.name, math.sin(p.y))),
+        ("filter", lambda key, t: key > 1),
+    ]
     expected = [(steps(p), (p.name, math.sin(p.y))) for p in points if steps(p) > 1]
     assert through(stage(chain, element, seen), points) == expected
-    keyed = [("map", lambda key, n: n * 2), ("key_by", lambda n: n // 3)]
+    keyed: list[tuple[str, Callable[..., Any]]] = [("map", lambda key, n: n * 2), ("key_by", lambda n: n // 3)]
     assert through(stage(keyed, Keyed(STR, INT), seen), [("a", 4), ("b", 9)]) == [(2, 8), (6, 18)]
 
 
@@ -417,7 +421,7 @@ def test_a_function_with_loops_says_why_it_is_no_kernel() -> None:
     def total(n: int) -> Any:
         t = 0
         for i in range(n):
-            t += i * 0.5
+            t += i * 0.5  # type: ignore[assignment]
         return t
 
     verdict = decide(Closure(total, Location(__file__, 1), "map"), (INT,))
@@ -510,7 +514,7 @@ def test_a_pass_over_nulls() -> None:
     verdict = decide(Closure(total, Location(__file__, 1), "map"), (Tuple((Optional(FLOAT), Optional(INT))),))
     assert verdict.form == "stage"  # what it gives for None is not known
     kernel = kernel_of(total, (Tuple((Optional(FLOAT), Optional(INT))),), FLOAT)
-    step = Step("map", "map", None, function=lambda t: seen.append(t) or total(t))
+    step = Step("map", "map", None, function=lambda t: seen.append(t) or total(t))  # type: ignore[func-returns-value, redundant-expr]
     task = kernel_stage.KernelStage(
         (step,), (kernel,), Tuple((Optional(FLOAT), Optional(INT))), FLOAT, pickle.dumps, patience=0.0
     )

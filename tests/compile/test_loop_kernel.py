@@ -36,9 +36,9 @@ def step(kind: Any, function: Callable[..., Any] | None = None, keyed: bool = Fa
 def compiled(
     steps: list[Step], fold: Any, elements: Type, state: Any, delta: Any, feedback: bool = False
 ) -> LoopKernel | Refusal:
-    functions = LoopFunctions(
-        tuple(steps), freeze(fold), elements, of_numbers(state), of_numbers(delta), STATE, feedback
-    )
+    states, deltas = of_numbers(state), of_numbers(delta)
+    assert deltas is not None
+    functions = LoopFunctions(tuple(steps), freeze(fold), elements, states, deltas, STATE, feedback)
     return compile_loop(functions)
 
 
@@ -137,14 +137,14 @@ def test_arrays_that_functions_captured() -> None:
     weights, places = np.array([0.5, 1.5, 2.5]), np.array([2, 0, 1])
 
     def weight(n: int) -> float:
-        return weights[places[n % 3]] * STATE.value
+        return weights[places[n % 3]] * STATE.value  # type: ignore[no-any-return]
 
     assert check([step("map", lambda n: weight(n))], lambda d, x: d + x, list(range(20)), 2.0, 0.0) == 0
 
 
 def test_rows_of_arrays_are_passed_on() -> None:
     def first(row: Any) -> float:
-        return row[0] - row[-1]
+        return row[0] - row[-1]  # type: ignore[no-any-return]
 
     steps = [step("map", lambda n: first(STATE.value[n % 2]))]
     assert check(steps, lambda d, x: d + x, list(range(9)), np.array([[1.0, 2.5], [4.0, 9.0]]), 0.0) == 0

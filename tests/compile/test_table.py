@@ -81,7 +81,7 @@ class Checked:
 
 class Odd(Point):
     @property
-    def x(self) -> int:  # type: ignore[override]
+    def x(self) -> int:
         return 1
 
 
@@ -400,7 +400,8 @@ def function_of(pages: Iterator[Path]) -> Callable[[str], Callable[..., Any]]:
     """The function a text makes, in a file of its own, as a user's."""
 
     def make(text: str) -> Callable[..., Any]:
-        page, namespace = next(pages), dict(GLOBALS)
+        page = next(pages)
+        namespace: dict[str, Any] = dict(GLOBALS)
         page.write_text(text if text.startswith("def ") else f"f = {text}\n")
         exec(compile(page.read_text(), str(page), "exec", dont_inherit=True), namespace)
         return namespace["f"]  # type: ignore[no-any-return]
@@ -472,6 +473,7 @@ def test_a_verdict_does_not_change_with_what_was_captured() -> None:
     before = decide(closure, (STR,))
     names.append("c")
     assert decide(closure, (STR,)) is before
+    assert isinstance(before, ColumnForm)
     assert {part.value for part in walk(before.result.leaves()[0]) if isinstance(part, Literal)} == {"a", "b"}
 
 

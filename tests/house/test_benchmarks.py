@@ -6,9 +6,11 @@ import csv
 import json
 import subprocess
 import sys
+from collections.abc import Callable
 from datetime import date, timedelta
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any, NoReturn
 
 import pytest
 
@@ -25,7 +27,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture
-def directory(tmp_path, monkeypatch):
+def directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(cache, "DIRECTORY", tmp_path)
     return tmp_path
 
@@ -34,7 +36,7 @@ def directory(tmp_path, monkeypatch):
     ("make", "size"),
     [(data.orders, 500), (data.text, 5_000), (data.collisions, 500), (data.events, 500), (data.graph, 30)],
 )
-def test_data_is_the_same_when_made_again(directory, make, size):
+def test_data_is_the_same_when_made_again(directory: Path, make: Callable[[int], Path], size: int) -> None:
     path = make(size)
     files = [path] if path.is_file() else sorted(path.iterdir())
     content = [file.read_bytes() for file in files]
@@ -47,19 +49,19 @@ def test_data_is_the_same_when_made_again(directory, make, size):
     assert [path.name for path in directory.iterdir()] == [path.name]
 
 
-def test_text_has_the_asked_size_and_a_few_frequent_words(directory):
+def test_text_has_the_asked_size_and_a_few_frequent_words(directory: Path) -> None:
     words = data.text(100_000).read_text().lower().split()
     assert words.count("the") > len(words) / 50
     assert abs(data.text(100_000).stat().st_size - 100_000) < 20
 
 
-def test_every_collision_has_a_value_for_each_field(directory):
+def test_every_collision_has_a_value_for_each_field(directory: Path) -> None:
     header, *lines = csv.reader(data.collisions(200).read_text().splitlines())
     assert len(lines) == 200
     assert {len(line) for line in (header, *lines)} == {len(Collision._fields)}
 
 
-def test_week_changes_on_mondays():
+def test_week_changes_on_mondays() -> None:
     day = date(1999, 1, 1)
     while (day := day + timedelta(days=1)).year < 2005:
         monday = day - timedelta(days=day.weekday())
@@ -71,23 +73,23 @@ def test_week_changes_on_mondays():
     [({}, {"q": {}}), ({"q": {}}, {"q": {1: 1}}), ({"q": {2: 1}}, {"q": {1: 1}}), ({"q": {1: 1.0}}, {"q": {1: 1}}),
      ({"q": {1: (1, 1.0)}}, {"q": {1: (1, 1.001)}})],
 )  # fmt: skip
-def test_different_answers_are_told_apart(answer, expected):
+def test_different_answers_are_told_apart(answer: Any, expected: Any) -> None:
     assert difference(answer, expected) is not None
 
 
-def test_cpu_time_of_an_ended_child_is_counted():
+def test_cpu_time_of_an_ended_child_is_counted() -> None:
     busy = "import time\nwhile time.process_time() < 0.4: pass"
     _, cost = measured(lambda: subprocess.run([sys.executable, "-c", busy], check=True))
     assert cost.cpu_seconds >= 0.35
 
 
-def test_a_wrong_answer_and_a_failure_are_reported_and_not_measured():
-    def failing(_spark, _n):
+def test_a_wrong_answer_and_a_failure_are_reported_and_not_measured() -> None:
+    def failing(_spark: object, _n: int) -> NoReturn:
         raise ValueError("broken")
 
     variants = {MORISOT: lambda _spark, n: {"q": {0: n + 1}}, DATAFRAME: lambda _spark, n: {"q": {0: n}}, RDD: failing}
     workload = Workload("w", "w", 100, "longs", lambda n: n, variants, rdd_fraction=0.1)
-    jvm = SimpleNamespace(_jvm=SimpleNamespace(System=SimpleNamespace(gc=lambda: None)))
+    jvm: Any = SimpleNamespace(_jvm=SimpleNamespace(System=SimpleNamespace(gc=lambda: None)))
     result = run(workload, jvm, Options(runs=3, variants=VARIANTS), progress=lambda _text: None)
     wrong, right, broken = result.measurements
     assert (wrong.runs, wrong.problem) == ([], "q[0]: 101 instead of 100")
@@ -98,7 +100,7 @@ def test_a_wrong_answer_and_a_failure_are_reported_and_not_measured():
 
 
 @pytest.mark.jvm
-def test_variants_agree_on_a_little_data(tmp_path):
+def test_variants_agree_on_a_little_data(tmp_path: Path) -> None:
     """Without measured runs: the warm-up compares the answers of all three variants."""
     report = tmp_path / "bench.json"
     command = [sys.executable, "-m", "benchmarks", "--scale", "0.0002", "--runs", "0", "--rdd-runs", "0",
@@ -128,7 +130,7 @@ def test_loops_agree_with_plain_machine_code_on_a_little_data(tmp_path: Path) ->
 
 
 @pytest.mark.jvm
-def test_latency_is_measured_from_the_stamp_of_an_element():
+def test_latency_is_measured_from_the_stamp_of_an_element() -> None:
     took = latency.measure("Morisot", "stateless", latency.Feed(rate=100, every=0.1, warm_up=0.5, seconds=1.0))
     assert took.elements == sorted(took.elements)
     assert len(took.elements) >= 50

@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import morisot as mo
 from morisot.testing import last_by_key
-from morisot.testing.run import result_of, unbounded
+from morisot.testing.run import unbounded
+from morisot.testing.trial import result_of
 
 if TYPE_CHECKING:
-    from morisot.testing.run import Program
+    from morisot.testing.script import Batches
+    from morisot.testing.trial import Program
 
 __all__ = ["Runner", "halves", "last_by_key"]
 
@@ -48,7 +50,7 @@ class Runner:
         """The answer for the elements; on unbounded input, when all up to a timestamp have come."""
         if self.engine != "unbounded":
             return self.run(program, *inputs)
-        batches = [[*halves(list(each)), mo.testing.advance_time(time)] for each in inputs]
+        batches: list[Batches] = [[*halves(list(each)), mo.testing.advance_time(time)] for each in inputs]
         outcome = unbounded(program, batches, self.make_context("spark"))
         self.metrics = outcome.metrics
         return list(outcome.results)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -60,7 +61,7 @@ def test_count_running_on_unbounded_input(runner: Runner) -> None:
 
 
 def test_aggregates_of_an_empty_stream_give_nothing(bounded_runner: Runner) -> None:
-    empty = lambda s: s.filter(lambda n: n > 9)  # noqa: E731
+    empty: Callable[[Any], Any] = lambda s: s.filter(lambda n: n > 9)  # noqa: E731
     for program in (
         lambda s: empty(s).count(),
         lambda s: empty(s).reduce_assoc(lambda a, b: a + b),
@@ -237,7 +238,7 @@ def test_unique_within_a_time_is_refused_where_it_means_nothing() -> None:
     with pytest.raises(mo.PlanError, match="unique_by waits for no time"):
         timed.unique_by(lambda n: n, late=print)
     with pytest.raises(mo.PlanError, match="given to late of unique is called with two arguments"):
-        timed.key_by(lambda n: n).unique(within=3, late=lambda n: None)
+        timed.key_by(lambda n: n).unique(within=3, late=lambda n: None)  # type: ignore[arg-type, misc]
 
 
 def test_unique_of_lists_is_refused(ctx: mo.StreamContext) -> None:
@@ -276,7 +277,7 @@ def test_what_has_no_rule_for_unbounded_input_is_refused_when_built(spark_ctx: m
         numbers.fold_scan(0, lambda total, n: total + n)
 
 
-NATIVE_FOLDS = [
+NATIVE_FOLDS: list[Callable[[Any], Any]] = [
     lambda s: s.group_by_fold(lambda n: n % 2, 0, lambda a, n: a + n, lambda a, b: a + b),
     lambda s: s.group_by_fold(lambda n: n % 2, 0, lambda a, n: a - n, lambda a, b: a + b),
     lambda s: s.group_by_fold(
@@ -332,7 +333,7 @@ def test_folds_that_are_native_aggregates(bounded_runner: Runner, place: int) ->
     assert {record.form for record in stream.forms()} == {"column"}
 
 
-FOLDS_IN_PYTHON = [
+FOLDS_IN_PYTHON: list[tuple[Callable[[Any], Any], str]] = [
     (lambda s: s.fold_assoc(1, lambda a, n: a + n, lambda a, b: a + b - 1), "is not the operation of the fold"),
     (lambda s: s.fold_assoc(7, lambda a, n: a + n, lambda a, b: a + b), "every partition would count again"),
     (lambda s: s.map(lambda n: n / 4).reduce_assoc(lambda a, b: a + b), "not a sum, minimum"),
@@ -396,7 +397,7 @@ def test_fold_is_sequential(bounded_runner: Runner) -> None:
 
 
 def test_fold_of_a_list_starts_anew_for_each_key(bounded_runner: Runner) -> None:
-    def gather(seen, n):
+    def gather(seen: list[int], n: int):  # type: ignore[no-untyped-def]  # the type of its result is inferred
         seen.append(n)
         return seen
 
@@ -433,7 +434,7 @@ def test_reduce_gives_nothing_for_an_empty_stream(bounded_runner: Runner) -> Non
 
 
 @pytest.mark.parametrize("key", [float("nan"), 0.0, -0.0, None, (1, None), "x"])
-def test_keys_of_sequential_folds_are_equal_where_python_says_so(bounded_runner: Runner, key) -> None:
+def test_keys_of_sequential_folds_are_equal_where_python_says_so(bounded_runner: Runner, key: Any) -> None:
     other = -key if key == 0 else key
     result = bounded_runner.run(
         lambda s: s.group_by(lambda pair: pair[0]).fold("", lambda a, pair: a + pair[1]), [(key, "a"), (other, "b")]
@@ -509,6 +510,6 @@ def test_sorted_by_of_a_keyed_stream_is_global(bounded_runner: Runner) -> None:
 
 
 @pytest.mark.parametrize("n", [-1, 1.5, "2", True])
-def test_numbers_of_elements_that_cannot_be_are_refused(n) -> None:
+def test_numbers_of_elements_that_cannot_be_are_refused(n: Any) -> None:
     with pytest.raises(mo.PlanError, match="sorted_limit_by needs a whole number of elements"):
         mo.StreamContext(engine="reference").stream_iter([1]).sorted_limit_by(lambda x: x, n)

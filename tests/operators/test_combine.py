@@ -22,7 +22,7 @@ class Click(NamedTuple):
 
 
 def test_merge_gives_the_elements_of_all(runner: Runner) -> None:
-    def program(stream):
+    def program(stream: mo.Stream[int]) -> mo.Stream[int]:
         return stream.filter(lambda n: n < 3).merge(stream.filter(lambda n: n > 5), stream.map(lambda n: n * 10))
 
     assert sorted(runner.run(program, range(8))) == [0, 0, 1, 2, 6, 7, 10, 20, 30, 40, 50, 60, 70]
@@ -41,13 +41,13 @@ def test_merge_after_operators_that_move_elements_keeps_the_order(ctx: mo.Stream
     backwards = ctx.stream_iter([1, 2, 3]).sorted_by(lambda n: -n)
     counted = numbers.group_by_count(lambda n: n).unkey().map(lambda pair: pair[0] * 10 + pair[1])
     merged = numbers.unique().merge(backwards, counted, numbers.unique())
-    assert merged.fold([], lambda seen, n: [*seen, n]).collect() == [
+    assert merged.fold(list[int](), lambda seen, n: [*seen, n]).collect() == [
         [5, 3, 9, 1, 3, 2, 1, 52, 32, 91, 11, 5, 3, 9, 1],
     ]
 
 
 def test_merge_of_keyed_streams(runner: Runner) -> None:
-    def program(stream):
+    def program(stream: mo.Stream[int]) -> mo.KeyedStream[int, int]:
         keyed = stream.key_by(lambda n: n % 2)
         return keyed.filter(lambda k, n: n > 1).merge(keyed.map(lambda k, n: -n))
 
@@ -57,15 +57,16 @@ def test_merge_of_keyed_streams(runner: Runner) -> None:
 def test_merge_with_none_and_with_objects(ctx: mo.StreamContext) -> None:
     numbers = ctx.stream_iter([1, 2])
     maybe = ctx.stream_iter([None, 3])
-    pairs, odd_pairs = ctx.stream_iter([(1, "a")]), ctx.stream_iter([(None, "b"), (2, "c")])
-    anything = ctx.stream_iter([{1, 2}, "x"])
+    pairs = ctx.stream_iter([(1, "a")])
+    odd_pairs: mo.Stream[Any] = ctx.stream_iter([(None, "b"), (2, "c")])
+    anything: mo.Stream[Any] = ctx.stream_iter([{1, 2}, "x"])
     assert numbers.merge(maybe).collect() == [1, 2, None, 3]
     assert str(numbers.merge(maybe).type) == "int | None"
     assert pairs.merge(odd_pairs).collect() == [(1, "a"), (None, "b"), (2, "c")]
     assert pairs.merge(ctx.stream_iter([None, (5, "z")])).collect() == [(1, "a"), None, (5, "z")]
     assert numbers.merge(anything).collect() == [1, 2, {1, 2}, "x"]
-    assert pairs.merge(anything, maybe).collect() == [(1, "a"), {1, 2}, "x", None, 3]
-    keyed = pairs.key_by(lambda pair: pair[0]).merge(anything.key_by(str))
+    assert pairs.merge(anything, maybe).collect() == [(1, "a"), {1, 2}, "x", None, 3]  # type: ignore[arg-type]
+    keyed = pairs.key_by(lambda pair: pair[0]).merge(anything.key_by(str))  # type: ignore[arg-type]
     assert keyed.collect() == [(1, (1, "a")), ("{1, 2}", {1, 2}), ("x", "x")]
 
 
@@ -150,7 +151,7 @@ def test_split_gives_everybody_everything(ctx: mo.StreamContext) -> None:
 
 
 def test_split_by_one_branch(runner: Runner) -> None:
-    def program(stream):
+    def program(stream: mo.Stream[int]) -> mo.Stream[int]:
         low, high = stream.split_by(lambda n: n // 5, 2)
         return low.map(lambda n: -n).merge(high)
 
@@ -172,7 +173,7 @@ def test_split_by_a_condition(ctx: mo.StreamContext) -> None:
     ],
 )
 def test_split_by_several_branches(function: Any, runner: Runner) -> None:
-    def program(stream):
+    def program(stream: mo.Stream[int]) -> mo.Stream[int]:
         some, all_of_them, none = stream.split_by(function, 3)
         return some.map(lambda n: -n).merge(all_of_them, none)
 
@@ -190,7 +191,7 @@ def test_split_by_more_branches_than_bits(ctx: mo.StreamContext) -> None:
 
 
 def test_split_by_on_a_keyed_stream(runner: Runner) -> None:
-    def program(stream):
+    def program(stream: mo.Stream[int]) -> mo.KeyedStream[int, int]:
         keyed = stream.key_by(lambda n: n % 2)
         first, second = keyed.split_by(lambda k, n: [k, 1] if n > 2 else [k], 2)
         return first.map(lambda k, n: -n).merge(second)
@@ -199,7 +200,7 @@ def test_split_by_on_a_keyed_stream(runner: Runner) -> None:
 
 
 def test_split_by_in_a_stage(runner: Runner) -> None:
-    def program(stream):
+    def program(stream: mo.Stream[int]) -> mo.Stream[int]:
         low, high = stream.map(lambda n: math.comb(n, 2), returns=int).split_by(lambda n: math.isqrt(n) > 2, 2)
         return low.map(lambda n: -n).filter(lambda n: hash(n) is not None).merge(high)
 
@@ -220,7 +221,7 @@ def test_split_by_what_names_no_branch(ctx: mo.StreamContext) -> None:
 
 
 def test_route_takes_the_first_that_is_true(runner: Runner) -> None:
-    def program(stream):
+    def program(stream: mo.Stream[int]) -> mo.Stream[int]:
         small, even = stream.route(lambda n: n < 5, lambda n: n % 2 == 0)
         return small.map(lambda n: -n).merge(even)
 
@@ -233,7 +234,7 @@ def test_route_asks_no_further_than_the_first(ctx: mo.StreamContext) -> None:
 
 
 def test_route_in_a_stage_and_keyed(runner: Runner) -> None:
-    def program(stream):
+    def program(stream: mo.Stream[int]) -> mo.KeyedStream[int, int]:
         keyed = stream.key_by(lambda n: n % 2)
         odd, large = keyed.route(lambda k, n: math.isqrt(k) == 1, lambda k, n: n > 2)
         return odd.map(lambda k, n: -n).merge(large)
@@ -334,32 +335,32 @@ DATED = CTX.stream_iter([datetime.datetime(2024, 1, 1)]).add_timestamps(lambda t
 @pytest.mark.parametrize(
     ("program", "message", "advice"),
     [
-        (lambda: NUMBERS.merge([1, 2]), r"merge takes another stream, not \[1, 2\]", "stream_iter"),
+        (lambda: NUMBERS.merge([1, 2]), r"merge takes another stream, not \[1, 2\]", "stream_iter"),  # type: ignore[call-overload]
         (
             lambda: NUMBERS.merge(mo.StreamContext(engine="reference").stream_iter([1])),
             "merge takes streams of one context, and these have two",
             "the same StreamContext",
         ),
         (
-            lambda: NUMBERS.merge(CTX.stream_iter(["a"])),
+            lambda: NUMBERS.merge(CTX.stream_iter(["a"])),  # type: ignore[list-item]
             "merge cannot combine elements of the types int and str",
             "map",
         ),
-        (lambda: NUMBERS.merge(CTX.stream_iter([1.5])), "the types int and float", "one type with map"),
-        (lambda: NUMBERS.merge(NUMBERS.key_by(lambda n: n)), "this stream has no keys, the other has some", "unkey"),
-        (lambda: NUMBERS.key_by(lambda n: n).merge(NUMBERS), "this stream has keys, the other has none", "key_by"),
+        (lambda: NUMBERS.merge(CTX.stream_iter([1.5])), "the types int and float", "one type with map"),  # type: ignore[list-item]
+        (lambda: NUMBERS.merge(NUMBERS.key_by(lambda n: n)), "this stream has no keys, the other has some", "unkey"),  # type: ignore[call-overload]
+        (lambda: NUMBERS.key_by(lambda n: n).merge(NUMBERS), "this stream has keys, the other has none", "key_by"),  # type: ignore[call-overload]
         (lambda: NUMBERS.merge(TIMED), "elements with timestamps and elements without", "add_timestamps"),
-        (lambda: TIMED.merge(DATED), "timestamps that are int with timestamps that are datetime", "the same kind"),
+        (lambda: TIMED.merge(DATED), "timestamps that are int with timestamps that are datetime", "the same kind"),  # type: ignore[arg-type]
         (lambda: TIMED.zip(NUMBERS), "zip cannot combine elements with timestamps", "drop_timestamps"),
-        (lambda: NUMBERS.zip(NUMBERS.key_by(lambda n: n)), "zip: this stream has no keys, the other has some", "unkey"),
+        (lambda: NUMBERS.zip(NUMBERS.key_by(lambda n: n)), "zip: this stream has no keys, the other has some", "unkey"),  # type: ignore[arg-type]
         (lambda: NUMBERS.split(0), "split cannot make 0 streams", "from 1 on"),
-        (lambda: NUMBERS.split("two"), "split cannot make 'two' streams", "from 1 on"),
+        (lambda: NUMBERS.split("two"), "split cannot make 'two' streams", "from 1 on"),  # type: ignore[arg-type]
         (lambda: NUMBERS.split_by(lambda n: n, 0), "split_by cannot make 0 streams", "from 1 on"),
-        (lambda: NUMBERS.split_by(3, 2), "split_by needs a function, not 3", "a lambda or a def"),
-        (lambda: NUMBERS.split_by(lambda a, b: a, 2), r"given to split_by is called with one argument", "the element"),
+        (lambda: NUMBERS.split_by(3, 2), "split_by needs a function, not 3", "a lambda or a def"),  # type: ignore[arg-type]
+        (lambda: NUMBERS.split_by(lambda a, b: a, 2), r"given to split_by is called with one argument", "the element"),  # type: ignore[arg-type, misc]
         (lambda: NUMBERS.split_by(lambda n: str(n), 2), "given to split_by gives str; it must give the number", "int"),
         (lambda: NUMBERS.route(), "route needs a predicate for each of its branches", "at least one"),
-        (lambda: NUMBERS.route(lambda n: n > 1, "rest"), "route needs a function, not 'rest'", "a lambda or a def"),
+        (lambda: NUMBERS.route(lambda n: n > 1, "rest"), "route needs a function, not 'rest'", "a lambda or a def"),  # type: ignore[arg-type]
     ],
 )
 def test_what_cannot_be_is_refused_with_its_line(program: Any, message: str, advice: str) -> None:

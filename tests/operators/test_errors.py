@@ -18,7 +18,7 @@ def fails_deep_down(n: int) -> float:
 @pytest.mark.parametrize("build", ["column", "stage", "keyed", "fold", "key", "generator"])
 def test_element_error(ctx: mo.StreamContext, build: str) -> None:
     numbers = ctx.stream_iter([3, 2, 5])
-    stream, operator, original = {
+    builds: dict[str, Callable[[], tuple[Any, str, type[Exception]]]] = {
         "column": lambda: (numbers.map(lambda n: 10 // (n - 2)), "map", ZeroDivisionError),
         "stage": lambda: (numbers.map(fails_deep_down), "map", ValueError),
         "keyed": lambda: (numbers.group_by(lambda n: n).filter(lambda k, n: math.log(n - 2)), "filter", ValueError),
@@ -33,7 +33,8 @@ def test_element_error(ctx: mo.StreamContext, build: str) -> None:
             "flat_map",
             ZeroDivisionError,
         ),
-    }[build]()
+    }
+    stream, operator, original = builds[build]()
     with pytest.raises(mo.ElementError) as caught:
         stream.collect()
     error = caught.value

@@ -35,7 +35,7 @@ def test_explain_shows_operators_types_lines_and_forms(
 def test_explain_says_why_not_and_what_would_change_it(
     ctx: mo.StreamContext, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    ctx.stream_iter([1]).map(lambda n: n.as_integer_ratio()).map(lambda x: x + 1).explain()
+    ctx.stream_iter([1]).map(lambda n: n.as_integer_ratio()).map(lambda x: x + 1).explain()  # type: ignore[operator]
     text = capsys.readouterr().out
     assert re.search(r"function: stage — .*as_integer_ratio", text)
     assert re.search(r"function: stage — .*type.*not known", text)

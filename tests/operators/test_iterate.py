@@ -6,6 +6,7 @@ import dataclasses
 import datetime
 import functools
 import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -33,7 +34,7 @@ def same(stream: Any, state: Any) -> Any:
 
 
 class Total(NamedTuple):
-    count: int
+    count: int  # type: ignore[assignment]  # a method of tuples
     sum: int
 
 
@@ -115,7 +116,8 @@ def test_iterate_may_drop_and_add_elements(ctx: mo.StreamContext) -> None:
 
 
 def test_iterate_may_change_the_type_of_elements(ctx: mo.StreamContext) -> None:
-    state, elements = ctx.stream_iter([1, 2]).iterate(
+    numbers: mo.Stream[Any] = ctx.stream_iter([1, 2])
+    state, elements = numbers.iterate(
         2, 0, lambda s, state: s.map(lambda n: f"{n}!"), lambda delta, text: delta + len(text), add, always, delta=0
     )
     assert state.collect() == [10]
@@ -207,7 +209,8 @@ def test_a_round_folds_as_a_for_loop_does(ctx: mo.StreamContext, delta: Any, loc
 
 @pytest.mark.parametrize("number", [float("nan"), -0.0, 0.0])
 def test_a_round_folds_floats_that_depend_on_the_order(ctx: mo.StreamContext, number: float) -> None:
-    for local in (lambda delta, n: max(delta, n), lambda delta, n: max(n, delta)):
+    folds: list[Callable[[float, float], float]] = [lambda delta, n: max(delta, n), lambda delta, n: max(n, delta)]
+    for local in folds:
         assert repr(folded_by_loops(ctx.stream_iter([number]), 0.0, local)) == repr([local(0.0, number)])
 
 
@@ -382,7 +385,7 @@ def test_more_partitions_than_slots(spark_ctx: mo.StreamContext) -> None:
 @pytest.mark.jvm
 def test_partitions_are_folded_in_order(spark_ctx: mo.StreamContext) -> None:
     many = spark_ctx.stream_dataframe(spark_ctx.spark.range(0, 40, 1, 5)).map(lambda row: row.id)
-    state = many.replay(2, [], same, lambda delta, n: [*delta, n], add, always, delta=[])
+    state = many.replay(2, list[int](), same, lambda delta, n: [*delta, n], add, always, delta=list[int]())
     assert state.collect() == [[*range(40), *range(40)]]
 
 
@@ -532,7 +535,7 @@ def test_delta_iterate_makes_entries_for_new_keys(ctx: mo.StreamContext) -> None
     ones = ctx.stream_iter([1]).group_by(lambda n: n)
     result = ones.delta_iterate(
         4,
-        lambda key, value, delta: delta if value is None else value,
+        lambda key, value, delta: delta if value is None else value,  # type: ignore[redundant-expr]
         lambda key, value: key,
         lambda key, value: value,
         lambda delta: True,
@@ -579,11 +582,11 @@ def test_delta_iterate_of_floats_that_never_settle(ctx: mo.StreamContext) -> Non
     ones = ctx.stream_iter([(1, 1.0), (2, float("nan"))]).group_by(lambda p: p[0]).map(lambda k, p: p[1])
     result = ones.delta_iterate(
         3,
-        lambda key, value, delta: (0.0 if value is None else value) + delta,
+        lambda key, value, delta: (0.0 if value is None else value) + delta,  # type: ignore[redundant-expr]
         lambda key, value: 0.0 if value < 2.0 else value,
         lambda key, value: value,
         lambda delta: delta != 5.0,
-        lambda changed: changed.unkey().group_by_sum(lambda pair: pair[0], lambda pair: pair[1]),
+        lambda changed: changed.unkey().group_by_sum(lambda pair: pair[0], lambda pair: pair[1]),  # type: ignore[arg-type, return-value]
     )
     assert sorted(map(repr, result.collect())) == ["(1, 1.0)", "(2, nan)"]
 

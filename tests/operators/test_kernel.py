@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import pytest
@@ -95,7 +96,7 @@ def test_haversine_beside_a_text_it_does_not_read(runner: Runner) -> None:
 
 def test_forms(spark_ctx: mo.StreamContext) -> None:
     for function, values in ((collatz, [1]), (newton, [1.0]), (escape, [Pixel(0.0, 0.0)])):
-        (record,) = spark_ctx.stream_iter(values).map(function).forms()  # type: ignore[arg-type, attr-defined]
+        (record,) = spark_ctx.stream_iter(values).map(function).forms()  # type: ignore[arg-type]
         assert record.form == "kernel"
         assert "has no column form" in record.reason
 
@@ -284,6 +285,6 @@ def test_an_empty_list_fails_as_in_python(ctx: mo.StreamContext) -> None:
 
 def test_texts_pass_by(runner: Runner) -> None:
     legs = [Leg("a", 0.0, 0.0, 1.0, 1.0), Leg("ß😀", 50.0, 8.0, 48.0, 2.0)]
-    program = lambda s: s.map(lambda leg: (leg.name, haversine(leg)))  # noqa: E731
+    program: Callable[[Any], Any] = lambda s: s.map(lambda leg: (leg.name, haversine(leg)))  # noqa: E731
     assert runner.run(program, legs) == [(leg.name, haversine(leg)) for leg in legs]
     assert forms(program(mo.StreamContext(engine="reference").stream_iter(legs))) == ["kernel"]

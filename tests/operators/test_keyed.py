@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -23,7 +25,7 @@ def test_key_by_stage(runner: Runner) -> None:
 
 
 def test_unkey_drop_key_keys(runner: Runner) -> None:
-    program = lambda s: s.group_by(lambda n: n % 2).map(lambda k, n: n * 10)  # noqa: E731
+    program: Callable[[Any], Any] = lambda s: s.group_by(lambda n: n % 2).map(lambda k, n: n * 10)  # noqa: E731
     assert runner.run(lambda s: program(s).unkey().map(lambda p: p[0] + p[1]), [1, 2]) == [11, 20]
 
 

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import pytest
 
+import morisot as mo
 from tests.operators.engines import Runner
 
 NUMBERS = [5, 3, 8, 3, 1, 8, 9, 2]
 
 
-def texts(stream):
+def texts(stream: mo.Stream[Any]) -> mo.Stream[str]:
     return stream.fold("", lambda text, element: text + str(element) + " ")
 
 
@@ -21,7 +23,7 @@ def test_keys_come_in_the_order_of_their_first_elements(bounded_runner: Runner) 
 
 
 def test_keys_of_a_fold_in_python_come_in_that_order_too(bounded_runner: Runner) -> None:
-    def program(stream):
+    def program(stream: mo.Stream[int]) -> mo.Stream[str]:
         return texts(stream.group_by_reduce(lambda n: n % 5, lambda a, b: a + math.floor(b)).keys())
 
     assert bounded_runner.run(program, NUMBERS) == ["0 3 1 4 2 "]
@@ -33,7 +35,7 @@ def test_the_largest_of_each_key_in_the_order_of_the_keys(bounded_runner: Runner
 
 
 def test_keyed_outputs_follow_their_inputs(bounded_runner: Runner) -> None:
-    def program(stream):
+    def program(stream: mo.Stream[int]) -> mo.Stream[str]:
         keyed = stream.group_by(lambda n: n % 2).rich_map(0, lambda count, key, n: (count + 1, n * 10 + count))
         return texts(keyed.drop_key())
 
@@ -49,7 +51,7 @@ def test_unique_by_keeps_the_first_of_each_key(bounded_runner: Runner) -> None:
 
 
 def test_with_aggregate_keeps_the_order(bounded_runner: Runner) -> None:
-    def program(stream):
+    def program(stream: mo.Stream[int]) -> mo.Stream[str]:
         return texts(stream.group_by(lambda n: n % 2).fold_scan(0, lambda a, n: a + n).drop_key())
 
     sums = {0: 18, 1: 21}

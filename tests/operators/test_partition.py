@@ -35,7 +35,7 @@ def test_a_move_keeps_the_order_for_those_who_need_it(move: str, ctx: mo.StreamC
     numbers = ctx.stream_par_iter(range(50)).map(lambda n: n * 3 % 50)
     placed = numbers.cache() if move == "cache" else MOVES[move](numbers)
     in_order = [n * 3 % 50 for n in range(50)]
-    assert placed.fold([], lambda seen, n: [*seen, n]).collect() == [in_order]
+    assert placed.fold(list[int](), lambda seen, n: [*seen, n]).collect() == [in_order]
     assert placed.limit(3, offset=20).collect() == in_order[20:23]
     assert placed.map(lambda n: n + 1).zip(ctx.stream_iter(["a", "b"])).collect() == [(1, "a"), (4, "b")]
 
@@ -74,8 +74,8 @@ def test_repartition_by_an_object(ctx: mo.StreamContext) -> None:
 
 def test_repartition_by_keeps_the_order_for_those_who_need_it(ctx: mo.StreamContext) -> None:
     placed = ctx.stream_par_iter(range(20)).repartition_by(lambda n: n % 3)
-    assert placed.drop_key().fold([], lambda seen, n: [*seen, n]).collect() == [list(range(20))]
-    assert sorted(placed.fold([], lambda seen, n: [*seen, n]).collect()) == [
+    assert placed.drop_key().fold(list[int](), lambda seen, n: [*seen, n]).collect() == [list(range(20))]
+    assert sorted(placed.fold(list[int](), lambda seen, n: [*seen, n]).collect()) == [
         (key, list(range(key, 20, 3))) for key in range(3)
     ]
 
@@ -174,7 +174,7 @@ def test_the_order_of_a_cached_stream_is_there_for_later_readers(ctx: mo.StreamC
     kept = words.group_by_count(lambda n: n % 13).cache()
     kept.collect()
     firsts = list(dict.fromkeys(n * 7 % 60 % 13 for n in range(60)))
-    assert kept.keys().fold([], lambda seen, key: [*seen, key]).collect() == [firsts]
+    assert kept.keys().fold(list[int](), lambda seen, key: [*seen, key]).collect() == [firsts]
 
 
 def test_a_cached_stream_whose_form_fails(ctx: mo.StreamContext) -> None:
@@ -214,12 +214,12 @@ NUMBERS = mo.StreamContext(engine="reference").stream_iter([1])
     ("program", "message", "advice"),
     [
         (lambda: NUMBERS.parallelism(0), "0 tasks cannot do anything", "an int from 1 on"),
-        (lambda: NUMBERS.parallelism(2.5), "2.5 tasks cannot do anything", "an int from 1 on"),
-        (lambda: NUMBERS.batch_mode(100), "batch_mode takes a BatchMode, not 100", "BatchMode.fixed"),
+        (lambda: NUMBERS.parallelism(2.5), "2.5 tasks cannot do anything", "an int from 1 on"),  # type: ignore[arg-type]
+        (lambda: NUMBERS.batch_mode(100), "batch_mode takes a BatchMode, not 100", "BatchMode.fixed"),  # type: ignore[arg-type]
         (lambda: NUMBERS.batch_mode(mo.BatchMode.fixed(0)), "there is no batch of 0 elements", "from 1 on"),
         (lambda: NUMBERS.batch_mode(mo.BatchMode.adaptive(5, -1)), "cannot wait for -1 milliseconds", "from 1 on"),
         (lambda: NUMBERS.repartition_by(lambda n: [n]), r"the key of repartition_by is a list\[int\]", "a tuple"),
-        (lambda: NUMBERS.repartition_by("n"), "repartition_by needs a function, not 'n'", "a lambda or a def"),
+        (lambda: NUMBERS.repartition_by("n"), "repartition_by needs a function, not 'n'", "a lambda or a def"),  # type: ignore[arg-type]
         (lambda: NUMBERS.uncache(), "this stream is not kept: it is not what cache", "kept = stream.cache"),
     ],
 )

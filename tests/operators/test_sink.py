@@ -189,7 +189,8 @@ def test_writing_goes_on_in_python_where_a_column_fails(spark_ctx: mo.StreamCont
     spark_ctx.stream_iter([2**62, 1]).map(lambda n: n * 4 - n * 3).write_parquet(str(tmp_path / "out"))
     spark_ctx.execute()
     read = pa.concat_tables(pq.read_table(file) for file in sorted((tmp_path / "out").glob("*.parquet")))
-    assert sorted(read["value"].to_pylist()) == [1, 2**62]
+    values: list[Any] = read["value"].to_pylist()
+    assert sorted(values) == [1, 2**62]
 
 
 def test_a_failed_overwrite_leaves_what_was_there(spark_ctx: mo.StreamContext, tmp_path: Path) -> None:

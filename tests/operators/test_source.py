@@ -289,5 +289,5 @@ class Everything(NamedTuple):
         {1, 2},
     ],
 )
-def test_elements_come_back_as_they_went_in(ctx: mo.StreamContext, element) -> None:
+def test_elements_come_back_as_they_went_in(ctx: mo.StreamContext, element: Any) -> None:
     assert ctx.stream_iter([element, element]).collect() == [element, element]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -21,7 +21,7 @@ def test_rich_map(runner: Runner) -> None:
 
 
 def test_rich_map_on_a_keyed_stream_has_a_state_for_each_key(runner: Runner) -> None:
-    def program(stream):
+    def program(stream: mo.Stream[int]) -> mo.KeyedStream[int, tuple[int, int]]:
         return stream.group_by(lambda n: n % 2).rich_map(100, lambda state, key, n: (state + n, (key, state)))
 
     result = runner.run(program, [1, 2, 3, 4])
@@ -31,7 +31,7 @@ def test_rich_map_on_a_keyed_stream_has_a_state_for_each_key(runner: Runner) -> 
 def test_rich_map_on_records(runner: Runner) -> None:
     readings = [Reading("a", 1.0), Reading("b", 5.0), Reading("a", 4.0), Reading("b", 4.5)]
 
-    def program(stream):
+    def program(stream: mo.Stream[Reading]) -> mo.KeyedStream[str, str]:
         keyed = stream.group_by(lambda r: r.sensor)
         return keyed.rich_filter_map(
             0.0, lambda last, sensor, r: (r.value, f"{sensor} rose" if r.value > last else None)
@@ -55,7 +55,7 @@ def test_rich_flat_map(runner: Runner) -> None:
 
 
 def test_a_state_that_is_changed_in_place_starts_anew_for_each_key(runner: Runner) -> None:
-    def seen(state, key, n):
+    def seen(state: list[int], key: int, n: int):  # type: ignore[no-untyped-def]  # its results' type is inferred
         state.append(n)
         return state, len(state)
 
@@ -91,9 +91,9 @@ def test_a_failure_names_key_and_value(runner: Runner) -> None:
 def test_a_function_of_the_wrong_arity_is_refused() -> None:
     numbers = mo.StreamContext(engine="reference").stream_iter([1])
     with pytest.raises(mo.PlanError, match="rich_map is called with two arguments"):
-        numbers.rich_map(0, lambda n: n)
+        numbers.rich_map(0, lambda n: n)  # type: ignore[arg-type, misc]
     with pytest.raises(mo.PlanError, match="rich_map is called with 3 arguments"):
-        numbers.group_by(lambda n: n).rich_map(0, lambda s, n: (s, n))
+        numbers.group_by(lambda n: n).rich_map(0, lambda s, n: (s, n))  # type: ignore[arg-type, misc]
 
 
 def test_explain_says_why_it_is_python() -> None:
@@ -103,7 +103,7 @@ def test_explain_says_why_it_is_python() -> None:
 
 
 def test_an_output_that_is_the_state_is_what_it_was_then(runner: Runner) -> None:
-    def gather(seen, n):
+    def gather(seen: list[int], n: int):  # type: ignore[no-untyped-def]  # the type of its results is inferred
         seen.append(n)
         return seen, seen
 
@@ -111,7 +111,7 @@ def test_an_output_that_is_the_state_is_what_it_was_then(runner: Runner) -> None
 
 
 def test_states_one_after_the_other_see_the_order_of_the_stream(runner: Runner) -> None:
-    def program(stream):
+    def program(stream: mo.Stream[int]) -> mo.KeyedStream[int, tuple[int, int]]:
         totals = stream.rich_map(0, lambda total, n: (total + n, total + n)).map(lambda n: n * 2)
         return totals.group_by(lambda n: n % 4).rich_map(0, lambda count, key, n: (count + 1, (count, n)))
 
@@ -139,8 +139,8 @@ def test_many_keys_in_many_micro_batches(runner: Runner) -> None:
         (Reading("a", float("nan")), Reading("b", 0.0)),
     ],
 )
-def test_keys_are_equal_where_python_says_so(runner: Runner, key, other) -> None:
-    def program(stream):
+def test_keys_are_equal_where_python_says_so(runner: Runner, key: Any, other: Any) -> None:
+    def program(stream: mo.Stream[tuple[Any, int]]) -> mo.KeyedStream[Any, int]:
         return stream.group_by(lambda pair: pair[0]).rich_map(0, lambda count, key, pair: (count + 1, count))
 
     result = runner.run(program, [(key, 1), (key, 2), (other, 3)])

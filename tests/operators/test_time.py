@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import datetime
 import math
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -27,7 +28,7 @@ def test_reorder_is_by_timestamp_and_stable(bounded_runner: Runner) -> None:
 
 
 def test_timestamps_travel_through_row_wise_operators(bounded_runner: Runner) -> None:
-    def program(stream):
+    def program(stream: mo.Stream[Click]) -> mo.Stream[str]:
         return (
             stream.add_timestamps(lambda c: c.at)
             .filter(lambda c: c.page != "b")
@@ -44,7 +45,7 @@ def test_timestamps_travel_through_a_stage(bounded_runner: Runner) -> None:
     async def shout(text: str) -> str:
         return text + "!"
 
-    def program(stream):
+    def program(stream: mo.Stream[Click]) -> mo.Stream[str]:
         return (
             stream.add_timestamps(lambda c: c.at)
             .map(lambda c: (math.floor(c.at), c.page))
@@ -58,7 +59,7 @@ def test_timestamps_travel_through_a_stage(bounded_runner: Runner) -> None:
 
 
 def test_timestamps_travel_with_keys(bounded_runner: Runner) -> None:
-    def program(stream):
+    def program(stream: mo.Stream[Click]) -> mo.Stream[tuple[int, str]]:
         keyed = stream.add_timestamps(lambda c: c.at).group_by(lambda c: len(c.page))
         return keyed.map(lambda k, c: c.page * k).reorder().unkey()
 
@@ -66,14 +67,14 @@ def test_timestamps_travel_with_keys(bounded_runner: Runner) -> None:
 
 
 def test_timestamps_of_outputs_with_state(bounded_runner: Runner) -> None:
-    def program(stream):
+    def program(stream: mo.Stream[Click]) -> mo.Stream[str]:
         return stream.add_timestamps(lambda c: c.at).rich_map(0, lambda n, c: (n + 1, f"{n}{c.page}")).reorder()
 
     assert bounded_runner.run(program, CLICKS) == ["1a", "3aa", "2b", "0c"]
 
 
 def test_timestamps_travel_through_sorting_and_unique(bounded_runner: Runner) -> None:
-    def program(stream):
+    def program(stream: mo.Stream[Click]) -> mo.Stream[str]:
         timed = stream.add_timestamps(lambda c: c.at)
         return timed.sorted_limit_by(lambda c: c.page, 3).unique().reorder().map(lambda c: c.page)
 
@@ -87,7 +88,7 @@ def test_datetimes(bounded_runner: Runner) -> None:
 
 
 def test_a_timestamp_function_that_is_no_column(bounded_runner: Runner) -> None:
-    def at(click) -> int:
+    def at(click: Click) -> int:
         return int(math.copysign(click.at, hash(click.page) % 1 + 1))
 
     result = bounded_runner.run(lambda s: s.add_timestamps(at).reorder().map(lambda c: c.page), CLICKS)
@@ -111,7 +112,7 @@ def test_the_kind_of_timestamp_is_known() -> None:
 @pytest.mark.parametrize(
     ("function", "type_"), [(lambda c: c.page, "str"), (lambda c: float(c.at), "float"), (lambda c: None, "object")]
 )
-def test_what_is_no_timestamp_is_refused(function, type_: str) -> None:
+def test_what_is_no_timestamp_is_refused(function: Callable[[Click], Any], type_: str) -> None:
     stream = mo.StreamContext(engine="reference").stream_iter(CLICKS)
     with pytest.raises(mo.PlanError, match=f"add_timestamps is a {type_}; it must be an int"):
         stream.add_timestamps(function)
@@ -126,14 +127,14 @@ def test_a_delay_that_is_no_duration_is_refused() -> None:
 
 
 def test_timestamps_travel_through_machine_code(bounded_runner: Runner) -> None:
-    def steps(click):
+    def steps(click: Click):  # type: ignore[no-untyped-def]  # the type of its result is inferred
         n, count = click.at, 0
         while n > 1:
             n = n // 2 if n % 2 == 0 else 3 * n + 1
             count += 1
         return count
 
-    def program(stream):
+    def program(stream: mo.Stream[Click]) -> mo.Stream[int]:
         return stream.add_timestamps(lambda c: c.at).map(steps).filter(lambda n: n != 7).reorder()
 
     clicks = [Click(n * 7919 % 500 + 1, "p") for n in range(500)]

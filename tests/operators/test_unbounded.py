@@ -226,7 +226,7 @@ AGGREGATES = {
 def test_the_last_running_value_of_a_key_is_the_bounded_answer(name: str, make_context: Any) -> None:
     numbers = [3, 1, 4, 1, 5, 9, 2, 6]
 
-    def program(stream):
+    def program(stream: mo.Stream[int]) -> Any:
         return AGGREGATES[name](stream.group_by(lambda n: n % 3))
 
     expected = program(make_context("reference").stream_iter(numbers)).collect()
@@ -244,7 +244,7 @@ def test_the_last_running_value_of_a_key_is_the_bounded_answer(name: str, make_c
     ],
     ids=["sum", "avg", "min_element", "max_element"],
 )
-def test_shortcuts_give_running_values(program, make_context: Any) -> None:
+def test_shortcuts_give_running_values(program: Any, make_context: Any) -> None:
     numbers = [3, 1, 4, 1, 5, 9, 2, 6]
     expected = program(make_context("reference").stream_iter(numbers)).collect()
     result = Runner("unbounded", make_context).run(program, numbers)

@@ -374,9 +374,9 @@ def test_functions_get_the_elements_of_several_files_in_their_order(spark: Any, 
     seen: list[str] = []
     small: list[str] = []
     with mo.StreamContext(spark, config=mo.Config(progress=False)) as ctx:
-        lines = ctx.stream_file(tmp_path / "in", unbounded=True)
-        lines.map(lambda line: line).for_each(seen.append)
-        kept = lines.flat_map(lambda line: [line.upper()]).filter(lambda line: len(line) < 4).collect_channel()
+        stream = ctx.stream_file(tmp_path / "in", unbounded=True)
+        stream.map(lambda line: line).for_each(seen.append)
+        kept = stream.flat_map(lambda line: [line.upper()]).filter(lambda line: len(line) < 4).collect_channel()
         job = ctx.start()
         job.catch_up()
         job.stop()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -30,16 +30,16 @@ SALES = [
 ]
 
 
-def listed(windows):
+def listed(windows: Any) -> Any:
     return windows.map(lambda window: window)
 
 
-def in_order(stream):
+def in_order(stream: mo.Stream[Any]) -> mo.Stream[str]:
     """The elements as one text: an operator that depends on their order."""
     return stream.fold("", lambda text, element: f"{text}{element} ")
 
 
-def everything(windows):
+def everything(windows: Any) -> Any:
     return windows.aggregate(
         total=mo.agg.sum(),
         n=mo.agg.count(),
@@ -74,7 +74,7 @@ def test_count_window_that_skips_elements(bounded_runner: Runner) -> None:
 
 
 def test_count_window_of_each_key_in_the_order_they_are_complete(bounded_runner: Runner) -> None:
-    def program(stream):
+    def program(stream: mo.Stream[int]) -> mo.Stream[str]:
         windows = stream.group_by(lambda n: n % 2).window(mo.CountWindow.tumbling(2, exact=False))
         return in_order(windows.sum().with_bounds().unkey().map(lambda pair: (pair[0], *pair[1])))
 
@@ -89,7 +89,7 @@ def test_several_aggregates_in_one_pass(bounded_runner: Runner) -> None:
 
 
 def test_several_aggregates_in_python(bounded_runner: Runner) -> None:
-    def program(stream):
+    def program(stream: mo.Stream[int]) -> mo.Stream[Any]:
         windows = stream.map(lambda n: n if n != 9 else 2**70, returns=object).window_all(mo.CountWindow.sliding(4, 3))
         return windows.aggregate(
             total=mo.agg.sum(),
@@ -118,7 +118,7 @@ def test_an_overflow_of_the_native_sum_is_repaired(bounded_runner: Runner) -> No
 
 
 def test_extremes_of_floats_are_pythons(bounded_runner: Runner) -> None:
-    def program(stream):
+    def program(stream: mo.Stream[float]) -> mo.Stream[str]:
         windows = stream.window_all(mo.CountWindow.tumbling(3))
         return windows.aggregate(least=mo.agg.min(), most=mo.agg.max()).map(lambda row: f"{row.least} {row.most}")
 
@@ -127,7 +127,7 @@ def test_extremes_of_floats_are_pythons(bounded_runner: Runner) -> None:
 
 
 def test_min_element_and_max_element_give_the_whole_element_the_first_of_equals(bounded_runner: Runner) -> None:
-    def program(stream):
+    def program(stream: mo.Stream[Sale]) -> mo.KeyedStream[str, Any]:
         windows = stream.group_by(lambda sale: sale.shop).window(mo.CountWindow.tumbling(3))
         return windows.aggregate(
             dear=mo.agg.max_element(lambda s: s.price), cheap=mo.agg.min_element(lambda s: s.price)
@@ -140,7 +140,7 @@ def test_min_element_and_max_element_give_the_whole_element_the_first_of_equals(
 
 
 def test_folds_that_keep_one_element(bounded_runner: Runner) -> None:
-    def program(stream):
+    def program(stream: mo.Stream[int]) -> mo.Stream[Any]:
         pairs = stream.map(lambda n: (n % 4, float(n)))
         windows = pairs.add_timestamps(lambda pair: 5).window_all(mo.EventTimeWindow.sliding(20, 10))
         return windows.aggregate(
@@ -154,7 +154,7 @@ def test_folds_that_keep_one_element(bounded_runner: Runner) -> None:
 
 
 def test_keys_of_any_type(bounded_runner: Runner) -> None:
-    def program(stream):
+    def program(stream: mo.Stream[int]) -> mo.Stream[str]:
         keyed = stream.group_by(lambda n: {0: "even", 1: (1, 2)}[n % 2], returns=object)
         return in_order(keyed.window(mo.CountWindow.tumbling(3)).sum().unkey())
 
@@ -162,7 +162,7 @@ def test_keys_of_any_type(bounded_runner: Runner) -> None:
 
 
 def test_a_count_window_has_the_timestamp_of_its_newest_element(bounded_runner: Runner) -> None:
-    def program(stream):
+    def program(stream: mo.Stream[int]) -> mo.Stream[int]:
         timed = stream.add_timestamps(lambda n: n)
         return timed.window_all(mo.CountWindow.tumbling(3)).first().reorder()
 
@@ -173,7 +173,7 @@ def test_a_count_window_has_the_timestamp_of_its_newest_element(bounded_runner: 
 
 
 def test_all_window(bounded_runner: Runner) -> None:
-    def program(stream):
+    def program(stream: mo.Stream[int]) -> mo.Stream[str]:
         windows = stream.group_by(lambda n: n > 4).window(mo.AllWindow())
         return in_order(
             windows.aggregate(total=mo.agg.sum()).with_bounds().map(lambda _, w: (w.end, w.value.total)).unkey()
@@ -187,7 +187,7 @@ def test_an_empty_stream_has_no_windows(bounded_runner: Runner) -> None:
 
 
 def test_last_k_natively_and_in_python(bounded_runner: Runner) -> None:
-    def program(stream):
+    def program(stream: mo.Stream[int]) -> mo.Stream[str]:
         windows = stream.add_timestamps(lambda n: n).group_by(lambda n: n % 2).window(mo.LastK(3))
         native = in_order(everything(windows).with_bounds().unkey())
         return native.map(lambda text: text.replace("Row", "").replace("Windowed", ""))
@@ -206,7 +206,7 @@ def test_last_k_natively_and_in_python(bounded_runner: Runner) -> None:
 
 
 def test_last_k(bounded_runner: Runner) -> None:
-    def program(stream):
+    def program(stream: mo.Stream[int]) -> mo.Stream[str]:
         return in_order(stream.group_by(lambda n: n % 2).window(mo.LastK(2)).sum().unkey())
 
     assert bounded_runner.run(program, NUMBERS[:6]) == ["(1, 3) (1, 4) (0, 4) (1, 2) (1, 6) (1, 14) "]
@@ -229,7 +229,7 @@ def test_a_transaction_that_waits_for_a_time(bounded_runner: Runner) -> None:
     def verdict(n: int) -> mo.Tx:
         return mo.Tx.commit_after(40) if n == 30 or n == 70 else mo.Tx.NONE
 
-    def program(stream):
+    def program(stream: mo.Stream[int]) -> Any:
         return listed(stream.add_timestamps(lambda n: n).window_all(mo.TransactionWindow(verdict))).with_bounds()
 
     result = bounded_runner.run(program, [10, 30, 40, 20, 41, 70, 50])
@@ -237,7 +237,7 @@ def test_a_transaction_that_waits_for_a_time(bounded_runner: Runner) -> None:
 
 
 def test_a_transaction_without_timestamps_cannot_wait(bounded_runner: Runner) -> None:
-    windows = mo.TransactionWindow(lambda n: mo.Tx.commit_after(4))
+    windows: mo.TransactionWindow[int] = mo.TransactionWindow(lambda n: mo.Tx.commit_after(4))
     with pytest.raises(mo.ElementError, match="Tx.commit_after needs a stream with timestamps"):
         bounded_runner.run(lambda s: s.window_all(windows).count(), NUMBERS)
 
@@ -250,33 +250,33 @@ def test_what_is_no_verdict_is_named(bounded_runner: Runner) -> None:
 # -- of the user's own -----------------------------------------------------------------------------------------------
 
 
-class Rising(mo.CustomWindow):
+class Rising(mo.CustomWindow[int, tuple[int, int | None]]):
     """A window for every run of numbers that do not fall."""
 
-    def start(self):
+    def start(self) -> tuple[int, int | None]:
         return 0, None
 
-    def assign(self, state, element, time):
+    def assign(self, state: tuple[int, int | None], element: int, time: object) -> mo.Assigned:
         run, last = state
         if last is not None and element < last:
             return mo.Assigned((run + 1, element), into=[run + 1], close=[run])
         return mo.Assigned((run, element), into=[run])
 
-    def end(self, state):
+    def end(self, state: tuple[int, int | None]) -> list[int]:
         return [state[0]]
 
 
-class Distinct(mo.Accumulator):
+class Distinct(mo.Accumulator[int, set[int], int]):
     """How many different elements there are."""
 
-    def start(self):
+    def start(self) -> set[int]:
         return set()
 
-    def add(self, held, element):
+    def add(self, held: set[int], element: int) -> set[int]:
         held.add(element)
         return held
 
-    def finish(self, held) -> int:
+    def finish(self, held: set[int]) -> int:
         return len(held)
 
 
@@ -286,7 +286,7 @@ def test_windows_of_ones_own(bounded_runner: Runner) -> None:
 
 
 def test_an_accumulator_of_ones_own(bounded_runner: Runner) -> None:
-    def program(stream):
+    def program(stream: mo.Stream[int]) -> mo.Stream[Any]:
         windows = stream.window_all(mo.CountWindow.tumbling(5))
         return windows.aggregate(distinct=Distinct(), n=mo.agg.count())
 
@@ -330,7 +330,7 @@ def test_forms() -> None:
     numbers = mo.StreamContext(engine="reference").stream_iter(NUMBERS)
     windows = numbers.window_all(mo.CountWindow.tumbling(2))
 
-    def forms(stream):
+    def forms(stream: mo.Stream[Any] | mo.KeyedStream[Any, Any]) -> list[tuple[str, str]]:
         return [(record.form, record.reason) for record in stream.forms()]
 
     assert forms(windows.sum(lambda n: n + 1)) == [("column", "")]

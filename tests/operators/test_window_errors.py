@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import re
+from collections.abc import Callable
 
 import pytest
 
@@ -17,7 +18,7 @@ KEYED = NUMBERS.group_by(lambda n: n % 2)
 TEXTS = CTX.stream_iter(["a", "b"])
 PAIRS = mo.CountWindow.tumbling(2)
 
-REFUSED = {
+REFUSED: dict[str, tuple[Callable[[], object], str, str]] = {
     "no timestamps": (
         lambda: NUMBERS.window_all(mo.EventTimeWindow.tumbling("10s")),
         "window_all with an event-time window needs elements with timestamps, and these have none",
@@ -30,8 +31,8 @@ REFUSED = {
     ),
     "negative size": (lambda: mo.CountWindow.sliding(-3, 1), "the size of a window counts elements", ""),
     "slide 0": (lambda: mo.CountWindow.sliding(3, 0), "the slide of a window counts elements", ""),
-    "no int": (lambda: mo.CountWindow.tumbling("10s"), "not '10s'", "for windows of time use EventTimeWindow"),
-    "a float": (lambda: mo.CountWindow.tumbling(2.0), "not 2.0", "for windows of time use EventTimeWindow"),
+    "no int": (lambda: mo.CountWindow.tumbling("10s"), "not '10s'", "for windows of time use EventTimeWindow"),  # type: ignore[arg-type]
+    "a float": (lambda: mo.CountWindow.tumbling(2.0), "not 2.0", "for windows of time use EventTimeWindow"),  # type: ignore[arg-type]
     "a bool": (lambda: mo.LastK(True), "k of a window counts elements, so it is an int of at least 1, not True", ""),
     "no duration": (lambda: mo.EventTimeWindow.tumbling("soon"), "the size of a window: 'soon' is no duration", ""),
     "duration of nothing": (
@@ -66,22 +67,22 @@ REFUSED = {
         "",
     ),
     "fold with one argument": (
-        lambda: KEYED.window(PAIRS).fold(0, lambda n: n),
+        lambda: KEYED.window(PAIRS).fold(0, lambda n: n),  # type: ignore[arg-type, misc]
         "the function given to window.fold is called with two arguments",
         "fold(init, function) calls function(accumulator, element)",
     ),
     "reduce with one argument": (
-        lambda: KEYED.window(PAIRS).reduce(lambda n: n),
+        lambda: KEYED.window(PAIRS).reduce(lambda n: n),  # type: ignore[arg-type, misc]
         "the function given to window.reduce is called with two arguments",
         "reduce(function) calls function(accumulator, element)",
     ),
     "map of nothing": (
-        lambda: KEYED.window(PAIRS).map(None),
+        lambda: KEYED.window(PAIRS).map(None),  # type: ignore[arg-type]
         "window.map needs a function, not None",
         "pass a lambda or a def",
     ),
     "map with two arguments": (
-        lambda: KEYED.window(PAIRS).map(lambda key, window: window),
+        lambda: KEYED.window(PAIRS).map(lambda key, window: window),  # type: ignore[arg-type, misc]
         "the function given to window.map is called with one argument",
         "map(function) gives the function the list of a window's elements",
     ),
@@ -96,12 +97,12 @@ REFUSED = {
         "use window(…) for windows of each key",
     ),
     "no description": (
-        lambda: NUMBERS.window_all(3),
+        lambda: NUMBERS.window_all(3),  # type: ignore[arg-type]
         "window_all needs a description of windows, not 3",
         "for example CountWindow.tumbling(10)",
     ),
-    "a class": (lambda: NUMBERS.window_all(mo.CountWindow), "window_all needs a description of windows", ""),
-    "no verdict": (lambda: mo.TransactionWindow("commit"), "TransactionWindow needs a function, not 'commit'", ""),
+    "a class": (lambda: NUMBERS.window_all(mo.CountWindow), "window_all needs a description of windows", ""),  # type: ignore[arg-type]
+    "no verdict": (lambda: mo.TransactionWindow("commit"), "TransactionWindow needs a function, not 'commit'", ""),  # type: ignore[arg-type]
     "no aggregate": (
         lambda: NUMBERS.window_all(PAIRS).aggregate(),
         "window_all.aggregate takes one accumulator, or aggregates with names",

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Any
+
 import pytest
 
 import morisot as mo
@@ -10,15 +13,16 @@ from tests.operators.engines import Runner
 from tests.operators.test_window import in_order
 
 Window = mo.EventTimeWindow
+Row = tuple[int, str, Any]
 LEFT = [(12, "a", 1), (3, "b", 2), (19, "a", 3), (-4, "b", 4), (31, "a", 5)]
 RIGHT = [(15, "a", "x"), (1, "b", "y"), (18, "a", "z"), (22, "a", "u"), (-9, "c", "v")]
 
 
-def streams(ctx):
+def streams(ctx: mo.StreamContext) -> list[mo.Stream[Row]]:
     return [ctx.stream_iter(rows).add_timestamps(lambda row: row[0]) for rows in (LEFT, RIGHT)]
 
 
-def keyed(ctx):
+def keyed(ctx: mo.StreamContext) -> list[mo.KeyedStream[str, Any]]:
     return [stream.group_by(lambda row: row[1]).map(lambda _, row: row[2]) for stream in streams(ctx)]
 
 
@@ -76,7 +80,8 @@ def test_join_of_count_windows_pairs_the_nth_with_the_nth(ctx: mo.StreamContext)
 def test_join_of_everything_compares_keys_as_python_does(ctx: mo.StreamContext) -> None:
     left = ctx.stream_iter([1, 2, 3]).group_by(lambda n: n)
     right = ctx.stream_iter([1.0, 2.5, 3.0]).group_by(lambda x: x)
-    assert sorted(left.window(mo.AllWindow()).join(right).collect()) == [(1, (1, 1.0)), (3, (3, 3.0))]
+    pairs: mo.KeyedStream[int, Any] = left.window(mo.AllWindow()).join(right)  # type: ignore[arg-type]
+    assert sorted(pairs.collect()) == [(1, (1, 1.0)), (3, (3, 3.0))]
 
 
 @pytest.mark.parametrize(
@@ -85,11 +90,11 @@ def test_join_of_everything_compares_keys_as_python_does(ctx: mo.StreamContext) 
 def test_count_windows_of_streams_that_come_in_pieces(window: mo.CountWindow, runner: Runner) -> None:
     """One side runs ahead of the other, and what it has waits."""
 
-    def program(left, right):
+    def program(left: mo.Stream[Row], right: mo.Stream[Row]) -> mo.Stream[Any]:
         sides = [stream.group_by(lambda row: row[1]).map(lambda _, row: row[2]) for stream in (left, right)]
         return sides[0].window(window).join(sides[1]).unkey()
 
-    def expected(key):
+    def expected(key: str) -> Iterator[tuple[str, Any]]:
         ours, theirs = ([row[2] for row in rows if row[1] == key] for rows in (left, right))
         size, slide = window.size, window.slide
         for first in range(0, min(len(ours), len(theirs)) - size + 1, slide):
@@ -100,20 +105,20 @@ def test_count_windows_of_streams_that_come_in_pieces(window: mo.CountWindow, ru
 
 
 def test_count_windows_of_whole_streams_that_come_in_pieces(runner: Runner) -> None:
-    def program(left, right):
+    def program(left: mo.Stream[int], right: mo.Stream[str]) -> mo.Stream[Any]:
         return left.window_all(mo.CountWindow.tumbling(2)).join(right).rich_map(0, lambda n, pair: (n + 1, (n, pair)))
 
     result = runner.run(program, [1, 2, 3, 4, 5, 6], ["a", "b", "c", "d"])
     assert result == list(enumerate([(1, "a"), (1, "b"), (2, "a"), (2, "b"), (3, "c"), (3, "d"), (4, "c"), (4, "d")]))
 
 
-def by_key(stream, delay=50):
+def by_key(stream: mo.Stream[Row], delay: int = 50) -> mo.KeyedStream[str, Any]:
     timed = stream.add_timestamps(lambda row: row[0], delay=delay)
     return timed.group_by(lambda row: row[1]).map(lambda _, row: row[2])
 
 
 def test_join_of_windows_of_streams_that_come_in_pieces(runner: Runner) -> None:
-    def program(left, right):
+    def program(left: mo.Stream[Row], right: mo.Stream[Row]) -> mo.Stream[str]:
         pairs = by_key(left).window(Window.sliding(20, 10)).join(by_key(right)).with_bounds()
         return in_order(pairs.map(lambda _, window: (window.end, window.value)).drop_key())
 
@@ -128,7 +133,7 @@ def test_join_of_windows_of_streams_that_come_in_pieces(runner: Runner) -> None:
 
 
 def test_sessions_of_both_sides_of_streams_that_come_in_pieces(runner: Runner) -> None:
-    def program(left, right):
+    def program(left: mo.Stream[Row], right: mo.Stream[Row]) -> mo.Stream[Any]:
         return by_key(left).window(Window.session(4)).join(by_key(right)).with_bounds().unkey()
 
     result = runner.run_until(1000, program, LEFT, RIGHT)
@@ -139,7 +144,7 @@ def test_sessions_of_both_sides_of_streams_that_come_in_pieces(runner: Runner) -
 
 @pytest.mark.jvm
 def test_late_elements_of_both_sides_go_to_one_handler(spark_ctx: mo.StreamContext) -> None:
-    def program(left, right):
+    def program(left: mo.Stream[Row], right: mo.Stream[Row]) -> mo.Stream[Any]:
         windows = by_key(left, delay=0).window(Window.tumbling(10))
         return windows.join(by_key(right, delay=0), late=lambda key, pair: late.append((key, pair))).unkey()
 
@@ -171,7 +176,7 @@ def test_refusals() -> None:
     with pytest.raises(mo.PlanError, match=r"window.join joins windows of one kind, and these are EventTimeWindow"):
         left.window(Window.tumbling(10)).join(right.window(Window.tumbling(20)))
     with pytest.raises(mo.PlanError, match="joins two streams with keys, or two without"):
-        left.window(Window.tumbling(10)).join(right.unkey())
+        left.window(Window.tumbling(10)).join(right.unkey())  # type: ignore[arg-type]
     with pytest.raises(mo.PlanError, match=r"which LastK\(2\) of two streams are the same is not defined"):
         left.window(mo.LastK(2)).join(right)
     with pytest.raises(mo.PlanError, match="the same kind of timestamps on both sides, and these are int and None"):
@@ -185,4 +190,4 @@ def test_refusals() -> None:
     with pytest.raises(mo.PlanError, match=r"window.join: AllWindow\(\) has no late elements"):
         left.window(mo.AllWindow()).join(right, late=print)
     with pytest.raises(mo.PlanError, match="window.join needs a stream or its windows, not 3"):
-        left.window(Window.tumbling(10)).join(3)
+        left.window(Window.tumbling(10)).join(3)  # type: ignore[arg-type]

@@ -44,17 +44,17 @@ def kept(held: list[str], text: str) -> list[str]:
     return held
 
 
-def ends_with(*ends: str) -> mo.TransactionWindow:
+def ends_with(*ends: str) -> mo.TransactionWindow[str]:
     return mo.TransactionWindow(lambda t: mo.Tx.COMMIT if t in ends else mo.Tx.DISCARD if t == "22" else mo.Tx.NONE)
 
 
-class Pairs(mo.CustomWindow):
+class Pairs(mo.CustomWindow[str, int]):
     """Two by two, in a description of one's own."""
 
-    def start(self):
+    def start(self) -> int:
         return 0
 
-    def assign(self, state, element, time):
+    def assign(self, state: int, element: str, time: object) -> mo.Assigned:
         return mo.Assigned(state + 1, into=[state // 2], close=[state // 2] if state % 2 else [])
 
 
@@ -223,7 +223,7 @@ def test_late_elements_and_those_that_fail_are_counted_apart(spark_ctx: mo.Strea
     late: list[Any] = []
     failures: list[Any] = []
 
-    def program(stream):
+    def program(stream: mo.Stream[tuple[int, str]]) -> Any:
         timed = stream.add_timestamps(lambda pair: pair[0], delay=0).map(lambda pair: pair[1])
         windows = timed.window_all(mo.EventTimeWindow.tumbling(10), late=late.append)
         return added(windows, lambda error: failures.append(error.value))
@@ -238,7 +238,7 @@ def test_late_elements_and_those_that_fail_are_counted_apart(spark_ctx: mo.Strea
 def test_what_an_open_window_left_out_outlives_a_crash(spark_ctx: mo.StreamContext) -> None:
     failures: list[Any] = []
 
-    def program(stream):
+    def program(stream: mo.Stream[str]) -> Any:
         return added(stream.window_all(mo.CountWindow.sliding(3, 1)), lambda error: failures.append(error.value))
 
     outcome = unbounded(program, [[["1", "x"], mo.testing.CRASH, ["22"], [""]]], spark_ctx)
@@ -280,11 +280,11 @@ def test_handler_gets_each_failure_once_for_each_window(runner: Runner) -> None:
 def test_result_that_does_not_fit_stops_the_job(ctx: mo.StreamContext) -> None:
     numbers = ctx.stream_iter([2**62, 0, 2**62]).window_all(mo.CountWindow.tumbling(3))
     with pytest.raises(mo.ElementError, match=r"window_all\.fold .*beyond 64 bits"):
-        numbers.fold(0, lambda a, n: a + n if 1 // n or True else a, on_error="skip").collect()
+        numbers.fold(0, lambda a, n: a + n if 1 // n or True else a, on_error="skip").collect()  # type: ignore[redundant-expr]
 
 
 def test_another_function_of_the_window_stops_the_job(ctx: mo.StreamContext) -> None:
-    committed = mo.TransactionWindow(lambda t: mo.Tx.COMMIT if whole(t) else mo.Tx.NONE)
+    committed: mo.TransactionWindow[str] = mo.TransactionWindow(lambda t: mo.Tx.COMMIT if whole(t) else mo.Tx.NONE)
     with pytest.raises(mo.ElementError, match="no number: x"):
         listed(ctx.stream_iter(TEXTS).window_all(committed)).collect()
 

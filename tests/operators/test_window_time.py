@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import datetime
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+import pytest
 
 import morisot as mo
 from tests.operators.engines import Runner
@@ -29,11 +31,11 @@ CLICKS = [
 ]
 
 
-def timed(stream):
+def timed(stream: mo.Stream[Click]) -> mo.Stream[int]:
     return stream.add_timestamps(lambda click: click.at).map(lambda click: click.n)
 
 
-def by_user(stream):
+def by_user(stream: mo.Stream[Click]) -> mo.KeyedStream[str, int]:
     return (
         stream.add_timestamps(lambda click: click.at).group_by(lambda click: click.user).map(lambda _, click: click.n)
     )
@@ -48,7 +50,7 @@ def test_tumbling_windows_are_aligned_to_the_epoch_also_before_it(bounded_runner
 
 
 def test_tumbling_with_an_offset(bounded_runner: Runner) -> None:
-    def program(stream):
+    def program(stream: mo.Stream[Click]) -> mo.Stream[str]:
         return in_order(
             listed(timed(stream).window_all(Window.tumbling(10, offset=-7))).with_bounds().map(tuple, returns=object)
         )
@@ -59,7 +61,7 @@ def test_tumbling_with_an_offset(bounded_runner: Runner) -> None:
 
 
 def test_sliding_windows_of_each_key(bounded_runner: Runner) -> None:
-    def program(stream):
+    def program(stream: mo.Stream[Click]) -> mo.Stream[str]:
         windows = by_user(stream).window(Window.sliding(20, 10))
         return in_order(windows.sum().with_bounds().unkey().map(lambda pair: (pair[0], pair[1].end, pair[1].value)))
 
@@ -71,7 +73,7 @@ def test_sliding_windows_of_each_key(bounded_runner: Runner) -> None:
 
 
 def test_sliding_windows_in_python_have_the_content_in_stream_order(bounded_runner: Runner) -> None:
-    def program(stream):
+    def program(stream: mo.Stream[Click]) -> mo.Stream[str]:
         return in_order(listed(by_user(stream).window(Window.sliding(20, 10))).unkey())
 
     expected = (
@@ -97,7 +99,7 @@ def test_every_aggregate_of_a_sliding_window_is_put_together_from_panes(bounded_
 def test_sessions(bounded_runner: Runner) -> None:
     """A session goes on as long as no more than the gap passes between two elements."""
 
-    def program(stream):
+    def program(stream: mo.Stream[Click]) -> mo.Stream[str]:
         windows = by_user(stream).window(Window.session(11))
         return in_order(windows.sum().with_bounds().unkey().map(lambda pair: (pair[0], *pair[1])))
 
@@ -115,7 +117,7 @@ def test_datetimes(bounded_runner: Runner) -> None:
     start = datetime.datetime(1969, 12, 31, 23, 59)
     times = [start + datetime.timedelta(seconds=20 * n) for n in range(7)]
 
-    def program(stream):
+    def program(stream: mo.Stream[datetime.datetime]) -> mo.Stream[mo.Windowed[Any, int]]:
         return stream.add_timestamps(lambda t: t).window_all(Window.tumbling("1m")).count().with_bounds()
 
     epoch, minute = datetime.datetime(1970, 1, 1), datetime.timedelta(minutes=1)
@@ -126,7 +128,7 @@ def test_datetimes(bounded_runner: Runner) -> None:
 def test_the_result_of_a_window_can_be_windowed_again(bounded_runner: Runner) -> None:
     """Its timestamp is the window's end."""
 
-    def program(stream):
+    def program(stream: mo.Stream[Click]) -> mo.Stream[str]:
         sums = by_user(stream).window(Window.tumbling(10)).sum()
         return in_order(sums.drop_key().window_all(Window.tumbling(20)).max().with_bounds().map(tuple, returns=object))
 
@@ -134,13 +136,13 @@ def test_the_result_of_a_window_can_be_windowed_again(bounded_runner: Runner) ->
 
 
 def test_processing_time_is_one_instant_of_a_bounded_run(bounded_runner: Runner) -> None:
-    def program(stream):
+    def program(stream: mo.Stream[Click]) -> mo.KeyedStream[str, int]:
         return by_user(stream).window(mo.ProcessingTimeWindow.session("1ms")).sum()
 
     assert sorted(bounded_runner.run(program, CLICKS)) == [("ann", 14), ("bob", 14)]
 
 
-def test_processing_time_with_a_clock_that_moves(monkeypatch) -> None:
+def test_processing_time_with_a_clock_that_moves(monkeypatch: pytest.MonkeyPatch) -> None:
     ticks = iter([0, 999, 1000, 5000, 5001])
     monkeypatch.setattr("morisot.reference.window.clock_of_run", lambda: lambda: next(ticks))
     windows = (
@@ -152,7 +154,7 @@ def test_processing_time_with_a_clock_that_moves(monkeypatch) -> None:
 
 
 def test_fold_in_python(bounded_runner: Runner) -> None:
-    def program(stream):
+    def program(stream: mo.Stream[Click]) -> mo.KeyedStream[str, str]:
         return by_user(stream).window(Window.tumbling(100, offset=50)).fold("", lambda text, n: text + str(n))
 
     assert sorted(bounded_runner.run(program, CLICKS)) == [("ann", "1346"), ("bob", "257")]

@@ -22,19 +22,19 @@ END = Click(10**9, "end", 0)
 """Its windows stay open on unbounded input."""
 
 
-def timed(stream):
+def timed(stream: mo.Stream[Click]) -> mo.Stream[Click]:
     return stream.add_timestamps(lambda click: click.at, delay=50)
 
 
-def numbers(stream):
+def numbers(stream: mo.Stream[Click]) -> mo.Stream[int]:
     return timed(stream).map(lambda click: click.n)
 
 
-def by_user(stream):
+def by_user(stream: mo.Stream[Click]) -> mo.KeyedStream[str, int]:
     return timed(stream).group_by(lambda click: click.user).map(lambda _, click: click.n)
 
 
-def triples(windows):
+def triples(windows: mo.KeyedStream[str, Any]) -> mo.Stream[Any]:
     return windows.with_bounds().unkey().map(lambda pair: (pair[0], *pair[1]), returns=object)
 
 
@@ -42,7 +42,7 @@ def triples(windows):
 
 
 def test_tumbling_windows_in_their_order_also_before_the_epoch(runner: Runner) -> None:
-    def program(stream):
+    def program(stream: mo.Stream[Click]) -> mo.Stream[str]:
         windows = numbers(stream).window_all(Window.tumbling(10, offset=-7))
         return in_order(listed(windows).with_bounds().map(tuple, returns=object))
 
@@ -76,7 +76,7 @@ def test_sessions_that_turn_out_to_be_one(runner: Runner) -> None:
 def test_windows_of_windows_with_an_operator_with_a_state_between_them(runner: Runner) -> None:
     """What the first windows give has their end as timestamp, and comes when the watermark passes it: not too late."""
 
-    def program(stream):
+    def program(stream: mo.Stream[Click]) -> mo.Stream[mo.Windowed[Any, list[int]]]:
         sums = by_user(stream).window(Window.tumbling(10)).sum()
         numbered = sums.drop_key().rich_map(0, lambda n, total: (n + 1, total * 10))
         return numbered.window_all(Window.tumbling(20)).map(sorted).with_bounds()
@@ -106,7 +106,7 @@ def test_datetimes_to_the_microsecond(runner: Runner) -> None:
     tick = datetime.timedelta(microseconds=1)
     times = [epoch, epoch + second - tick, epoch + second, epoch + 3 * second]
 
-    def program(stream):
+    def program(stream: mo.Stream[datetime.datetime]) -> mo.Stream[mo.Windowed[Any, int]]:
         timed = stream.add_timestamps(lambda t: t, watermark=lambda t: t - datetime.timedelta(seconds=10))
         return timed.window_all(Window.tumbling("1s")).count().with_bounds()
 
@@ -124,7 +124,7 @@ def test_datetimes_to_the_microsecond(runner: Runner) -> None:
 def test_late_elements_are_counted_and_diverted_and_change_nothing(make_context: Any) -> None:
     late: list[tuple[str, int]] = []
 
-    def program(stream):
+    def program(stream: mo.Stream[Click]) -> mo.Stream[Any]:
         keyed = stream.add_timestamps(lambda click: click.at, delay=5).group_by(lambda click: click.user)
         return triples(
             listed(keyed.map(lambda _, c: c.n).window(Window.sliding(20, 10), late=lambda k, n: late.append((k, n))))
@@ -149,7 +149,7 @@ def test_late_elements_are_counted_and_diverted_and_change_nothing(make_context:
 
 
 def test_elements_that_are_filtered_out_move_time_on(make_context: Any) -> None:
-    def program(stream):
+    def program(stream: mo.Stream[Click]) -> mo.Stream[mo.Windowed[Any, int]]:
         timed = stream.add_timestamps(lambda click: click.at, delay=0).filter(lambda click: click.user == "ann")
         return timed.window_all(Window.tumbling(10)).count().with_bounds()
 
@@ -158,7 +158,7 @@ def test_elements_that_are_filtered_out_move_time_on(make_context: Any) -> None:
 
 
 def test_a_stream_waits_for_the_slower_of_two(make_context: Any) -> None:
-    def program(left, right):
+    def program(left: mo.Stream[Click], right: mo.Stream[Click]) -> mo.Stream[mo.Windowed[Any, int]]:
         both = [side.add_timestamps(lambda click: click.at, delay=0) for side in (left, right)]
         return both[0].merge(both[1]).window_all(Window.tumbling(10)).count().with_bounds()
 
@@ -189,7 +189,7 @@ SPELLS = {
 
 @pytest.mark.parametrize("name", SPELLS)
 def test_windows_of_each_key_that_elements_complete(runner: Runner, name: str) -> None:
-    def program(stream):
+    def program(stream: mo.Stream[int]) -> mo.KeyedStream[str, list[int]]:
         keyed = stream.group_by(lambda n: "odd" if n % 2 else "even")
         return keyed.window(SPELLS[name].description).map(lambda window: window)
 
@@ -203,7 +203,7 @@ def test_windows_of_ones_own_without_keys(runner: Runner) -> None:
 
 
 def test_count_windows_have_the_timestamp_of_their_newest_element(runner: Runner) -> None:
-    def program(stream):
+    def program(stream: mo.Stream[Click]) -> mo.Stream[mo.Windowed[Any, int]]:
         pairs = numbers(stream).window_all(mo.CountWindow.tumbling(2)).sum()
         return pairs.window_all(Window.tumbling(10)).sum().with_bounds()
 
@@ -224,7 +224,7 @@ def test_reorder_is_stable(runner: Runner) -> None:
 def test_reorder_of_keyed_elements_and_its_late_ones(make_context: Any) -> None:
     late: list[Any] = []
 
-    def program(stream):
+    def program(stream: mo.Stream[Click]) -> mo.Stream[tuple[str, int]]:
         keyed = stream.add_timestamps(lambda click: click.at, delay=0).group_by(lambda click: click.user)
         return keyed.map(lambda _, c: c.n).reorder(late=lambda k, n: late.append((k, n))).unkey()
 
@@ -239,13 +239,13 @@ def test_reorder_of_keyed_elements_and_its_late_ones(make_context: Any) -> None:
 
 
 def test_timestamps_and_watermarks_that_are_no_columns(runner: Runner) -> None:
-    def at(click) -> int:
+    def at(click: Click) -> int:
         return int(str(click.at))
 
-    def known(click) -> int | None:
+    def known(click: Click) -> int | None:
         return None if click.user == "bob" else int(str(click.at)) - 50
 
-    def program(stream):
+    def program(stream: mo.Stream[Click]) -> mo.Stream[str]:
         return in_order(stream.add_timestamps(at, watermark=known).reorder().map(lambda click: click.n))
 
     assert runner.run_to_end(program, CLICKS, END) == ["5 3 2 6 1 7 4 "]
@@ -329,7 +329,7 @@ def test_watermarks_and_handlers_that_do_not_fit_are_refused() -> None:
     with pytest.raises(mo.PlanError, match=r"CountWindow.sliding\(2, 2\) has no late elements"):
         stream.window_all(mo.CountWindow.tumbling(2), late=print)
     with pytest.raises(mo.PlanError, match="the function given to late of window is called with two arguments"):
-        timed(stream).group_by(lambda c: c.user).window(Window.tumbling(2), late=lambda click: None)
+        timed(stream).group_by(lambda c: c.user).window(Window.tumbling(2), late=lambda click: None)  # type: ignore[arg-type, misc]
 
 
 def test_explain_says_where_open_windows_are(spark_ctx: mo.StreamContext) -> None:

@@ -39,6 +39,7 @@ def packed(elements: list[tuple[Any, int]], type_: Any, micro_batch: int) -> byt
     files, buckets = pa.array([b""] * len(elements), pa.binary()), pa.array([0] * len(elements), pa.int32())
     batch = pa.RecordBatch.from_arrays([*columns, files, buckets], names=[*schema_of(type_).names, "at", "bucket"])
     (result,) = PackBuckets(lambda: (micro_batch, 0))(iter([batch]))
+    rows: bytes
     (rows,) = result.column("rows").to_pylist()
     return rows
 

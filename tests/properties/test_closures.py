@@ -211,7 +211,7 @@ def with_inner(x: int, y: int) -> int:
         return b
 
     half = lambda n: n // 2  # noqa: E731
-    return half(larger(x, y)) + larger(y, 3)
+    return half(larger(x, y)) + larger(y, 3)  # type: ignore[no-any-return, no-untyped-call]
 
 
 @dataclass(frozen=True)
@@ -348,7 +348,7 @@ CASES = [
     ),
     case(lambda a: [name for bit, name in enumerate(("r", "w")) if a >> bit & 1], INT),
     case(lambda a: next((n for n in range(5) if n > a), 99), INT),
-    case(lambda a: max((a, 3)) if False else min([a, 7]), INT),
+    case(lambda a: max((a, 3)) if False else min([a, 7]), INT),  # type: ignore[redundant-expr]
     # float
     case(lambda a: (f"{a:.2f}", f"{a:.0f}", f"{a:.1f}", f"{a:.5f}"), FLOAT, refuses=True),
     case(
@@ -521,12 +521,14 @@ CASES = [
     ),
     case(lambda a: (re.search(r".$", a) is None, bool(re.match(".*", a)), bool(re.search(r"\Aa|b\Z", a))), STR),
     case(lambda a: (m.group(1), m[2], m.group()) if (m := WORD.search(a)) else None, STR, refuses=True),
-    case(lambda a: re.search(r"(a)(b|,)", a).groups(), STR),
+    case(lambda a: re.search(r"(a)(b|,)", a).groups(), STR),  # type: ignore[union-attr]
     case(lambda a: m[2] + m[1] if (m := re.match(r"([a-z]*)([^a-z]?)(b*)", a)) else "", STR, refuses=True),
     case(lambda a: (m[3], m[1]) if (m := re.match(r"([a-z]+)(,|b)(.*)", a)) else None, STR, refuses=True),
     case(lambda a: (m[1], m[2], m[4], m[0]) if (m := PARTS.match(a)) else None, STR, refuses=True),
     case(
-        lambda a: re.fullmatch(r"([+-]?)([0-9]*)(.*)", a).groups() if "\n" not in a else ("", "", ""), STR, refuses=True
+        lambda a: re.fullmatch(r"([+-]?)([0-9]*)(.*)", a).groups() if "\n" not in a else ("", "", ""),  # type: ignore[union-attr]
+        STR,
+        refuses=True,
     ),
     case(lambda a: sorted(a.split(","), key=lambda p: (-len(p), p)), STR),
     case(lambda a: sorted(enumerate(a), key=lambda pair: (pair[1], -pair[0]), reverse=True), STR),

@@ -428,7 +428,7 @@ def compare(plan: Plan, actual: list[Any] | mo.ElementError, expected: list[Any]
     else:
         problem = f"{plan}\ngives {actual}, not {expected}"
         if plan.positive_zero:
-            actual, expected = positive(actual), positive(expected)
+            actual, expected = list(map(positive, actual)), list(map(positive, expected))
         left, right = (answers if plan.ordered else sorted(answers, key=shown) for answers in (actual, expected))
         if plan.approximate and plan.key is not None:
             assert [shown(key) for key, _ in left] == [shown(key) for key, _ in right], problem

@@ -10,6 +10,7 @@ from hypothesis import given, note, settings
 from hypothesis import strategies as st
 
 import morisot as mo
+from morisot.testing.script import Batches
 from tests.properties.test_plans import (
     IN_ORDER,
     REDUCES,
@@ -224,7 +225,7 @@ def plans(draw: st.DrawFn) -> Plan:
 def in_batches(plan: Plan, spark: SparkSession, cuts: list[int]) -> list[Any]:
     """The answer when the elements come in micro-batches, and then time goes on."""
     waits = isinstance(plan.steps[-1], InTime)
-    events = [*batches(plan.elements, cuts), *([mo.testing.advance_time(10 * LONG)] if waits else [])]
+    events: Batches = [*batches(plan.elements, cuts), *([mo.testing.advance_time(10 * LONG)] if waits else [])]
     return mo.testing.run(plan.on, events, engine="unbounded", spark=spark)
 
 

@@ -47,7 +47,7 @@ def batches_of(events: list[Event], cuts: list[int]) -> list[list[tuple[int, Eve
 
 
 def packed(batch: list[tuple[int, Event]]) -> bytes:
-    columns = {
+    columns: dict[str, pa.Array[Any]] = {
         "key": pa.array([event.key for _, event in batch], pa.string()),
         "value": pa.array([number for number, _ in batch], pa.int64()),
         "time": pa.array([event.at for _, event in batch], pa.int64()),
@@ -82,11 +82,13 @@ def test_windows_give_the_bounded_answer_once(events: list[Event], cuts: list[in
         remaining = [event.at for later in batches[number + 1 :] for _, event in later]
         mark = min(remaining, default=LAST) - 1  # the most that can be said without making an element late
     while deadline is not None:
+        assert mark is not None
         assert deadline <= mark
         before, after = bucket([], saved, Moment(deadline - 1)), bucket([], saved, Moment(deadline))
         assert (before.results, after.results is None) == (None, False)
         saved, deadline = after.state, after.deadline
         found.append(rows_of(after.results))
+    assert saved is not None
     assert pickle.loads(saved)[1] in ({}, [len(events), {}])  # nothing is held of what has been given
 
     numbered = mo.StreamContext(engine="reference").stream_iter([(n, *event) for n, event in enumerate(events)])

@@ -20,29 +20,29 @@ THOROUGH = os.environ.get("HYPOTHESIS_PROFILE") == "thorough"
 agg = mo.agg
 
 
-class Climbing(mo.CustomWindow):
+class Climbing(mo.CustomWindow[tuple[int, int, Any], tuple[int, int]]):
     """A window for each stretch of positions that do not fall; the last one stays open."""
 
-    def start(self):
+    def start(self) -> tuple[int, int]:
         return 0, -(10**9)
 
-    def assign(self, state, element, time):
+    def assign(self, state: tuple[int, int], element: tuple[int, int, Any], time: object) -> mo.Assigned:
         number, last = state
         if element[1] < last:
             return mo.Assigned((number + 1, element[1]), into=[number + 1], close=[number])
         return mo.Assigned((number, element[1]), into=[number])
 
 
-class Widest(mo.Accumulator):
+class Widest(mo.Accumulator[tuple[int, int, Any], list[Any], str]):
     """How far apart the values are."""
 
-    def start(self):
+    def start(self) -> list[Any]:
         return []
 
-    def add(self, held, element):
+    def add(self, held: list[Any], element: tuple[int, int, Any]) -> list[Any]:
         return sorted([*held, element[2]])
 
-    def finish(self, held) -> str:
+    def finish(self, held: list[Any]) -> str:
         return f"{held[0]}..{held[-1]}"
 
 
@@ -107,7 +107,7 @@ class Plan:
         stream = context.stream_iter(self.elements).add_timestamps(lambda e: e[1])
         made = {name: (OF_ANY | OF_NUMBERS)[name]() for name in self.aggregates}
         windows = stream.group_by(lambda e: e[0]).window(self.desc) if self.keyed else stream.window_all(self.desc)
-        results = windows.aggregate(**made)
+        results: Any = windows.aggregate(**made)
         results = results.with_bounds() if self.bounds else results
         plain = results.unkey() if self.keyed else results
         return plain.fold("", lambda text, result: f"{text}{result!r}\n")

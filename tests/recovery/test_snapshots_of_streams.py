@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pyarrow.parquet as pq
 import pytest
@@ -186,7 +186,8 @@ def failing_until_repaired(mark: Path) -> Any:
 
 
 def in_files(directory: Path) -> list[int]:
-    return sorted(n for file in directory.glob("part-*") for n in pq.ParquetFile(file).read()["value"].to_pylist())
+    tables: list[list[Any]] = [pq.ParquetFile(file).read()["value"].to_pylist() for file in directory.glob("part-*")]
+    return sorted(n for table in tables for n in table)
 
 
 def test_sinks_of_one_query_are_saved_together(spark: Any, tmp_path: Path) -> None:
@@ -246,7 +247,7 @@ def test_what_was_due_when_a_job_stopped_comes_when_it_goes_on(spark: Any, tmp_p
     put(tmp_path / "in", 0, 1, 2)
     put(tmp_path / "in", 1, 30)
 
-    def run(restart: str | int) -> tuple[list[int], list[int]]:
+    def run(restart: Literal["latest"] | int) -> tuple[list[int], list[int]]:
         seen: list[int] = []
         with mo.StreamContext(
             spark, config=mo.Config(progress=False), snapshots=mo.Snapshots(tmp_path / "saves", restart=restart)

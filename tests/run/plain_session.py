@@ -179,7 +179,7 @@ def bounded_with_snapshots(spark: SparkSession, directory: Path) -> tuple[Any, A
     for _ in range(2):
         with mo.StreamContext(spark, snapshots=mo.Snapshots(directory / "saves", items=30)) as ctx:
             results.append(program(ctx.stream_iter(range(90)).map(counted, returns=int)))
-    results.append(len(seen.read_text()))  # type: ignore[arg-type]
+    results.append(len(seen.read_text()))
     wanted = program(mo.StreamContext(engine="reference").stream_iter(range(90)))
     return results, [wanted, wanted, 2 * 90]
 

@@ -13,6 +13,7 @@ from morisot.errors import Location
 from morisot.plan.description import describe
 from morisot.plan.sink import Sink, WriteText
 from morisot.plan.source import StreamFile
+from morisot.private import private_file
 from morisot.run import logs, records
 from morisot.run.checkpoint import Checkpoint
 from morisot.run.snapshot_files import write_record
@@ -85,7 +86,7 @@ def test_the_sizes_of_states_can_be_read_while_they_are_written(
     """Whoever looks before each step of the writing finds what was there before, or what is to be there."""
     checkpoint.note_sizes(3, {"count": {"rows": 1}})
     seen: list[Any] = []
-    opened = records.private_file
+    opened = private_file
 
     def look_first(file: Path) -> Any:
         writing = opened(file)  # as it is when it was opened, and nothing was written

@@ -70,7 +70,13 @@ def test_a_replay_whose_worker_is_killed_goes_on(ctx: mo.StreamContext, tmp_path
 
     asked: list[int] = []
     states = ctx.stream_iter(range(10)).replay(
-        8, 0, body, added, added, lambda state: asked.append(state) or True, delta=0
+        8,
+        0,
+        body,
+        added,
+        added,
+        lambda state: asked.append(state) or True,  # type: ignore[func-returns-value, redundant-expr]
+        delta=0,
     )
     expected = 0
     for _ in range(8):
@@ -187,7 +193,7 @@ def leader() -> Any:
 
 def test_deltas_are_folded_in_the_order_of_partitions(leader: Leader) -> None:
     seen: list[Any] = []
-    noting = Closure(lambda state, delta: seen.append(delta) or state + delta, HERE, "replay")
+    noting = Closure(lambda state, delta: seen.append(delta) or state + delta, HERE, "replay")  # type: ignore[func-returns-value, redundant-expr]
     object.__setattr__(leader.rounds.loop, "global_fold", noting)
     links = [connect(leader.address) for _ in range(3)]
     for partition, link in enumerate(links):

@@ -140,7 +140,7 @@ def test_a_snapshot_is_read_by_any_number_of_tasks(kernel: bool, tasks: int, tmp
     assert run(node, PARTS, kernel=kernel, store=SnapshotStore(settings)) == expected(PARTS, 4)
     longer = loop_of(rounds=4)
     chosen = SnapshotStore(mo.Snapshots(tmp_path, rounds=2, restart=1))
-    parts = [[]] * tasks  # the input is not looked at: the elements come from the snapshot
+    parts: list[list[int]] = [[]] * tasks  # the input is not looked at: the elements come from the snapshot
     assert run(longer, parts, kernel=kernel, store=chosen) == expected(PARTS, 4)
 
 
@@ -169,6 +169,6 @@ def test_a_snapshot_that_was_not_finished_is_not_used(tmp_path: Path) -> None:
 def test_settings_of_snapshots_are_checked() -> None:
     for wrong in ({"every": "soon"}, {"every": 0}, {"items": 0}, {"keep": 0}, {"restart": "first"}, {"restart": -1}):
         with pytest.raises(mo.ConfigError):
-            mo.Snapshots("saves", **wrong)  # type: ignore[arg-type]
+            mo.Snapshots("saves", **wrong)
     with pytest.raises(mo.ConfigError, match="share"):
         mo.Snapshots("hdfs://host/saves")

@@ -219,7 +219,7 @@ def test_every_kind_of_job_holds_the_lock_while_it_runs(spark: Any, tmp_path: Pa
             lambda s, state: s.map(lambda n: n + 1),
             lambda a, b: a + b,
             lambda a, b: a + b,
-            lambda _: refused() is None,
+            lambda _: refused() is None,  # type: ignore[func-returns-value]
             delta=0,
         )
         assert asked.collect() == [10]

@@ -52,6 +52,7 @@ def test_settings_reach_spark(spark: SparkSession) -> None:
 
 
 def test_every_sql_setting_is_one_that_spark_knows(spark: SparkSession) -> None:
+    assert spark._jvm is not None
     known = spark._jvm.org.apache.spark.internal.config.ConfigEntry
     # Spark reads these two by name, without declaring them among its settings.
     undeclared = {

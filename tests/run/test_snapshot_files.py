@@ -20,7 +20,7 @@ from tests.run.test_loop_task import loop_of
 
 def test_a_record_is_read_as_it_was_written(tmp_path: Path) -> None:
     file = tmp_path / "record.json"
-    content = {"numbers": [1, 2.5, None, True], "text": "ä\n", "nested": [{"a": []}]}
+    content: dict[str, Any] = {"numbers": [1, 2.5, None, True], "text": "ä\n", "nested": [{"a": []}]}
     write_record(file, content)
     assert read_record(file) == content
     assert json.loads(file.read_text())["format"] == 1

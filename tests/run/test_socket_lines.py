@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
@@ -64,7 +65,9 @@ def server() -> Iterator[Server]:
 
 
 def lines_in(directory: Path) -> list[str]:
-    return [line for file in sorted(directory.glob("*.parquet")) for line in pq.read_table(file)["value"].to_pylist()]
+    files = sorted(directory.glob("*.parquet"))
+    tables: list[list[Any]] = [pq.read_table(file)["value"].to_pylist() for file in files]
+    return [line for table in tables for line in table]
 
 
 def reading(server: Server, directory: Path, *readers: str) -> tuple[SocketLines, socket.socket]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from pathlib import Path
+from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
@@ -18,7 +19,8 @@ def elements_in(directory: Path) -> list[int]:
     """What the files hold, in the order in which a query reads them."""
     files = sorted(directory.glob("*.parquet"), key=lambda file: file.stat().st_mtime_ns)
     assert [file.name for file in files] == sorted(file.name for file in files)
-    return [n for file in files for n in pq.read_table(file)["value"].to_pylist()]
+    tables: list[list[Any]] = [pq.read_table(file)["value"].to_pylist() for file in files]
+    return [n for table in tables for n in table]
 
 
 def names(directory: Path) -> list[str]:

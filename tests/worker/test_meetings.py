@@ -28,7 +28,8 @@ def rows_of(batch: list[tuple[int, tuple[int, str, int]]]) -> Rows:
 
 def met(machine: Meeting, batches: list[list[tuple[int, Any]]], delay: int | None) -> list[Any]:
     """What a machine gives when the mark follows the latest element after `delay`, and then time ends."""
-    state, results, mark = machine.start(), [], None
+    results: list[Any] = []
+    state, mark = machine.start(), None
     latest = -LAST
     for batch in batches:
         emit = Emit(keyed=True, ordered=True)
@@ -55,7 +56,7 @@ def expected(events: list[tuple[int, str, int]], lower: int, upper: int, variant
         for other in sides[1]
         if one[1] == other[1] and one[2] - lower <= other[2] <= one[2] + upper
     ]
-    found = [(one[1], (one[0], other[0]), max(one[2], other[2])) for one, other in pairs]
+    found: list[Any] = [(one[1], (one[0], other[0]), max(one[2], other[2])) for one, other in pairs]
     if variant != "inner":
         found += [(key, (n, None), time) for n, key, time in sides[0] if not any(one[0] == n for one, _ in pairs)]
     if variant == "outer":

@@ -31,7 +31,7 @@ def sides_in_pieces(left: list[list[int]], right: list[list[int]]) -> list[list[
     """The elements of both sides as they come together."""
     return [
         [*((0, n, None) for n in ours), *((1, None, n) for n in theirs)]
-        for ours, theirs in itertools.zip_longest(left, right, fillvalue=[])
+        for ours, theirs in itertools.zip_longest(left, right, fillvalue=list[int]())
     ]
 
 

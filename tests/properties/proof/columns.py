@@ -90,7 +90,7 @@ def _kept(expr: Expr, form: ColumnForm, number: int) -> str:
 def _try(spark: SparkSession, text: str) -> Column:
     """NULL where the expression fails; Spark has this for single functions only (try_add, …)."""
     jvm: Any = spark.sparkContext._jvm
-    parsed = spark._jsparkSession.sessionState().sqlParser().parseExpression(text)  # type: ignore[attr-defined]
+    parsed = spark._jsparkSession.sessionState().sqlParser().parseExpression(text)
     wrapped = jvm.org.apache.spark.sql.catalyst.expressions.TryEval(parsed)
     return Column(jvm.org.apache.spark.sql.classic.ExpressionUtils.column(wrapped))
 
@@ -106,7 +106,8 @@ def as_in_a_job(spark: SparkSession, forms: Sequence[ColumnForm], tables: Sequen
     result = together.toArrow().sort_by([("form", "ascending"), ("row", "ascending")])
     values = [assemble(forms[0].type, iter(row)) for row in _rows(result, forms[0], "out")]
     found: list[list[Any]] = [[] for _ in forms]
-    for number, value in zip(result["form"].to_pylist(), values, strict=True):
+    numbers: list[Any] = result["form"].to_pylist()
+    for number, value in zip(numbers, values, strict=True):
         found[number].append(value)
     return found
 

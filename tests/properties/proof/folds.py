@@ -137,7 +137,7 @@ def done(spark: SparkSession, fold: Fold, lists: Sequence[list[Any]]) -> list[An
     """What Spark's aggregates make of each list; None if the fold has no such form."""
     context = mo.StreamContext(spark, config=mo.Config(progress=False))
     try:
-        return _done(context, spark, fold, list(enumerate(lists)))
+        return _done(context, spark, fold, list(enumerate(lists)))  # type: ignore[no-any-return]
     finally:
         context.close()
 

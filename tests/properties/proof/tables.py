@@ -25,7 +25,7 @@ from morisot.types.element import (
     Type,
 )
 
-_ARROW = {
+_ARROW: dict[Type, pa.DataType] = {
     INT: pa.int64(), FLOAT: pa.float64(), BOOL: pa.bool_(), STR: pa.string(), BYTES: pa.binary(), DATE: pa.date32(),
     DATETIME: pa.timestamp("us"),
 }  # fmt: skip
