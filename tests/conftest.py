@@ -1,4 +1,4 @@
-"""What all tests share: one Spark session a process, hypothesis profiles, and which tests need a JVM."""
+"""What all tests share: one Spark session a process, one seed a run, and which tests need a JVM."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import hypothesis
 import pytest
 
 from tests.durations import Recorder
@@ -32,12 +31,6 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 # Tests are many short jobs: the JVM's second compiler takes more than it gives back, also in programs that tests start.
 os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
 
-hypothesis.settings.register_profile(
-    "ci", max_examples=30, deadline=None, derandomize=True, suppress_health_check=[hypothesis.HealthCheck.too_slow]
-)
-hypothesis.settings.register_profile("thorough", parent=hypothesis.settings.get_profile("ci"), max_examples=1000)
-hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
-
 
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
@@ -55,6 +48,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    config.pluginmanager.import_plugin("tests.randomness")
     file = config.getoption("--record-durations")
     if file:
         config.pluginmanager.register(Recorder(Path(file)), "durations")

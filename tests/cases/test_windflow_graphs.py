@@ -45,10 +45,9 @@ def test_multicast_split(ctx: mo.StreamContext) -> None:
     assert {str(place): stream.collect() for place, stream in enumerate(streams)} == case["expected"]
 
 
-def test_results_do_not_depend_on_parallelism_and_batches(ctx: mo.StreamContext) -> None:
+def test_results_do_not_depend_on_parallelism_and_batches(ctx: mo.StreamContext, chance: random.Random) -> None:
     """The case wf_metamorphic: upstream's programs assert one sum for random parallelism and batch sizes."""
     assert CASES["wf_metamorphic"]["expected"] == {"same_global_sum_in_every_run": True}
-    chance = random.Random(5)
     sums = set()
     for _ in range(3):
 

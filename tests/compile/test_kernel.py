@@ -336,10 +336,10 @@ LISTS: list[tuple[Type, str]] = [
 
 
 @pytest.mark.parametrize(("type_", "text"), LISTS, ids=[text for _, text in LISTS])
-def test_lists_and_what_passes_by(function_of: Maker, type_: Type, text: str) -> None:
+def test_lists_and_what_passes_by(function_of: Maker, chance: random.Random, type_: Type, text: str) -> None:
     """Through the whole pass, on values of all kinds; only rows that Python has to do are done there."""
     function = function_of(text)
-    values = Values(random.Random(text))
+    values = Values(chance)
     elements = [values.of(type_) for _ in range(300)]
     fine = []
     for element in elements:
@@ -380,11 +380,10 @@ def test_a_key_is_made_by_a_kernel() -> None:
 
 
 @pytest.mark.parametrize("name", [name for name in kernel_calls.LIBM if hasattr(math, name)])
-def test_the_c_library_is_pythons_bit_for_bit(name: str) -> None:
+def test_the_c_library_is_pythons_bit_for_bit(name: str, chance: random.Random) -> None:
     """Each function that is admitted, on numbers of all sizes and on those where it is special."""
     function = getattr(math, name)
     two = name in ("pow", "fmod", "atan2")
-    chance = random.Random(name)
     numbers = [*FLOATS, *(chance.uniform(-3, 3) for _ in range(4000))]
     numbers += [chance.uniform(-1, 1) * 10.0 ** chance.randint(-320, 308) for _ in range(4000)]
     numbers += [struct.unpack("d", chance.randbytes(8))[0] for _ in range(4000)]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import signal
 import sys
 from pathlib import Path
@@ -19,9 +20,9 @@ from tests.hostile.paths import NATIVE, PROGRAMS, Cell, write_csv, write_json
 from tests.hostile.strings import hostile_strings
 
 
-def main(directory: Path) -> None:
+def main(directory: Path, seed: str) -> None:
     loaded = directory / "loaded"
-    text = " ".join(hostile_strings(loaded))
+    text = " ".join(hostile_strings(loaded, random.Random(seed)))
     builder: Any = SparkSession.builder
     spark = builder.remote("local[2]").getOrCreate()
     ctx = mo.StreamContext(spark, config=mo.Config(progress=False, report=False))
@@ -65,4 +66,4 @@ class Dying:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    main(Path(sys.argv[1]), sys.argv[2])

@@ -25,9 +25,8 @@ class Exploit:
         return Path.mkdir, (self.directory, 0o777, True, True)
 
 
-def hostile_strings(directory: Path, number: int = NUMBER, seed: int = 0) -> list[str]:
+def hostile_strings(directory: Path, chance: random.Random, number: int = NUMBER) -> list[str]:
     """Different strings. A pickle in one of them makes the directory if anybody loads it."""
-    chance = random.Random(seed)
     makers = (_old_message, _unsigned, _foreign, _spark_text, _marker, _noise)
     found: dict[str, None] = {}
     while len(found) < number:

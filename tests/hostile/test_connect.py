@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import subprocess
 import sys
 from pathlib import Path
@@ -17,7 +18,7 @@ ROOT = Path(__file__).parents[2]
 pytestmark = pytest.mark.jvm
 
 
-def test_hostile_data_on_spark_connect(tmp_path: Path) -> None:
+def test_hostile_data_on_spark_connect(tmp_path: Path, chance: random.Random) -> None:
     pytest.importorskip("grpc", reason="needs the extra morisot[connect]")
     environment = {
         **os.environ,
@@ -27,7 +28,7 @@ def test_hostile_data_on_spark_connect(tmp_path: Path) -> None:
         "SPARK_LOCAL_IP": "127.0.0.1",
         "SPARK_TESTING": "1",  # the server takes a free port
     }
-    command = [sys.executable, "-m", "tests.hostile.connect", str(tmp_path)]
+    command = [sys.executable, "-m", "tests.hostile.connect", str(tmp_path), str(chance.random())]
     done = subprocess.run(command, capture_output=True, text=True, timeout=280, env=environment, cwd=ROOT, check=False)
     assert done.returncode == 0, done.stderr[-3000:]
     found: dict[str, str] = json.loads(done.stdout.splitlines()[-1])

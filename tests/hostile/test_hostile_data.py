@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -33,10 +34,10 @@ CHUNK = 25
 
 
 @pytest.fixture
-def strings(tmp_path: Path) -> Iterator[list[str]]:
+def strings(tmp_path: Path, chance: random.Random) -> Iterator[list[str]]:
     """Five hundred strings; no pickle in them was loaded when the test has ended."""
     loaded = tmp_path / "loaded"
-    yield hostile_strings(loaded)
+    yield hostile_strings(loaded, chance)
     assert not loaded.exists(), "a pickle from the data was loaded"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import subprocess
 import sys
 import types
@@ -36,9 +37,9 @@ def test_a_message_that_was_changed_is_not_read() -> None:
         assert list(seal.messages(changed)) == [], place
 
 
-def test_hostile_text_before_a_message_does_not_hide_it(tmp_path: Path) -> None:
+def test_hostile_text_before_a_message_does_not_hide_it(tmp_path: Path, chance: random.Random) -> None:
     seal = Seal()
-    for string in hostile_strings(tmp_path / "loaded"):
+    for string in hostile_strings(tmp_path / "loaded", chance):
         assert list(seal.messages(f"{string}{seal.sealed({'kind': 'y'})}{string}")) == [{"kind": "y"}]
     assert not (tmp_path / "loaded").exists()
 

@@ -8,7 +8,6 @@ import random
 from typing import Any
 
 import pytest
-from hypothesis import settings
 from pyspark.sql import SparkSession
 
 from morisot.compile import known, ladder, rows
@@ -28,17 +27,9 @@ from tests.properties.proof.tables import table_of
 PAIRS, ROWS = 2_500, 60
 
 
-def seed_of(config: pytest.Config) -> int:
-    """That of `--hypothesis-seed`; else a fixed one where hypothesis is told not to be random."""
-    given = config.getoption("--hypothesis-seed", default=None)
-    if given is not None:
-        return int(given)
-    return 1 if settings().derandomize else random.SystemRandom().randrange(10**9)
-
-
 @pytest.mark.timeout(900)
-def test_generated_closures_give_what_python_gives(spark: SparkSession, pytestconfig: pytest.Config) -> None:
-    seed = seed_of(pytestconfig)
+def test_generated_closures_give_what_python_gives(spark: SparkSession, chance: random.Random) -> None:
+    seed = chance.randrange(10**9)
     tally = prove(spark, PAIRS, seed, rows=ROWS)
     print(report(tally, seed, 0.0))
     assert tally.pairs >= PAIRS
@@ -56,8 +47,8 @@ def test_the_same_seed_generates_the_same_closures() -> None:
     assert texts(7) != texts(8)
 
 
-def test_most_generated_closures_are_python() -> None:
-    bodies = Bodies(random.Random(3))
+def test_most_generated_closures_are_python(chance: random.Random) -> None:
+    bodies = Bodies(chance)
     texts = [bodies.function(signature, f"f{place}") for signature in SIGNATURES for place in range(40)]
     with temporary_pages() as pages:
         assert len(pages.load(texts, ())) > 0.9 * len(texts)

@@ -16,12 +16,12 @@ pytestmark = [pytest.mark.jvm, pytest.mark.program]
 
 
 @pytest.mark.parametrize("name", [pytest.param(n, marks=() if n == "rows" else pytest.mark.thorough) for n in PROGRAMS])
-def test_a_killed_job_goes_on(name: str, tmp_path: Path) -> None:
+def test_a_killed_job_goes_on(name: str, tmp_path: Path, chance: random.Random) -> None:
     write_input(tmp_path, files=4)
     run = Run(name, tmp_path, module="bounded")
     assert run.has_started()
     wait_for_commit(tmp_path, 2, "saves/bounded/*/part-0")
-    time.sleep(random.Random(name).random())
+    time.sleep(chance.random())
     run.kill()
     (tmp_path / "seen").unlink()
     assert Run(name, tmp_path, module="bounded").result() == expected(name, tmp_path)

@@ -18,13 +18,12 @@ pytestmark = [pytest.mark.jvm, pytest.mark.program]
 @pytest.mark.parametrize(
     "name", [pytest.param(n, marks=() if n in ("running", "several") else pytest.mark.thorough) for n in PROGRAMS]
 )
-def test_a_killed_job_goes_on(name: str, tmp_path: Path) -> None:
+def test_a_killed_job_goes_on(name: str, tmp_path: Path, chance: random.Random) -> None:
     write_input(tmp_path)
-    moment = random.Random(name)
     run = Run(name, tmp_path)
     assert run.has_started()
     wait_for_commit(tmp_path, 2)
-    time.sleep(moment.random())
+    time.sleep(chance.random())
     run.kill()
     again = Run(name, tmp_path).result()
     assert len(again["before"]) >= 2, "it should have gone on in the middle"
