@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from morisot.compile import reader
 from morisot.compile.reader import Source, read
 from morisot.compile.verdict import Refusal
 from morisot.plan.closure import freeze
@@ -76,6 +77,13 @@ def test_lambdas_in_chained_calls() -> None:
             x - 3
     ).functions  # fmt: skip
     assert [text_of(f) for f in functions] == ["lambda x: x + 1", "lambda x: x * 2", "lambda x: x - 3"]
+
+
+def test_functions_on_one_line_are_told_apart_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    first, second = (lambda x: x + 31), (lambda x: x + 32)
+    assert [text_of(first), text_of(second)] == ["lambda x: x + 31", "lambda x: x + 32"]
+    monkeypatch.setattr(reader, "_compile_apart", None)
+    assert [text_of(first), text_of(second)] == ["lambda x: x + 31", "lambda x: x + 32"]
 
 
 def test_a_lambda_inside_a_lambda() -> None:

@@ -14,7 +14,7 @@ import linecache
 import types
 import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from morisot.compile.verdict import Refusal
@@ -42,6 +42,8 @@ class _Module:
     futures: int
     functions: dict[int, tuple[FunctionNode, ...]]
     codes: dict[int, tuple[types.CodeType, ...]]
+    apart: dict[tuple[int, int], types.CodeType | None] = field(default_factory=dict)
+    """The code of each of several functions on a line, as far as it was asked for."""
 
 
 def read(function: types.FunctionType) -> Source | Refusal:
@@ -68,7 +70,7 @@ def read(function: types.FunctionType) -> Source | Refusal:
     if len(candidates) == 1:
         return Source(candidates[0], code.co_filename)
     for place in range(len(candidates)):
-        alone = _compile_apart(module, code.co_firstlineno, place)
+        alone = _compiled_apart(module, code.co_firstlineno, place)
         if alone is not None and _same(code, alone):
             return Source(candidates[place], code.co_filename)
     return _changed(code)
@@ -125,6 +127,12 @@ def _codes(code: types.CodeType) -> Iterator[types.CodeType]:
         if isinstance(constant, types.CodeType):
             yield constant
             yield from _codes(constant)
+
+
+def _compiled_apart(module: _Module, line: int, place: int) -> types.CodeType | None:
+    if (line, place) not in module.apart:
+        module.apart[line, place] = _compile_apart(module, line, place)
+    return module.apart[line, place]
 
 
 def _compile_apart(module: _Module, line: int, place: int) -> types.CodeType | None:
