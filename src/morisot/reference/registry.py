@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import pickle
 from collections.abc import Callable, Iterable, Iterator
 from contextvars import ContextVar
@@ -82,12 +83,17 @@ def advance(node: Node, closure: Closure, state: Any, *element: Any) -> Any:
         ) from error
 
 
+@functools.lru_cache(maxsize=256)
+def _checker(type_: Type) -> Callable[[Any], None]:
+    return checker(type_, pickle.dumps)
+
+
 def fitting(node: Node, closure: Closure, element: Any, value: Any) -> Any:
     """The value, or an ElementError if it is not of the type that the user declared for it, or beyond 64 bits."""
     type_ = arguments(node.type)[0 if isinstance(node, KeyBy) else -1]
     if (declared(closure) is not None or holds(type_, INT)) and type_ != ANY:
         try:
-            checker(type_, pickle.dumps)(value)
+            _checker(type_)(value)
         except Refused as refused:
             raise failed(node.operator, node.location, element, refused, 0) from refused.__cause__
     return value
