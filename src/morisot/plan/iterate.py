@@ -123,7 +123,7 @@ class Loop(Node):
     feedback: ClassVar[bool] = False
     """Whether what leaves a round enters the next one."""
 
-    @property
+    @functools.cached_property
     def inputs(self) -> tuple[Node, ...]:
         return (self.input, *self.body.side_inputs)
 
@@ -187,7 +187,7 @@ class DeltaIterate(Node):
     keeps_time: ClassVar[bool] = False
     only_bounded: ClassVar[str] = Loop.only_bounded
 
-    @property
+    @functools.cached_property
     def inputs(self) -> tuple[Node, ...]:
         return (self.input, *self.body.side_inputs)
 

@@ -47,7 +47,7 @@ class Node:
         if not self.operator:
             object.__setattr__(self, "operator", snake_case(type(self).__name__))
 
-    @property
+    @functools.cached_property
     def inputs(self) -> tuple[Node, ...]:
         return tuple(part for value in self._values() for part in _parts(value) if isinstance(part, Node))
 
