@@ -46,8 +46,9 @@ _REMEDY = (
     f"or `brew install openjdk@{OLDEST_JAVA}` (macOS)"
 )
 _LOG_SETTINGS = Path(__file__).with_name("log4j2.properties")
-# The JVM says this before any logger exists: Spark asks for a module of the JDK that is still incubating.
-_NOISE = (b"WARNING: Using incubator modules",)
+# The JVM says this before any logger exists: Spark asks for a module of the JDK that is still incubating, and for a
+# package that Java 24 has no longer.
+_NOISE = (b"WARNING: Using incubator modules", b"WARNING: package sun.security.action not in java.base")
 # PySpark prints this, each time with an empty line, when a query that keeps states starts; no setting turns it off.
 _WORKERS_NAME = b"Streaming TransformWithStateInPandas Python worker"
 _WORKERS_NOISE = (_WORKERS_NAME, b"Starting " + _WORKERS_NAME)
@@ -105,7 +106,8 @@ def java_options(config: Config, java: Java) -> list[str]:
         # What the JVM itself has to say goes where it is read (see _Forwarding), and only errors.
         "-XX:+DisplayVMOutputToStderr",
         "-Xlog:disable",
-        "-Xlog:all=error:stderr",
+        # An archive of classes that does not fit is no error: Java starts without it.
+        "-Xlog:all=error,cds*=off:stderr",
     ]
     if java.major <= _NEWEST_WITH_VFORK:
         # Hadoop starts `chmod` for every file that it makes: directly, and not by way of a third program.
