@@ -44,12 +44,16 @@ def private_file(file: Path) -> BinaryIO:
 
 
 def is_trustworthy(path: Path) -> bool:
-    """Whether only this user and root can have written what is at a path; True where the system has no users."""
+    """Whether only this user and root can have written what is at a path; True where the system has no users.
+
+    Who may write a file does not matter in a directory that nobody else can enter: Java 25 leaves it to the umask.
+    """
     if not hasattr(os, "getuid"):
         return True
     path = path.resolve()
     found = path.stat()
-    if found.st_uid != os.getuid() or found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+    closed = stat.S_ISREG(found.st_mode) and not path.parent.stat().st_mode & _OTHERS
+    if found.st_uid != os.getuid() or (found.st_mode & (stat.S_IWGRP | stat.S_IWOTH) and not closed):
         return False
     return not any(_lets_others_rename(parent) for parent in path.parents)
 

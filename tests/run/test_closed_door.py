@@ -132,9 +132,13 @@ def test_a_cache_that_others_may_write_to_is_not_used(cache: Path, bits: int) ->
     assert archive_options(JAVA) == []
 
 
-def test_an_archive_that_others_may_write_to_is_not_used(cache: Path) -> None:
-    archive_in(cache).chmod(0o666)
+@pytest.mark.parametrize("bits", [0o666, 0o664])
+def test_an_archive_that_others_may_write_to_is_not_used(cache: Path, bits: int) -> None:
+    archive_in(cache).chmod(bits)
+    cache.chmod(0o755)
     assert archive_options(JAVA) == []
+    cache.chmod(0o700)  # nobody else gets there
+    assert archive_options(JAVA) != []
 
 
 def test_a_cache_in_a_directory_that_others_may_rename_is_not_used(cache: Path) -> None:
