@@ -16,7 +16,8 @@ import pytest
 
 from morisot.config import Config
 from morisot.private import make_directory, private_directory, private_file
-from morisot.run.java import Java, archive_options
+from morisot.run.class_archive import archive_options
+from morisot.run.java_runtime import Java
 from morisot.run.session import session_settings
 
 PROGRAM = Path(__file__).with_name("closed_door.py")

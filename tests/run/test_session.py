@@ -16,8 +16,8 @@ import psutil
 import pytest
 
 from morisot.config import Config
-from morisot.errors import EnvironmentProblem
-from morisot.run.java import Java, WithoutWorkersNoise, find_java, names_collector
+from morisot.run.java import WithoutWorkersNoise, names_collector
+from morisot.run.java_runtime import Java
 from morisot.run.progress import progress
 from morisot.run.session import active_session, build_session, session_settings
 
@@ -261,47 +261,6 @@ except EnvironmentProblem as problem:
     assert said in done.stdout
     assert done.stderr == ""
     assert done.stderr == ""
-
-
-# --- Java ---
-
-REMEDY = (
-    "install it with `apt-get install openjdk-17-jre-headless` (Debian/Ubuntu) or `brew install openjdk@17` (macOS)."
-)
-
-
-def test_without_java_the_program_says_how_to_get_it(tmp_path: Path) -> None:
-    program = (
-        "from morisot.config import Config; from morisot.run.session import build_session; build_session(Config())"
-    )
-    done = run_program(program, PATH=str(tmp_path), JAVA_HOME="")
-    assert done.returncode == 1
-    last = done.stderr.splitlines()[-1]
-    assert last == f"morisot.errors.EnvironmentProblem: Morisot needs Java 17 or newer: {REMEDY}"
-
-
-def fake_java(folder: Path, version: str) -> Path:
-    java = folder / "bin" / "java"
-    java.parent.mkdir(parents=True)
-    java.write_text(f"#!/bin/sh\necho 'openjdk version \"{version}\"' >&2\n")
-    java.chmod(0o755)
-    return java
-
-
-@pytest.mark.parametrize("version", ["1.8.0_402", "11.0.2"])
-def test_an_old_java_is_refused(tmp_path: Path, version: str) -> None:
-    java = fake_java(tmp_path, version)
-    with pytest.raises(EnvironmentProblem) as refusal:
-        find_java({"JAVA_HOME": str(tmp_path)})
-    shown = version.partition("_")[0]
-    assert str(refusal.value) == f"Morisot needs Java 17 or newer, and {java} is {shown}: {REMEDY}"
-
-
-def test_java_home_wins_over_path(tmp_path: Path) -> None:
-    java = fake_java(tmp_path, "21.0.1")
-    assert find_java({"JAVA_HOME": str(tmp_path), "PATH": os.environ["PATH"]}).program == java
-    with pytest.raises(EnvironmentProblem, match="and JAVA_HOME is /nowhere, which has none: install it with"):
-        find_java({"JAVA_HOME": "/nowhere", "PATH": os.environ["PATH"]})
 
 
 # --- progress ---

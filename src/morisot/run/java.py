@@ -1,10 +1,9 @@
-"""The Java that Spark runs on: found, set up and started, with its stderr in our hands."""
+"""The JVM that Spark runs in: set up and started, with its stderr in our hands."""
 
 from __future__ import annotations
 
 import contextlib
 import functools
-import hashlib
 import logging
 import os
 import re
@@ -16,15 +15,14 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
-from importlib import metadata
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 from morisot.config import Config
 from morisot.errors import EnvironmentProblem
-from morisot.private import is_trustworthy, make_directory
+from morisot.run.class_archive import COLLECTOR, archive_options
 from morisot.run.ending import at_exit
+from morisot.run.java_runtime import Java, launcher_variables
 from morisot.run.jvm_death import Jvm, remember
 from morisot.run.scratch import temporary_directory
 
@@ -32,19 +30,11 @@ if TYPE_CHECKING:
     from py4j.java_gateway import JavaGateway
     from pyspark.conf import SparkConf
 
-OLDEST_JAVA = 17
 _NEWEST_WITH_VFORK = 24
 """Newer ones warn that they will not always have it."""
-_COLLECTOR = "-XX:+UseParallelGC"
-_CLASSES = "authenticate"
-"""A setting that changes which classes a start loads: an archive that was made without it has too few of them."""
 _OPTIONS = ("SPARK_SUBMIT_OPTS", "JDK_JAVA_OPTIONS", "JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS")
 """Where Spark and Java look for more options."""
 
-_REMEDY = (
-    f"install it with `apt-get install openjdk-{OLDEST_JAVA}-jre-headless` (Debian/Ubuntu) "
-    f"or `brew install openjdk@{OLDEST_JAVA}` (macOS)"
-)
 _LOG_SETTINGS = Path(__file__).with_name("log4j2.properties")
 # The JVM says this before any logger exists: Spark asks for a module of the JDK that is still incubating, and for a
 # package that Java 24 has no longer.
@@ -57,46 +47,6 @@ _LAST_LINES = 10
 _LOOK_SECONDS = 0.05
 _KILL_SECONDS = 5.0
 _UNFETCHED = re.compile(r"unresolved dependency: ([^\s\]]+?):? (?:not found|[\w ]+)")
-
-
-@dataclass(frozen=True)
-class Java:
-    """The Java that Spark will start."""
-
-    program: Path
-    version: str
-
-    @property
-    def major(self) -> int:
-        return int(self.version.removeprefix("1.").partition(".")[0])  # Java 8 calls itself 1.8
-
-
-def find_java(environ: Mapping[str, str] | None = None) -> Java:
-    """The Java of `JAVA_HOME`, else of `PATH`; a clear refusal if there is none or it is too old."""
-    environ = os.environ if environ is None else environ
-    home = environ.get("JAVA_HOME")
-    found = shutil.which("java", path=str(Path(home, "bin")) if home else environ.get("PATH", os.defpath))
-    version = java_version(Path(found)) if found else None
-    if found is None or version is None:
-        where = f", and JAVA_HOME is {home}, which has none" if home else ""
-        raise EnvironmentProblem(f"Morisot needs Java {OLDEST_JAVA} or newer{where}: {_REMEDY}.")
-    java = Java(Path(found), version)
-    if java.major < OLDEST_JAVA:
-        raise EnvironmentProblem(f"Morisot needs Java {OLDEST_JAVA} or newer, and {found} is {version}: {_REMEDY}.")
-    return java
-
-
-def java_version(program: Path) -> str | None:
-    """What version a Java is, from the file `release` beside it; asking the program itself takes longer."""
-    with contextlib.suppress(OSError):
-        release = program.resolve().parents[1].joinpath("release").read_text()
-        if match := re.search(r'^JAVA_VERSION="([\d.]+)', release, re.MULTILINE):
-            return match[1]
-    with contextlib.suppress(OSError, subprocess.SubprocessError):
-        said = subprocess.run([program, "-version"], capture_output=True, text=True, timeout=30, check=True)
-        if match := re.search(r'version "([\d.]+)', said.stderr + said.stdout):
-            return match[1]
-    return None
 
 
 def java_options(config: Config, java: Java) -> list[str]:
@@ -114,7 +64,7 @@ def java_options(config: Config, java: Java) -> list[str]:
         options.append("-Djdk.lang.Process.launchMechanism=VFORK")
     if not names_collector(config, os.environ):
         # What Java takes by itself keeps pauses short at the cost of all other work.
-        options.append(_COLLECTOR)
+        options.append(COLLECTOR)
     return options + archive_options(java)
 
 
@@ -122,36 +72,6 @@ def names_collector(config: Config, environ: Mapping[str, str]) -> bool:
     """Whether the user has chosen a garbage collector: Java does not start with two."""
     given = [config.spark.get("spark.driver.extraJavaOptions", ""), *(environ.get(name, "") for name in _OPTIONS)]
     return any(re.search(r"-XX:\+Use\w+GC\b", each) for each in given)
-
-
-def archive_options(java: Java) -> list[str]:
-    """Make Java keep Spark's classes ready to map into memory: every start after the first is much quicker.
-
-    The first JVM writes the archive when it ends. A JVM takes an archive only if it is whole (the header is written
-    last) and made by the same Java from the same jars, and starts without it otherwise. It serves a JVM with another
-    garbage collector too, but less well. Whoever can write the archive can run code in the JVM: one that another user
-    may have written is not used.
-    """
-    folder = os.environ.get("MORISOT_CACHE", str(Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache", "morisot")))
-    if not folder:
-        return []
-    import pyspark
-
-    parts = (java.program.resolve(), pyspark.__file__, _COLLECTOR, _CLASSES)
-    same = hashlib.sha256("\n".join(map(str, parts)).encode()).hexdigest()[:8]
-    archive = Path(folder).expanduser() / f"spark-{metadata.version('pyspark')}-java-{java.version}-{same}.jsa"
-    # Spark splits its Java options at spaces.
-    if " " in str(archive):
-        return []
-    try:
-        make_directory(archive.parent)
-        if not is_trustworthy(archive.parent):
-            return []
-        if archive.exists():
-            return [f"-XX:SharedArchiveFile={archive}", "-Xshare:auto"] if is_trustworthy(archive) else []
-    except OSError:
-        return []
-    return [f"-XX:ArchiveClassesAtExit={archive}"]
 
 
 class Launch:
@@ -181,14 +101,14 @@ class Launch:
                 self._process.wait(_KILL_SECONDS)
 
 
-def launch(conf: SparkConf, config: Config, start: Launch | None = None) -> JavaGateway:
+def launch(conf: SparkConf, config: Config, java: Java, start: Launch | None = None) -> JavaGateway:
     """Start the JVM with its stderr in our hands; Spark fetches packages before it is up, and tells of every file."""
     start = start or Launch()
     receiving, sending = os.pipe()
     forwarding = _Forwarding(receiving, quiet=not config.verbose, drop=_EVERYTHING if config.packages else _NOISE)
     connection = temporary_directory("jvm") / "connection"
     try:
-        process = _spawn(conf, connection, sending)
+        process = _spawn(conf, java, connection, sending)
         start.watch(process)
     finally:
         os.close(sending)
@@ -202,7 +122,7 @@ def launch(conf: SparkConf, config: Config, start: Launch | None = None) -> Java
     return gateway
 
 
-def _spawn(conf: SparkConf, connection: Path, stderr: int) -> subprocess.Popen[bytes]:
+def _spawn(conf: SparkConf, java: Java, connection: Path, stderr: int) -> subprocess.Popen[bytes]:
     """Spark's own command, which becomes the JVM.
 
     It ends when its stdin closes. A Ctrl-C at the terminal goes to a whole group of processes: the JVM, and with it
@@ -213,7 +133,8 @@ def _spawn(conf: SparkConf, connection: Path, stderr: int) -> subprocess.Popen[b
     settings = [part for name, value in conf.getAll() for part in ("--conf", f"{name}={value}")]
     arguments = shlex.split(os.environ.get("PYSPARK_SUBMIT_ARGS", "pyspark-shell"))
     command = [str(Path(_find_spark_home(), "bin", "spark-submit")), *settings, *arguments]
-    environ = {**os.environ, "SPARK_CONNECT_MODE": "0", "_PYSPARK_DRIVER_CONN_INFO_PATH": str(connection)}
+    told = {"SPARK_CONNECT_MODE": "0", "_PYSPARK_DRIVER_CONN_INFO_PATH": str(connection), **launcher_variables(java)}
+    environ = {**os.environ, **told}
     return subprocess.Popen(command, stdin=subprocess.PIPE, stderr=stderr, env=environ, process_group=0)
 
 

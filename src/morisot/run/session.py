@@ -15,8 +15,10 @@ from typing import TYPE_CHECKING
 
 from morisot.config import CONNECTORS, Config
 from morisot.errors import EnvironmentProblem
+from morisot.run.class_archive import launcher_archive_options
 from morisot.run.interrupt import anywhere, ending_in_order, handler_as_before, interruptible
-from morisot.run.java import Java, Launch, environment, find_java, java_options, launch
+from morisot.run.java import Launch, environment, java_options, launch
+from morisot.run.java_runtime import Java, find_java, launcher_variables
 from morisot.run.jvm_death import forget_dead, is_dead
 from morisot.run.query_settings import CHANGELOG, KEPT, ROCKS_DB, STATES
 from morisot.run.scratch import scratch
@@ -31,6 +33,7 @@ _PACKAGES = "spark.jars.packages"
 _DROPPED_AFTER, _AT_ONCE = "spark.sql.streaming.fileSource.log.cleanupDelay", "0"
 _SECRET = re.compile("secret|password|token|access[.]?key", re.IGNORECASE)
 """The names of settings that Spark shows to nobody."""
+_SHORT_LIVED = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 _LONGEST_SOCKET_DIRECTORY = 48
 """The name of a socket has a hundred bytes at most, of which Spark takes some fifty."""
 
@@ -76,10 +79,10 @@ def _started(config: Config, start: Launch) -> SparkSession:
     java = find_java()
     settings = session_settings(config, str(scratch()), java)
     conf = SparkConf(loadDefaults=False).setAll(list(settings.items()))
-    with environment(_variables(config)), handler_as_before():
+    with environment(_variables(config, java)), handler_as_before():
         gateway = SparkContext._gateway
         if gateway is None:
-            gateway = launch(without_secrets(conf), config, start)
+            gateway = launch(without_secrets(conf), config, java, start)
         elif gateway.proc is not None:
             start.watch(gateway.proc)
         context = SparkContext(conf=conf, gateway=gateway)
@@ -198,6 +201,9 @@ def session_settings(config: Config, scratch: str, java: Java) -> dict[str, str]
             # written, and are listed with each new one.
             _DROPPED_AFTER: _AT_ONCE,
         }
+    if config.master.startswith("local-cluster"):
+        # Its executors are started with the same launcher as the driver.
+        settings |= {f"spark.executorEnv.{name}": value for name, value in launcher_variables(java).items()}
     settings |= config.spark
     if config.packages:
         fetched = [*filter(None, [settings.get(_PACKAGES)]), *coordinates(config.packages)]
@@ -261,7 +267,7 @@ def _connect(config: Config) -> SparkSession:
 # --- the JVM ---
 
 
-def _variables(config: Config) -> dict[str, str]:
+def _variables(config: Config, java: Java) -> dict[str, str]:
     """Environment variables that Spark reads while it starts."""
     if not config.local:
         return {}
@@ -271,7 +277,7 @@ def _variables(config: Config) -> dict[str, str]:
         # Else the workers run whatever `python3` is on the PATH.
         "PYSPARK_PYTHON": config.spark.get("spark.pyspark.python", sys.executable),
         # The JVM that only puts the command line together.
-        "SPARK_LAUNCHER_OPTS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+        "SPARK_LAUNCHER_OPTS": " ".join([_SHORT_LIVED, *launcher_archive_options(java)]),
         # Where C hands memory out in many places, little of a state store's comes back; Hadoop's scripts say the same.
         "MALLOC_ARENA_MAX": os.environ.get("MALLOC_ARENA_MAX", "4"),
     }
