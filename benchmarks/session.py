@@ -12,6 +12,8 @@ import psutil
 import pyspark
 from pyspark.sql import SparkSession
 
+from morisot.run.java_runtime import find_java, launcher_variables
+
 ROOT = Path(__file__).resolve().parents[1]
 CORES = len(os.sched_getaffinity(0))
 
@@ -42,6 +44,7 @@ def open_session() -> SparkSession:
     paths = [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]  # where workers find `benchmarks`
     os.environ["PYTHONPATH"] = os.pathsep.join(paths)
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    os.environ.update(launcher_variables(find_java()))
     builder = SparkSession.builder.master(f"local[{CORES}]").appName("morisot-benchmarks")
     for key, value in SETTINGS.items():
         builder = builder.config(key, value)

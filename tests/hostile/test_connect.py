@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from morisot.run.java_runtime import find_java, launcher_variables
 from tests.hostile.paths import NATIVE, PROGRAMS
 
 ROOT = Path(__file__).parents[2]
@@ -22,6 +23,7 @@ def test_hostile_data_on_spark_connect(tmp_path: Path, chance: random.Random) ->
     pytest.importorskip("grpc", reason="needs the extra morisot[connect]")
     environment = {
         **os.environ,
+        **launcher_variables(find_java()),
         "PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(ROOT)]),
         "PYSPARK_PYTHON": sys.executable,
         "PYSPARK_SUBMIT_ARGS": "--conf spark.connect.grpc.binding.address=127.0.0.1 pyspark-shell",

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import morisot as mo
+from morisot.run.java_runtime import find_java, launcher_variables
 from morisot.run.streams import refuse_on_connect
 
 if TYPE_CHECKING:
@@ -70,7 +71,8 @@ def test_rows_that_are_written_are_not_refused(tmp_path: Path) -> None:
 
 def environment() -> dict[str, str]:
     path = os.pathsep.join(filter(None, sys.path))
-    return {**os.environ, "PYSPARK_PYTHON": sys.executable, "PYTHONPATH": path}
+    python = {"PYSPARK_PYTHON": sys.executable, "PYTHONPATH": path}
+    return {**os.environ, **launcher_variables(find_java()), **python}
 
 
 @pytest.fixture(scope="module")

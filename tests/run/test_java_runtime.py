@@ -17,7 +17,7 @@ from morisot.run.class_archive import archive_options, launcher_archive_options
 from morisot.run.java_runtime import Java, find_java, has_vector_module, launcher_variables
 from morisot.run.session import session_settings
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).resolve().parents[2]
 DEMO = ROOT / "examples" / "word_count.py"
 TOOLS = ("bash", "cat", "chmod", "dirname", "env", "head", "ps", "rm", "sed", "sh", "uname")
 """What the scripts of Spark and Hadoop call."""

@@ -12,6 +12,8 @@ from typing import Any
 
 import pytest
 
+from morisot.run.java_runtime import find_java, launcher_variables
+
 pytestmark = pytest.mark.jvm
 
 PROGRAM = Path(__file__).with_name("plain_session.py")
@@ -36,7 +38,8 @@ LONG = [
 
 def outcomes_of(names: list[str], directory: Path) -> dict[str, dict[str, Any]]:
     """What jobs gave in one program, whose user lives in New York."""
-    environ = {**os.environ, "PYSPARK_PYTHON": sys.executable, "TZ": "America/New_York"}
+    environ = {**os.environ, **launcher_variables(find_java()), "TZ": "America/New_York"}
+    environ["PYSPARK_PYTHON"] = sys.executable
     environ["PYTHONPATH"] = os.pathsep.join(filter(None, sys.path))  # the workers need what this process imports
     done = subprocess.run(
         [sys.executable, str(PROGRAM), "local[2]", *names],

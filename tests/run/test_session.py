@@ -17,7 +17,7 @@ import pytest
 
 from morisot.config import Config
 from morisot.run.java import WithoutWorkersNoise, names_collector
-from morisot.run.java_runtime import Java
+from morisot.run.java_runtime import Java, find_java, launcher_variables
 from morisot.run.progress import progress
 from morisot.run.session import active_session, build_session, session_settings
 
@@ -141,7 +141,8 @@ ours = build_session(Config(parallelism=7, spark={"sql.ansi.enabled": "false"}))
 assert (dict(own.conf.getAll), sorted(own.sparkContext.getConf().getAll())) == before
 assert ours.sparkContext is own.sparkContext
 print(own.conf.get("spark.sql.shuffle.partitions"))
-"""
+""",
+        **launcher_variables(find_java()),
     )
     assert (done.returncode, done.stdout) == (0, "200\n"), done.stderr
 

@@ -20,7 +20,7 @@ _REMEDY = (
     f"(Debian/Ubuntu) or `brew install openjdk@{OLDEST_JAVA}` (macOS)"
 )
 _VECTOR = "jdk.incubator.vector"
-_LAUNCHER_HOME = Path(__file__).with_name("java_home")
+_LAUNCHER_HOME = Path(__file__).resolve().with_name("java_home")
 """Its bin/java starts another Java, without the option `--add-modules=jdk.incubator.vector`."""
 _ASK_SECONDS = 30
 
