@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 
 import morisot as mo
+from morisot.errors import Location
+from morisot.plan.closure import Closure
 from morisot.plan.description import describe, differences, fingerprint
 
 
@@ -88,13 +90,11 @@ def test_settings_of_the_state_must_stay(tmp_path: Path) -> None:
     assert differences(before, after) == ["parallelism was 2 and is 3"]
 
 
+def mark(function: Any) -> str:
+    return fingerprint(Closure(function, Location("f.py", 1), "map"))
+
+
 def test_captured_values_and_called_functions_count() -> None:
-    def mark(function: Any) -> str:
-        from morisot.errors import Location
-        from morisot.plan.closure import Closure
-
-        return fingerprint(Closure(function, Location("f.py", 1), "map"))
-
     def adding(step: int) -> Any:
         return lambda n: n + step
 
@@ -107,3 +107,62 @@ def test_captured_values_and_called_functions_count() -> None:
 
     assert mark(calling(lambda n: n + 1)) == mark(calling(lambda n: n + 1))
     assert mark(calling(lambda n: n + 1)) != mark(calling(lambda n: n - 1))
+
+
+def test_functions_of_morisots_own_count_by_what_the_user_gave_them() -> None:
+    """They may be written otherwise, and in another module, in the next version."""
+
+    def wrapped(inner: Any, module: str, **name: Any) -> str:
+        def one(element: Any) -> Any:
+            return inner(element)
+
+        def other(element: Any) -> Any:
+            result = inner(element)
+            return result or None
+
+        function = other if name else one
+        function.__module__ = module
+        return mark(function)
+
+    first = wrapped(lambda n: n + 1, "morisot.api.windows")
+    assert first == wrapped(lambda n: n + 1, "morisot.elsewhere", other=True)
+    assert first != wrapped(lambda n: n + 2, "morisot.api.windows")
+    assert wrapped(abs, "__main__") != wrapped(abs, "__main__", other=True)
+
+
+class Callable1:
+    def __call__(self, n: int) -> int:
+        return n
+
+
+def test_an_object_that_is_called_counts_by_its_class(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = mark(Callable1())
+    monkeypatch.setattr(Callable1, "__module__", "morisot.one")
+    own = mark(Callable1())
+    monkeypatch.setattr(Callable1, "__module__", "morisot.other.place")
+    assert before != own == mark(Callable1())
+
+
+@pytest.mark.parametrize("name", ["", "counted"])
+def test_what_is_computed_of_a_window_must_stay(name: str, tmp_path: Path) -> None:
+    def windows(aggregate: Any) -> Any:
+        def program(lines: Any) -> Any:
+            counted = lines.window_all(mo.CountWindow.tumbling(2)).aggregate(n=aggregate(lambda t: len(t)))
+            return counted.name(name) if name else counted
+
+        return described(program, tmp_path)
+
+    (said,) = differences(windows(mo.agg.sum), windows(mo.agg.max))
+    assert said.endswith("computes max, and computed sum")
+    assert differences(windows(mo.agg.sum), windows(mo.agg.sum)) == []
+
+
+def test_the_columns_of_rows_must_stay(tmp_path: Path) -> None:
+    def rows(*columns: str) -> Any:
+        import pyarrow as pa
+
+        table = pa.table({column: [1] for column in columns})
+        return json.loads(json.dumps(describe(mo.StreamContext(engine="reference").stream_arrow(table)._node)))
+
+    (said,) = differences(rows("a"), rows("a", "b"))
+    assert "gives Row(a: int | None, b: int | None), and gave Row(a: int | None)" in said

@@ -14,6 +14,8 @@ from morisot.plan.closure import Closure, global_names
 from morisot.plan.graph import walk
 from morisot.plan.node import Node
 from morisot.plan.rowwise import Rowwise
+from morisot.plan.window import Window
+from morisot.types.element import Dict, Keyed, List, Optional, Record, Tuple, Type
 
 Description = dict[str, Any]
 """Plain values that JSON can hold."""
@@ -37,11 +39,42 @@ def _operator(node: Node) -> Description:
         "operator": node.operator,
         "name": node.label,
         "line": str(node.location),
-        "type": str(node.type),
+        "type": type_text(node.type),
+        "state": _state(node),
         "rowwise": isinstance(node, Rowwise),
         "parameters": {name: _ADDRESS.sub("", repr(value)) for name, value in node.parameters.items()},
         "functions": {name: fingerprint(closure) for name, closure in node.closures},
     }
+
+
+def type_text(type_: Type) -> str:
+    """A type with the fields of its records: rows of all tables are called alike.
+
+    >>> from morisot.types.infer import row_type
+    >>> from morisot.types.element import INT, STR
+    >>> type_text(Keyed(STR, Optional(row_type([("a", INT)]))))
+    'str → Row(a: int) | None'
+    """
+    match type_:
+        case Optional(inner):
+            return f"{type_text(inner)} | None"
+        case List(item):
+            return f"list[{type_text(item)}]"
+        case Dict(value):
+            return f"dict[str, {type_text(value)}]"
+        case Tuple(items):
+            return f"tuple[{', '.join(map(type_text, items))}]"
+        case Keyed(key, value):
+            return f"{type_text(key)} → {type_text(value)}"
+        case Record():
+            return f"{type_}({', '.join(f'{name}: {type_text(child)}' for name, child in type_.children)})"
+        case _:
+            return str(type_)
+
+
+def _state(node: Node) -> str:
+    """What the state of an operator is made of, where its name does not tell."""
+    return ", ".join(measure.kind for measure in node.measures) if isinstance(node, Window) else ""
 
 
 def differences(saved: Description, now: Description) -> list[str]:
@@ -71,7 +104,7 @@ def _lasting(description: Description) -> list[Description]:
 
 def _identity(operator: Description, with_functions: bool) -> str:
     """What must not change."""
-    parts = ["operator", "name", "type"]
+    parts = ["operator", "name", "type", "state"]
     if not operator["name"]:
         parts += ["parameters", *(["functions"] if with_functions else [])]
     return repr([operator[part] for part in parts])
@@ -91,6 +124,8 @@ def _change(old: Description, new: Description) -> str:
         return f"{_title(old)} is now called {new['name']!r}" if new["name"] else f"{_title(old)} has lost its name"
     if old["type"] != new["type"]:
         return f"{_title(new)} gives {new['type']}, and gave {old['type']}"
+    if old["state"] != new["state"]:
+        return f"{_title(new)} computes {new['state']}, and computed {old['state']}"
     for name, value in new["parameters"].items() | old["parameters"].items():
         if old["parameters"].get(name) != new["parameters"].get(name):
             was, is_ = (_shown(each["parameters"], name) for each in (old, new))
@@ -119,11 +154,15 @@ def fingerprint(closure: Closure) -> str:
 def _marks(function: Any, seen: set[int]) -> Any:
     if not isinstance(function, types.FunctionType):
         kind = type(function)
-        where = getattr(function, "__module__", kind.__module__)
-        return (where, getattr(function, "__qualname__", kind.__qualname__))
+        where = getattr(function, "__module__", None) or kind.__module__
+        name = getattr(function, "__qualname__", kind.__qualname__)
+        return (_OWN, name.rpartition(".")[2]) if _is_own(where) else (where, name)
     if id(function.__code__) in seen:
         return function.__qualname__
     seen.add(id(function.__code__))
+    if _is_own(function.__module__):  # how Morisot is written may change; what the user gave is in the cells
+        inside = [*(_content(cell) for cell in function.__closure__ or ()), *(function.__defaults__ or ())]
+        return (_OWN, sorted(repr(_value_or_function(value, _OWN, seen)) for value in inside))
     captured = {name: function.__globals__.get(name) for name in sorted(global_names(function.__code__))}
     for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
         captured[name] = _content(cell)
@@ -147,8 +186,12 @@ def _value_or_function(value: Any, home: str, seen: set[int]) -> Any:
 
     What a function of Morisot's own calls is the user's: it stands between the operator and what the user gave.
     """
-    is_users = isinstance(value, types.FunctionType) and home in (value.__module__.partition(".")[0], _OWN)
+    is_users = isinstance(value, types.FunctionType) and home in ((value.__module__ or "").partition(".")[0], _OWN)
     return _marks(value, seen) if is_users else _value(value)
+
+
+def _is_own(module: str | None) -> bool:
+    return (module or "").partition(".")[0] == _OWN
 
 
 def _value(value: Any) -> Any:
