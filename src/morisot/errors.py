@@ -37,6 +37,7 @@ class SnapshotError(ConfigError):
     def __init__(self, what: str, *, advice: str = "") -> None:
         remedy = f"\n  What to do: {advice}" if advice else ""
         super().__init__(f"{what}{remedy}")
+        self.what = what
         self.advice = advice
 
 

@@ -89,7 +89,7 @@ def test_windows_give_the_bounded_answer_once(events: list[Event], cuts: list[in
         saved, deadline = after.state, after.deadline
         found.append(rows_of(after.results))
     assert saved is not None
-    assert pickle.loads(saved)[1] in ({}, [len(events), {}])  # nothing is held of what has been given
+    assert machine.layout.unpacked(saved)[1] in ({}, [len(events), {}])  # nothing is held of what has been given
 
     numbered = mo.StreamContext(engine="reference").stream_iter([(n, *event) for n, event in enumerate(events)])
     keyed = numbered.add_timestamps(lambda e: e[1]).group_by(lambda e: e[2]).map(lambda _, e: e[0])
@@ -153,7 +153,7 @@ def test_what_is_apart_is_the_bounded_answer_and_old_times_are_forgotten(
         assert outcome.late is None
         saved = outcome.state
         found += sorted(rows_of(outcome.results), key=lambda row: row[-1])
-        held = [time for times in pickle.loads(saved)[1].values() for time in times]
+        held = [time for times in bucket.machine.layout.unpacked(saved)[1].values() for time in times]
         assert mark is None or all(time + within > mark + 1 for time in held)
         mark = min((event.at for later in batches[number + 1 :] for _, event in later), default=LAST) - 1
 

@@ -39,7 +39,7 @@ def met(machine: Meeting, batches: list[list[tuple[int, Any]]], delay: int | Non
         results += zip(emit.keys, emit.values, emit.times, strict=True)
         latest = max([latest, *(event[2] for _, event in batch)])
         mark = None if delay is None else latest - delay - 1
-        state = pickle.loads(pickle.dumps(state))
+        _, state = machine.layout.unpacked(machine.layout.packed(None, state, pickle.dumps))
     emit = Emit(keyed=True, ordered=True)
     machine.close(state, LAST, emit)
     assert state == {}

@@ -23,7 +23,8 @@ def run(machine: Machine, pieces: Sequence[Sequence[Any]], times: Sequence[Seque
     emit = Emit(keyed=False, ordered=False)
     state = machine.start()
     for number, piece in enumerate(pieces):
-        state = pickle.loads(pickle.dumps(machine.take(state, None, piece, times[number] if times else None, emit)))
+        state = machine.take(state, None, piece, times[number] if times else None, emit)
+        _, state = machine.layout.unpacked(machine.layout.packed(None, state, pickle.dumps))
     return emit
 
 

@@ -313,6 +313,7 @@ def leaving_out(node: Window, policy: Policy) -> WithoutFailures:
     return WithoutFailures(
         bounded_node(folded) if node.bounds else folded,
         bounds=node.bounds,
+        element=node.element,
         type=node.type,
         location=node.location,
         operator=node.operator,

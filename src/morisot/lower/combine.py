@@ -16,7 +16,7 @@ from morisot.lower.frame import PLACE, TIME, Frame
 from morisot.lower.planner import Lowering
 from morisot.lower.recode import as_type
 from morisot.lower.registry import lowers
-from morisot.lower.sides import both_sides
+from morisot.lower.sides import both_sides, types_of_sides
 from morisot.plan.combine import Branch, Merge, Route, SplitBy, Zip
 from morisot.types.element import BOOL, INT, Keyed
 from morisot.worker import branches
@@ -60,7 +60,8 @@ def lower_zip(node: Zip, lowering: Lowering, left: Frame, right: Frame) -> Frame
 @lowers(Zip, "unbounded")
 def lower_zip_unbounded(node: Zip, lowering: Lowering, left: Frame, right: Frame) -> Frame:
     """Both sides meet in one place, which holds what has no partner yet."""
-    return in_buckets(node, lowering, both_sides(node, left, right), Zipper())
+    frame = both_sides(node, left, right)
+    return in_buckets(node, lowering, frame, Zipper(*types_of_sides(frame)))
 
 
 def placed(frame: Frame, side: str) -> DataFrame:

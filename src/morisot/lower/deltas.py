@@ -60,6 +60,7 @@ class InPython:
             node.operator,
             node.location,
             dumps,
+            node.entry,
         )
 
     def first(self, frame: Frame) -> DataFrame:

@@ -38,6 +38,7 @@ from morisot.plan.partition import Batched, Cache
 from morisot.plan.sink import Sink, WriteSink
 from morisot.plan.source import StreamArrow, StreamIter, StreamParquet, StreamRange
 from morisot.plan.tally import is_diverting
+from morisot.plan.window import WithoutFailures
 from morisot.types.element import ANY, BOOL, DATE, DATETIME, FLOAT, INT, Optional, Type, leaves
 from morisot.worker.left_out import Account, Policy
 from morisot.worker.seal import Seal
@@ -300,6 +301,8 @@ class Lowering:
 
 def failing_type(node: Node) -> Type:
     """The type of the elements on which an operator may fail: what it reads."""
+    if isinstance(node, WithoutFailures):  # it reads what windows gave
+        return node.element
     return node.inputs[0].type if node.inputs else ANY
 
 

@@ -20,6 +20,7 @@ from morisot.plan.aggregate import (
     ReduceAssoc,
     Sum,
 )
+from morisot.types.element import arguments
 from morisot.worker.machine import Machine
 from morisot.worker.state import Aggregating, Firsts, Folder, Reducer
 
@@ -39,12 +40,13 @@ def lower_running(node: Aggregate, lowering: Lowering, frame: Frame) -> Frame:
 
 
 def machine(node: Aggregate, lowering: Lowering) -> Machine:
+    result = arguments(node.type)[-1]
     match node:
         case Fold():
-            return Folder(node.init, node.function.function, origin(node, lowering))
+            return Folder(node.init, node.function.function, origin(node, lowering), result)
         case Reduce():
-            return Reducer(node.function.function, origin(node, lowering))
+            return Reducer(node.function.function, origin(node, lowering), result)
         case First():
             return Firsts()
         case _:
-            return Aggregating(folding_of(node), origin(node, lowering))
+            return Aggregating(folding_of(node), origin(node, lowering), result)

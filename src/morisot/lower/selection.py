@@ -19,7 +19,7 @@ from morisot.lower.waiting import clock_of, in_waiting_buckets
 from morisot.plan.aggregate import Limit, SortedBy, Unique, UniqueWithin
 from morisot.plan.graph import walk
 from morisot.plan.time import is_direct
-from morisot.types.element import BOOL, FLOAT, Keyed, Tuple, Type, arguments, contains_any, leaves
+from morisot.types.element import BOOL, FLOAT, Keyed, Tuple, Type, arguments, contains_any, key_of, leaves
 from morisot.worker.apart import Apart, ApartBucket, ApartForNow
 from morisot.worker.stage import Step
 from morisot.worker.state import Firsts, Limiter, Sorter
@@ -125,7 +125,7 @@ def lower_unique_within_unbounded(node: UniqueWithin, lowering: Lowering, frame:
     """Elements are given as they come; of each key only those are remembered that others may still be near."""
     assert node.time is not None
     bucket = ApartBucket(
-        ApartForNow(node.within),
+        ApartForNow(node.within, key_of(frame.type)),
         origin(node),
         frame.type,
         node.type,

@@ -22,6 +22,14 @@ def both_sides(node: Node, left: Frame, right: Frame) -> Frame:
     return first.over(first.df.unionAll(second.df))
 
 
+def types_of_sides(frame: Frame) -> tuple[Type, Type]:
+    """The types of the elements of both streams in such a frame, None among them."""
+    element = arguments(frame.type)[-1]
+    assert isinstance(element, Tuple)
+    _, left, right = element.items
+    return left, right
+
+
 def marked(frame: Frame, side: int, sides: tuple[Frame, Frame], placed: bool) -> Frame:
     """The elements of one side."""
     values = [infer.unify(arguments(each.type)[-1], NONE) for each in sides]

@@ -7,7 +7,7 @@ from morisot.lower.frame import Frame
 from morisot.lower.ordered import origin
 from morisot.lower.planner import Lowering
 from morisot.lower.registry import lowers
-from morisot.lower.sides import both_sides
+from morisot.lower.sides import both_sides, types_of_sides
 from morisot.lower.stages import dumps
 from morisot.lower.waiting import Clock, clock_of, in_waiting_buckets
 from morisot.plan import window as plan
@@ -15,7 +15,7 @@ from morisot.plan.join import IntervalJoin
 from morisot.plan.node import Node
 from morisot.plan.time import is_direct
 from morisot.plan.window import WindowJoin
-from morisot.types.element import Keyed
+from morisot.types.element import Keyed, Type, key_of
 from morisot.worker.meetings import Meeting, MeetingBucket, Pairing, PairingBucket
 from morisot.worker.pairs import CountedPairs
 from morisot.worker.time_windows import Sessions, Sliding
@@ -26,7 +26,7 @@ from morisot.worker.waiting import TimeMachine
 def lower_interval_join_unbounded(node: IntervalJoin, lowering: Lowering, left: Frame, right: Frame) -> Frame:
     assert node.time is not None
     frame = both_sides(node, left, right)
-    machine = Meeting(node.lower, node.upper, node.variant)
+    machine = Meeting(node.lower, node.upper, node.variant, key_of(frame.type), *types_of_sides(frame))
     bucket = MeetingBucket(
         machine,
         origin(node),
@@ -44,11 +44,12 @@ def lower_interval_join_unbounded(node: IntervalJoin, lowering: Lowering, left: 
 def lower_window_join_unbounded(node: WindowJoin, lowering: Lowering, left: Frame, right: Frame) -> Frame:
     frame = both_sides(node, left, right)
     if isinstance(node.kind, plan.CountKind):
-        return in_buckets(node, lowering, frame, CountedPairs(node.kind.size, node.kind.slide))
+        return in_buckets(node, lowering, frame, CountedPairs(node.kind.size, node.kind.slide, *types_of_sides(frame)))
     stamps = node.time is not None
-    pairing = Pairing(node.clock, node.bounds, stamps, origin(node))
+    key = key_of(frame.type)
+    pairing = Pairing(node.clock, node.bounds, stamps, origin(node), key, *types_of_sides(frame))
     bucket = PairingBucket(
-        windows_of(node.kind, pairing),
+        windows_of(node.kind, pairing, key),
         origin(node),
         frame.type,
         node.type,
@@ -60,12 +61,12 @@ def lower_window_join_unbounded(node: WindowJoin, lowering: Lowering, left: Fram
     return met(node, lowering, frame, bucket, clock_of(node.clock, processing=node.kind.processing))
 
 
-def windows_of(kind: plan.WindowKind, pairing: Pairing) -> TimeMachine:
+def windows_of(kind: plan.WindowKind, pairing: Pairing, key: Type) -> TimeMachine:
     match kind:
         case plan.TimeKind(size, slide, offset):
-            return Sliding(size, slide, offset, pairing)
+            return Sliding(size, slide, offset, pairing, key)
         case plan.SessionKind(gap):
-            return Sessions(gap, pairing)
+            return Sessions(gap, pairing, key)
     raise AssertionError(f"{kind} has no windows of time")
 
 

@@ -263,6 +263,8 @@ class WithoutFailures(Rowwise):
 
     bounds: bool = field(default=False, repr=False)
     """Whether the fold is in a `Windowed`."""
+    element: Type = field(default=ANY, repr=False)
+    """What the elements are that the fold left out."""
 
 
 @dataclass(frozen=True, eq=False)

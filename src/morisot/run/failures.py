@@ -11,10 +11,10 @@ from typing import cast
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
-from morisot.errors import JobError, MorisotError, SourceError
+from morisot.errors import JobError, MorisotError, SnapshotError, SourceError
 from morisot.lower.tables import BAD_ROW
 from morisot.run.causes import Cause, causes
-from morisot.worker.failure import ELEMENT, MEMORY, SOURCE, Report, reported
+from morisot.worker.failure import ELEMENT, MEMORY, SOURCE, STATE, Report, reported
 from morisot.worker.seal import Seal
 
 # PySpark prints every failure with the JVM's stack before it raises it; here it is caught and said in the user's words.
@@ -65,6 +65,8 @@ def _signed(chain: Sequence[Cause], seals: Iterable[Seal]) -> MorisotError | Non
             return reported(cast("Report", message))
         if message["kind"] == SOURCE:
             return SourceError(message["said"])
+        if message["kind"] == STATE:
+            return SnapshotError(message["said"], advice=message["advice"])
         if message["kind"] == MEMORY:
             return JobError(_WORKER_MEMORY)
     return None

@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import datetime
 import os
-import pickle
 import re
 import shutil
 import time
@@ -27,6 +26,8 @@ from morisot.plan.node import Node
 from morisot.plan.snapshots import Snapshot, Snapshots
 from morisot.private import private_directory, private_file
 from morisot.run.snapshot_files import Digest, check_manifest, write_manifest
+from morisot.types.element import Type
+from morisot.worker.stored import Layout, loose_form_of
 
 _NAME = re.compile(r"snapshot-(\d+)-round-(\d+)")
 _INSIDE = re.compile(r"inside-(\d+)")
@@ -95,7 +96,7 @@ class SnapshotStore:
         name = re.sub(r"[^\w.]+", "-", f"{node.operator}-{Path(node.location.file).name}-{node.location.line}")
         run = self._runs[around / name]
         self._runs[around / name] += 1
-        return LoopSaves(self, around / f"{name}-{run}")
+        return LoopSaves(self, around / f"{name}-{run}", node.type)
 
     @contextlib.contextmanager
     def inside(self, saves: LoopSaves, number: int) -> Iterator[None]:
@@ -131,8 +132,9 @@ class SnapshotStore:
 class LoopSaves:
     """The snapshots of one run of a loop."""
 
-    def __init__(self, store: SnapshotStore, directory: Path) -> None:
+    def __init__(self, store: SnapshotStore, directory: Path, type_: Type) -> None:
         self.store = store
+        self._layout = Layout("loop", 1, loose_form_of(type_))
         self.directory = directory
         self._round = 0
         self._items = 0
@@ -143,7 +145,7 @@ class LoopSaves:
         problem: SnapshotError | None = None
         for name, number, round_ in reversed(self._there()):
             try:
-                over, state = _read_state(name)
+                over, state = self._read_state(name)
             except SnapshotError as error:
                 if number == self.store.settings.restart:
                     raise
@@ -156,6 +158,14 @@ class LoopSaves:
         if problem is not None:
             raise problem
         return None
+
+    def _read_state(self, snapshot: Path) -> tuple[bool, Any]:
+        """Whether the loop had ended, and its state; nothing is unpickled that is not what was written."""
+        check_manifest(snapshot)
+        try:
+            return self._layout.unpacked((snapshot / _STATE).read_bytes())
+        except SnapshotError as error:
+            raise SnapshotError(f"{snapshot / _STATE} cannot be used: {error.what}", advice=error.advice) from error
 
     def _there(self) -> list[tuple[Path, int, int]]:
         if not self.directory.is_dir():
@@ -194,7 +204,7 @@ class LoopSaves:
         """
         try:
             with private_file(writing / _STATE) as file:
-                file.write(_pickled((over, state)))
+                file.write(self._layout.packed(over, state, dumps))
                 file.flush()
                 os.fsync(file.fileno())
             write_manifest(writing, known)
@@ -215,28 +225,6 @@ class LoopSaves:
             found = _INSIDE.fullmatch(directory.name)
             if found and int(found[1]) <= oldest:
                 shutil.rmtree(directory, ignore_errors=True)
-
-
-def _read_state(snapshot: Path) -> tuple[bool, Any]:
-    """Whether the loop had ended, and its state; nothing is unpickled that is not what was written."""
-    check_manifest(snapshot)
-    content = (snapshot / _STATE).read_bytes()
-    try:
-        over, state = pickle.loads(content)
-    except Exception as error:  # a class or function that the program does not have any more
-        raise SnapshotError(
-            f"the state in {snapshot / _STATE} cannot be read by this program: {type(error).__name__}: {error}",
-            advice="run the program that made the snapshot, or start anew with restart=None",
-        ) from error
-    return over, state
-
-
-def _pickled(content: Any) -> bytes:
-    """By reference where that is possible: the classes of the program are its own when it runs again."""
-    try:
-        return pickle.dumps(content)
-    except Exception:  # a class or function without a name to find it under
-        return dumps(content)
 
 
 def _made(directory: Path) -> datetime.datetime:

@@ -14,7 +14,7 @@ from pyspark.sql import functions as F  # noqa: N812 - the name every Spark prog
 from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
-from morisot.errors import JobError, MorisotError
+from morisot.errors import JobError, MorisotError, SnapshotError
 from morisot.lower.buckets import BUCKETS_PER_PARTITION
 from morisot.lower.planner import Lowering
 from morisot.plan.description import Description, describe
@@ -347,6 +347,9 @@ class StreamPart:
         self._checkpoint.refuse_unreadable(failure)
         try:
             self._runner.demote_or_raise(self._lowering, failure, walk(*self._group.sinks))
+        except SnapshotError as error:
+            said = f"the states in {self._checkpoint.location} cannot be used: {error.what}"
+            raise SnapshotError(said, advice=error.advice) from None
         except JobError as error:
             if failure is not self._delivery.failure:
                 raise

@@ -227,6 +227,11 @@ def arguments(type_: Type) -> tuple[Type, ...]:
     return (type_.key, type_.value) if isinstance(type_, Keyed) else (type_,)
 
 
+def key_of(type_: Type) -> Type:
+    """The type of the keys; None for those of a stream that has none."""
+    return type_.key if isinstance(type_, Keyed) else NONE
+
+
 def with_value(type_: Type, value: Type) -> Type:
     """The stream's type once its values became `value`: a keyed stream keeps its key."""
     return Keyed(type_.key, value) if isinstance(type_, Keyed) else value

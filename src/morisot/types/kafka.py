@@ -5,10 +5,13 @@ from __future__ import annotations
 import datetime
 from typing import Generic, NamedTuple, TypeVar
 
+from morisot.types.public import public
+
 K = TypeVar("K")
 V = TypeVar("V")
 
 
+@public
 class KafkaRecord(NamedTuple, Generic[K, V]):
     """A record as it lies in a topic."""
 

@@ -6,6 +6,8 @@ from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, Literal, NamedTuple, TypeVar
 
+from morisot.types.public import public
+
 T = TypeVar("T")
 B = TypeVar("B")
 S = TypeVar("S")
@@ -13,6 +15,7 @@ A = TypeVar("A")
 R = TypeVar("R")
 
 
+@public
 class Windowed(NamedTuple, Generic[B, R]):
     """The result of a window with its bounds: `start` belongs to the window, `end` does not."""
 
@@ -21,6 +24,7 @@ class Windowed(NamedTuple, Generic[B, R]):
     value: R
 
 
+@public
 @dataclass(frozen=True)
 class Tx:
     """What an element does to the transaction it is in; see TransactionWindow."""

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 from morisot.errors import Location
+from morisot.types.element import ANY, Type
 from morisot.types.windows import Windowed
 from morisot.worker import failure
 from morisot.worker.batches import Dumps
 from morisot.worker.left_out import LeftOut
+from morisot.worker.stored import NOTHING, Form, each, form_of, if_any, loose_form_of, of_parts
 
 Function = Callable[..., Any]
-
-NOTHING = object
-"""What is held before the first element where that is no value; a class, because it stays itself when pickled."""
 
 
 class Accumulates(Protocol):
@@ -92,6 +91,8 @@ class Choosing:
     largest: bool
     whole: bool
     """Whether the result is the element and not its value."""
+    type: Type = ANY
+    """What the result should be."""
 
     def start(self) -> Any:
         return NOTHING
@@ -111,6 +112,8 @@ class Keeping(_AsHeld):
     """The first element, or the last."""
 
     last: bool
+    type: Type = ANY
+    """What elements are."""
 
     def start(self) -> Any:
         return NOTHING
@@ -125,6 +128,8 @@ class Folding(_AsHeld):
 
     init: Any
     function: Function
+    type: Type = ANY
+    """What the result should be."""
 
     def start(self) -> Any:
         return copy.deepcopy(self.init)
@@ -138,6 +143,8 @@ class Reducing(_AsHeld):
     """A fold from the first element on."""
 
     function: Function
+    type: Type = ANY
+    """What the result should be."""
 
     def start(self) -> Any:
         return NOTHING
@@ -159,6 +166,8 @@ class LeavingOut:
     keep_all: bool
     """Whether every failure is wanted, with its element, or one as an example."""
     dumps: Dumps
+    element: Type = ANY
+    """What elements are."""
 
     def start(self) -> Any:
         return self.fold.start(), None
@@ -174,11 +183,24 @@ class LeavingOut:
         left_out.count += 1
         if self.keep_all or not left_out.failures:
             found = failure.element_error(self.operator, self.location, element, error, 2)
-            left_out.keep(element, found, self.dumps, keep_all=self.keep_all)
+            left_out.keep(element, found, self.dumps, keep_all=self.keep_all, type_=self.element)
         return left_out
 
     def finish(self, held: Any) -> Any:
-        return held
+        """What was left out travels as it is stored: files may hold the results of windows too."""
+        accumulator, left_out = held
+        return accumulator, _LEFT_OUT.store(left_out)
+
+
+def _stored(left_out: LeftOut | None) -> tuple[int, list[Any]] | None:
+    return None if left_out is None else (left_out.count, left_out.failures)
+
+
+def _loaded(stored: tuple[int, list[Any]] | None) -> LeftOut | None:
+    return None if stored is None else LeftOut(*stored)
+
+
+_LEFT_OUT = Form(_stored, _loaded)
 
 
 @dataclass(frozen=True)
@@ -189,10 +211,10 @@ class Apart:
     """Whether the window's bounds are with it."""
 
     def __call__(self, result: Any) -> tuple[Any, LeftOut | None]:
-        if not self.bounds:
-            return result  # type: ignore[no-any-return]
-        value, left_out = result.value
-        return Windowed(result.start, result.end, value), left_out
+        value, left_out = result.value if self.bounds else result
+        if self.bounds:
+            value = Windowed(result.start, result.end, value)
+        return value, _LEFT_OUT.load(left_out)
 
 
 @dataclass(frozen=True)
@@ -200,6 +222,8 @@ class Listing:
     """The elements themselves, for a function of all of them: the one measure that holds a window's content."""
 
     function: Function
+    type: Type = ANY
+    """What elements are."""
 
     def start(self) -> Any:
         return []
@@ -210,3 +234,29 @@ class Listing:
 
     def finish(self, held: Any) -> Any:
         return self.function(held)
+
+
+def form_of_measures(measures: Sequence[Accumulates]) -> Form | None:
+    """How what the measures of a window hold is stored."""
+    return of_parts([_form_of_measure(measure) for measure in measures])
+
+
+def _form_of_measure(measure: Accumulates) -> Form | None:
+    """Accumulators of the user's, and values that their functions give, are the user's to pickle."""
+    match measure:
+        case Choosing(whole=True):
+            return if_any(of_parts([None, form_of(measure.type)]))
+        case Choosing():
+            return if_any(of_parts([loose_form_of(measure.type), None]))
+        case Keeping():
+            return if_any(form_of(measure.type))
+        case Listing():
+            return each(form_of(measure.type))
+        case Folding():
+            return loose_form_of(measure.type)
+        case Reducing():
+            return if_any(loose_form_of(measure.type))
+        case LeavingOut():
+            return of_parts([_form_of_measure(measure.fold), _LEFT_OUT])
+        case _:
+            return None

@@ -7,7 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from morisot.types.element import ANY, Type
 from morisot.worker.machine import AT_END, Emit
+from morisot.worker.stored import Layout, form_of_identities, of_items
 from morisot.worker.waiting import Rows, WindowBucket
 
 
@@ -27,6 +29,7 @@ class Apart:
     """The elements of one key, of which all are there; the state has the times of those that were kept."""
 
     within: int
+    layout = Layout("deduplicate", 1)
 
     def start(self) -> Any:
         return []
@@ -50,6 +53,11 @@ class ApartForNow:
     """
 
     within: int
+    key: Type = ANY
+
+    @property
+    def layout(self) -> Layout:
+        return Layout("deduplicate by time", 1, of_items(form_of_identities(self.key), None))
 
     def start(self) -> Any:
         return {}

@@ -16,11 +16,11 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from morisot.types.element import BOOL, BYTES, DATE, DATETIME, INT, STR, Keyed, Optional, Type, contains_any, leaves
+from morisot.types.element import Keyed, Type
 from morisot.worker.batches import Dumps
 from morisot.worker.garbage import no_garbage_collection
 from morisot.worker.ipc import pack_batch, unpack_batch
-from morisot.worker.keys import canonical
+from morisot.worker.keys import canonical, is_its_own_identity
 from morisot.worker.left_out import Account, LeftOut, Notes, Policy
 from morisot.worker.machine import Emit, Machine, Origin, encode_results, keys_and_values
 from morisot.worker.state_table import StateTable
@@ -151,13 +151,13 @@ class Bucket:
         groups = self._groups(keys, len(values))
         firsts = [None if keys is None else keys[members[0]] for members in groups]
         by = self.input.key if self.by_key and isinstance(self.input, Keyed) else None
-        table = StateTable(saved, firsts, by, self.dumps)
-        states, start, take, loads = [], self.machine.start, self.machine.take, pickle.loads
-        for key, members, packed in zip(firsts, groups, table.read(), strict=True):
+        table = StateTable(saved, firsts, by, self.machine.layout, self.dumps)
+        states, take = [], self.machine.take
+        for key, members, before in zip(firsts, groups, table.read(self.machine.start), strict=True):
             emit.key, emit.orders, emit.at_end = key, members, members[-1]
             given = [values[member] for member in members]
             when: list[Any] | None = None if times is None else [times[member] for member in members]
-            state = take(start() if packed is None else loads(packed), key, given, when, emit)
+            state = take(before, key, given, when, emit)
             states.append(state)
             if self.running:
                 self.machine.end(state, key, emit)
@@ -182,12 +182,3 @@ class Bucket:
         causes = places.take(pa.array(emit.places, pa.int64()))
         places = pc.binary_join_element_wise(causes, as_bytes(range(len(causes))), pa.scalar(b"", pa.binary()))
         return pack_batch(pa.RecordBatch.from_arrays([*batch.columns, places], names=[*batch.schema.names, "at"]))
-
-
-def is_its_own_identity(type_: Type) -> bool:
-    """Whether Python's own equality of keys of the type is theirs here: not where a NaN may hide."""
-    return not contains_any(type_) and all(_is_plain(leaf.type) for leaf in leaves(type_))
-
-
-def _is_plain(type_: Type) -> bool:
-    return type_ in (INT, STR, BOOL, BYTES, DATE, DATETIME) or (isinstance(type_, Optional) and _is_plain(type_.inner))

@@ -8,8 +8,9 @@ from typing import Any
 
 from morisot.errors import ElementError
 from morisot.types.windows import Windowed
-from morisot.worker.accumulators import Accumulates
+from morisot.worker.accumulators import Accumulates, form_of_measures
 from morisot.worker.machine import Emit, Origin
+from morisot.worker.stored import Layout, of_parts, or_none
 from morisot.worker.windows import results_of
 
 
@@ -23,6 +24,10 @@ class TumblingCount:
     bounds: bool
     stamps: bool
     origin: Origin
+
+    @property
+    def layout(self) -> Layout:
+        return Layout("tumbling count windows", 1, of_parts([None, or_none(form_of_measures(self.measures)), None]))
 
     def start(self) -> Any:
         return 0, None, None

@@ -1,11 +1,12 @@
 """Delta iterations in Python: entries and deltas of a key meet, and the entry says whether it changed.
 
-Between rounds an entry is the canonical bytes of its key and a pickle of (key, value); it is opened only when a
-delta has come for it, or to make its update.
+Between rounds an entry is the canonical bytes of its key and a pickle of (key, value) as they are
+stored; it is opened only when a delta has come for it, or to make its update.
 """
 
 from __future__ import annotations
 
+import functools
 import pickle
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -14,11 +15,12 @@ from typing import Any
 import pyarrow as pa
 
 from morisot.errors import Location
-from morisot.types.element import Type
+from morisot.types.element import ANY, Type
 from morisot.worker import failure
 from morisot.worker.batches import Dumps
 from morisot.worker.keys import canonical
 from morisot.worker.stage import decode_columns, encode_batch
+from morisot.worker.stored import PLAIN, Form, loose_form_of, of_parts, pickled
 
 ENTRY = "same BINARY, entry BINARY, changed BOOLEAN"
 """An entry between rounds, as Spark has it."""
@@ -37,6 +39,21 @@ class Deltas:
     operator: str
     location: Location | None
     dumps: Dumps
+    entry: Type = ANY
+    """What key and value should be."""
+
+    @functools.cached_property
+    def _form(self) -> Form:
+        return of_parts([loose_form_of(child) for _, child in self.entry.children]) or PLAIN
+
+    def packed(self, key: Any, value: Any) -> bytes:
+        """An entry as it is kept between rounds."""
+        return pickled(self._form.store((key, value)), self.dumps)
+
+    def opened(self, entry: bytes) -> tuple[Any, Any]:
+        """The key and the value of an entry."""
+        pair: tuple[Any, Any] = self._form.load(pickle.loads(entry))
+        return pair
 
     def call(self, function: Callable[..., Any], *arguments: Any) -> Any:
         try:
@@ -60,7 +77,8 @@ class PackEntries:
             if self.are_deltas:
                 pairs = [pair for pair in pairs if self.deltas.call(self.deltas.condition, pair[1])]
             same = pa.array([self.deltas.call(canonical, key) for key, _ in pairs], pa.binary())
-            entries = pa.array([self.deltas.dumps(pair) for pair in pairs], pa.binary())
+            pack = self.deltas.dumps if self.are_deltas else lambda pair: self.deltas.packed(*pair)
+            entries = pa.array([*map(pack, pairs)], pa.binary())
             true = pa.array([True] * len(pairs), pa.bool_())
             if self.are_deltas:
                 yield pa.RecordBatch.from_arrays([same, true, entries], ["same", "is_delta", "entry"])
@@ -94,7 +112,7 @@ class ApplyDeltas:
 
     def _apply(self, held: list[Any], key: Any, delta: Any) -> None:
         if held[1] is not None:  # the first delta opens the entry
-            held[2], held[3] = pickle.loads(held[1])
+            held[2], held[3] = self.deltas.opened(held[1])
             held[1], held[4] = None, held[3]
         elif held[2] is None:
             held[2] = key
@@ -106,7 +124,7 @@ class ApplyDeltas:
         if entry is not None:
             return same, entry, False
         changed = not (type(first) is type(value) and bool(first == value))
-        return same, self.deltas.dumps((key, value)), changed
+        return same, self.deltas.packed(key, value), changed
 
 
 _ABSENT = object()
@@ -128,6 +146,6 @@ class OpenEntries:
 
     def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
         for batch in batches:
-            pairs = [pickle.loads(entry) for entry in batch.column(0).to_pylist()]
+            pairs = [*map(self.deltas.opened, batch.column(0).to_pylist())]
             made = [(key, self.deltas.call(self.function, key, value)) for key, value in pairs]
             yield encode_batch(made, self.output, self.deltas.dumps, self.deltas.operator, self.deltas.location)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from types import TracebackType
 from typing import Any, NotRequired, TypedDict
 
-from morisot.errors import ElementError, Location
+from morisot.errors import ElementError, Location, SnapshotError
 from morisot.worker.exceptions import Described, described, rebuilt
 from morisot.worker.seal import Seal
 
@@ -17,6 +17,8 @@ ELEMENT = "element"
 """The kind of the message that reports an ElementError."""
 SOURCE = "source"
 """The kind of the message that reports what a user's source did wrong."""
+STATE = "state"
+"""The kind of the message that reports a stored state that cannot be read."""
 MEMORY = "memory"
 """The kind of the message that reports that a worker ran out of memory."""
 
@@ -80,6 +82,9 @@ def reporting(seal: Seal) -> Iterator[None]:
         yield
     except ElementError as error:
         raise WorkerFailure(f"{seal.sealed({'kind': ELEMENT, **report_of(error)})} {error}") from None
+    except SnapshotError as error:
+        message = {"kind": STATE, "said": error.what, "advice": error.advice}
+        raise WorkerFailure(f"{seal.sealed(message)} {error.what}") from None
     except MemoryError:  # one that a user's function raised is an ElementError
         raise WorkerFailure(f"{seal.sealed({'kind': MEMORY})} the worker ran out of memory") from None
 

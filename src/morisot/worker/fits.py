@@ -67,11 +67,16 @@ def is_text(value: str) -> bool:
     return True
 
 
-def checker(type_: Type, dumps: Dumps) -> Callable[[Any], None]:
-    """A function that raises `Refused` for a value that does not fit."""
+def fitting(type_: Type) -> Callable[[Any], bool]:
+    """A function that says whether a value fits."""
     names: dict[str, Any] = {}
     fits: Callable[[Any], bool] = eval(f"lambda value: {condition('value', type_, names)}", names)
-    refuse = refuser(type_, dumps)
+    return fits
+
+
+def checker(type_: Type, dumps: Dumps) -> Callable[[Any], None]:
+    """A function that raises `Refused` for a value that does not fit."""
+    fits, refuse = fitting(type_), refuser(type_, dumps)
 
     def check(value: Any) -> None:
         if not fits(value):

@@ -20,6 +20,7 @@ from morisot.worker.batches import Dumps
 from morisot.worker.keys import canonical
 from morisot.worker.left_out import Account, Notes, Policy
 from morisot.worker.stage import Pipeline, Step, decode_columns, encode_batch, policies, with_column
+from morisot.worker.stored import Form, form_of, loose_form_of, of_parts
 
 PLACE_COLUMNS = ("partition", "sequence")
 """Where the first element of a result's key stands in the stream, for those who need the order."""
@@ -152,6 +153,18 @@ class Choosing:
     def finish(self, accumulator: Any) -> Any:
         first, best = accumulator
         return first[1] if first[0] != first[0] else best[1]
+
+
+def form_of_folding(folding: Folding, result: Type) -> Form | None:
+    """How an accumulator is stored, by the type of the result."""
+    match folding:
+        case Reducing() | FoldingFrom():
+            return loose_form_of(result)
+        case Choosing():
+            found = of_parts([None, form_of(result)])  # the value, which is the user's, and the element
+            return of_parts([found, found])
+        case _:
+            return None
 
 
 class OwnFailure(Exception):  # noqa: N818 - it is caught and named by whoever knows the operator

@@ -10,6 +10,8 @@ import fractions
 import uuid
 from typing import Any
 
+from morisot.types.element import BOOL, BYTES, DATE, DATETIME, INT, STR, Optional, Type, contains_any, leaves
+
 
 class UnstableKey(TypeError):  # noqa: N818 - it names the key, and is a TypeError
     """A key whose equality means nothing outside the process that made it."""
@@ -72,3 +74,12 @@ def _of_class(kind: bytes, cls: type, content: Any) -> bytes:
 
 def _sized(kind: bytes, content: bytes) -> bytes:
     return kind + str(len(content)).encode() + b":" + content
+
+
+def is_its_own_identity(type_: Type) -> bool:
+    """Whether Python's own equality of keys of the type is theirs here: not where a NaN may hide."""
+    return not contains_any(type_) and all(_is_plain(leaf.type) for leaf in leaves(type_))
+
+
+def _is_plain(type_: Type) -> bool:
+    return type_ in (INT, STR, BOOL, BYTES, DATE, DATETIME) or (isinstance(type_, Optional) and _is_plain(type_.inner))

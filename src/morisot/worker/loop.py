@@ -22,18 +22,22 @@ import pyarrow as pa
 from morisot.errors import ElementError, Location, SinkError
 from morisot.private import private_file
 from morisot.types.array import flat, own_numbers
-from morisot.types.element import Type, leaves
+from morisot.types.element import ANY, Type, leaves
 from morisot.worker import failure
 from morisot.worker.batches import Dumps, decode, encode
 from morisot.worker.file_rows import FileRows
+from morisot.worker.ipc import pack_batch, unpack_batch
 from morisot.worker.kernel_stage import PATIENCE, Numbers
 from morisot.worker.link import Address, Link, connect
 from morisot.worker.loop_kernel import LoopKernel, MachineRound, is_compiled, machine_code
 from morisot.worker.loop_messages import Delta, End, Failed, Hello, Place, Round, Save, Saved, Unsaved
 from morisot.worker.loop_state import LoopState
 from morisot.worker.stage import Pipeline, Step, decode_columns, encode_batch
+from morisot.worker.stored import Layout
 
 _OUTPUT_ROWS = 10_000
+_AS_COLUMNS, _AS_OBJECTS = Layout("elements of a loop", 1), Layout("objects of a loop", 1)
+"""How the elements of a task are saved: by their type, or pickled, where some are of another."""
 _FEW = 1 << 14
 _TELLING = 1 << 10
 """So many elements tell how long all will take."""
@@ -179,13 +183,7 @@ class Held:
 
     def write(self, file: Path, dumps: Dumps) -> tuple[int, str]:
         """Write everything to a file, and make sure that it is there; how many bytes, and their digest."""
-        if self._elements is None:
-            content = pickle.dumps((self.count, self._columns, None))
-        else:
-            try:  # as columns, because a class of the program is another one when the program runs again
-                content = pickle.dumps((self.count, encode(self._elements, self.type, dumps), None))
-            except Exception:  # elements of other types than the first ones
-                content = dumps((self.count, None, self._elements))
+        content = self._packed(dumps)
         try:
             with private_file(file) as out:
                 out.write(content)
@@ -195,11 +193,27 @@ class Held:
             raise SinkError(f"a snapshot cannot be written to {file}: {error.strerror}") from None
         return len(content), hashlib.sha256(content).hexdigest()
 
+    def _packed(self, dumps: Dumps) -> bytes:
+        """The elements as columns, because a class of the program is another one when the program runs again."""
+        layout, columns = _AS_COLUMNS, self._columns
+        if self._elements is not None:
+            try:
+                columns = encode(self._elements, self.type, dumps)
+            except Exception:  # elements of other types than the first ones
+                layout, columns = _AS_OBJECTS, encode(self._elements, ANY, dumps)
+        arrays = [pa.array(column) for column in columns or ()]
+        schema = pa.schema([(str(place), array.type) for place, array in enumerate(arrays)], layout.metadata)
+        return pack_batch(pa.RecordBatch.from_arrays(arrays, schema=schema))
+
     @classmethod
     def read(cls, file: str, type_: Type) -> Held:
         """What was written."""
-        count, columns, elements = pickle.loads(Path(file).read_bytes())
-        return cls(type_, count, columns=columns, elements=elements)
+        batch = unpack_batch(Path(file).read_bytes())
+        if (batch.schema.metadata or {}).get(b"kind") == _AS_OBJECTS.metadata[b"kind"]:
+            _AS_OBJECTS.check_metadata(batch.schema.metadata)
+            return cls(type_, batch.num_rows, elements=decode(batch.columns, ANY))
+        _AS_COLUMNS.check_metadata(batch.schema.metadata)
+        return cls(type_, batch.num_rows, columns=batch.columns)
 
     def slice(self, start: int, stop: int) -> list[Any]:
         """Some of the elements; few are made once, because rounds on few elements are quick."""

@@ -20,6 +20,7 @@ from morisot.worker.batches import Dumps, decode, schema_of
 from morisot.worker.keys import canonical
 from morisot.worker.left_out import Account, Notes, Policy
 from morisot.worker.stage import encode_batch, with_column
+from morisot.worker.stored import Layout
 
 NOT_STARTED = object()
 AT_END = -1
@@ -37,6 +38,10 @@ _EQUAL_OR_NOT = (int, str, bool, bytes)
 
 class Machine(Protocol):
     """What a stateful operator does with the elements of one key (or all, if there are no keys), in stream order."""
+
+    @property
+    def layout(self) -> Layout:
+        """How its state is stored."""
 
     def start(self) -> Any:
         """The state before the first element."""

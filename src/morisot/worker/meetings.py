@@ -12,10 +12,11 @@ from dataclasses import dataclass
 from operator import attrgetter
 from typing import Any, NamedTuple
 
-from morisot.types.element import Type
+from morisot.types.element import ANY, Type
 from morisot.types.moments import from_ticks
 from morisot.types.windows import Windowed
 from morisot.worker.machine import AT_END, Emit, Origin
+from morisot.worker.stored import PLAIN, Form, Layout, each, form_of, form_of_identities, of_items, of_parts
 from morisot.worker.waiting import Rows, WindowBucket, moment_bytes
 
 _LEFT, _RIGHT = 0, 1
@@ -34,6 +35,22 @@ class Guest:
         self.met = False
         """Whether it has found one."""
 
+    @classmethod
+    def form(cls, key: Type, value: Type) -> Form:
+        """How one is stored."""
+        of_key, of_value = form_of(key) or PLAIN, form_of(value) or PLAIN
+
+        def store(guest: Guest) -> tuple[Any, ...]:
+            return of_key.store(guest.key), of_value.store(guest.value), guest.time, guest.met
+
+        def load(stored: tuple[Any, ...]) -> Guest:
+            key, value, time, met = stored
+            guest = cls(of_key.load(key), of_value.load(value), time)
+            guest.met = met
+            return guest
+
+        return Form(store, load)
+
 
 @dataclass(frozen=True)
 class Meeting:
@@ -45,6 +62,15 @@ class Meeting:
     lower: int
     upper: int
     variant: str
+    key: Type = ANY
+    left: Type = ANY
+    right: Type = ANY
+    """What the elements of each side are."""
+
+    @property
+    def layout(self) -> Layout:
+        sides = of_parts([each(Guest.form(self.key, type_)) for type_ in (self.left, self.right)])
+        return Layout("join by time", 1, of_items(form_of_identities(self.key), sides))
 
     def start(self) -> Any:
         return {}
@@ -118,6 +144,20 @@ class Pairing:
     bounds: bool
     stamps: bool
     origin: Origin
+    key: Type = ANY
+    left: Type = ANY
+    right: Type = ANY
+    """What the elements of each side are."""
+
+    @property
+    def of_elements(self) -> Form:
+        forms = [(None, None, form_of(self.key), form_of(side)) for side in (self.left, self.right)]
+        sides = [of_parts(parts) or Form(tuple, PLAIN.load) for parts in forms]
+        return Form(lambda item: sides[item.side].store(item), lambda stored: Item(*sides[stored[0]].load(stored)))
+
+    @property
+    def of_held(self) -> Form | None:
+        return of_parts([each(self.of_elements), each(self.of_elements)])
 
     def start(self) -> tuple[list[Item], list[Item]]:
         return [], []

@@ -11,12 +11,34 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from morisot.types.element import ANY, Type
 from morisot.worker.machine import Emit
+from morisot.worker.stored import Form, Layout, form_of, of_parts
+
+
+def _of_deque(form: Form | None) -> Form:
+    """The form of a deque whose items may have one."""
+    if form is None:
+        return Form(list, deque)
+    return Form(lambda items: [*map(form.store, items)], lambda stored: deque(map(form.load, stored)))
 
 
 @dataclass(frozen=True)
 class Zipper:
     """The first element of one side with the first of the other, and so on; those without a partner yet wait."""
+
+    left: Type = ANY
+    right: Type = ANY
+    """What the elements of each side are."""
+
+    @property
+    def layout(self) -> Layout:
+        sides = [_of_deque(of_parts([form_of(type_), None])) for type_ in (self.left, self.right)]
+        form = Form(
+            lambda state: (state[0], sides[state[0]].store(state[1])),
+            lambda stored: (stored[0], sides[stored[0]].load(stored[1])),
+        )
+        return Layout("zip", 1, form)
 
     def start(self) -> Any:
         return 0, deque()
@@ -44,6 +66,14 @@ class CountedPairs:
 
     size: int
     slide: int
+    left: Type = ANY
+    right: Type = ANY
+    """What the elements of each side are."""
+
+    @property
+    def layout(self) -> Layout:
+        sides = [_of_deque(of_parts([None, form_of(type_)])) for type_ in (self.left, self.right)]
+        return Layout("pairs of count windows", 1, of_parts([None, None, of_parts(sides)]))
 
     def start(self) -> Any:
         return 0, [0, 0], (deque(), deque())

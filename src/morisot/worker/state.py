@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from morisot.worker.fold import Folding, OwnFailure
+from morisot.types.element import ANY, Type
+from morisot.worker.fold import Folding, OwnFailure, form_of_folding
 from morisot.worker.machine import AT_END, Emit, Origin
+from morisot.worker.stored import NOTHING, Layout, if_any, loose_form_of
 
-NOTHING = object
-"""A class, because it stays itself when it is pickled."""
 _UNCHANGING = frozenset((int, float, bool, str, bytes, type(None)))
 """Of these an output that is the state needs no copy."""
 _LEFT_OUT = object()
@@ -25,6 +25,12 @@ class Folder:
     init: Any
     function: Callable[[Any, Any], Any]
     origin: Origin
+    type: Type = ANY
+    """What the result should be."""
+
+    @property
+    def layout(self) -> Layout:
+        return Layout("fold", 1, if_any(loose_form_of(self.type)))
 
     def start(self) -> Any:
         return NOTHING
@@ -49,6 +55,12 @@ class Reducer:
 
     function: Callable[[Any, Any], Any]
     origin: Origin
+    type: Type = ANY
+    """What the result should be."""
+
+    @property
+    def layout(self) -> Layout:
+        return Layout("reduce", 1, if_any(loose_form_of(self.type)))
 
     def start(self) -> Any:
         return NOTHING
@@ -73,6 +85,12 @@ class Aggregating:
 
     folding: Folding
     origin: Origin
+    type: Type = ANY
+    """What the result should be."""
+
+    @property
+    def layout(self) -> Layout:
+        return Layout("aggregate", 1, if_any(form_of_folding(self.folding, self.type)))
 
     def start(self) -> Any:
         return NOTHING
@@ -96,6 +114,8 @@ class Aggregating:
 @dataclass(frozen=True)
 class Firsts:
     """The element that came first."""
+
+    layout = Layout("first", 1)
 
     def start(self) -> Any:
         return False
@@ -121,6 +141,7 @@ class Rich:
     keyed: bool
     out: str
     origin: Origin
+    layout = Layout("user state", 1)
 
     def start(self) -> Any:
         return copy.deepcopy(self.init)
@@ -180,6 +201,7 @@ class Sorter:
     n: int | None
     offset: int
     origin: Origin
+    layout = Layout("sort", 1)
 
     def start(self) -> Any:
         return []
@@ -209,6 +231,7 @@ class Limiter:
 
     n: int
     offset: int
+    layout = Layout("limit", 1)
 
     def start(self) -> Any:
         return 0

@@ -6,11 +6,23 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from morisot.types.element import Type
+from morisot.types.element import ANY, Type
 from morisot.types.moments import from_ticks
 from morisot.types.windows import Windowed
-from morisot.worker.accumulators import Accumulates
+from morisot.worker.accumulators import Accumulates, form_of_measures
 from morisot.worker.machine import AT_END, Emit, Origin
+from morisot.worker.stored import (
+    PLAIN,
+    Form,
+    Layout,
+    each,
+    form_of,
+    form_of_identities,
+    of_items,
+    of_list,
+    of_parts,
+    of_values,
+)
 from morisot.worker.waiting import Rows, moment_bytes
 from morisot.worker.windows import results_of
 
@@ -20,6 +32,14 @@ class Holding(Protocol):
 
     @property
     def origin(self) -> Origin: ...
+
+    @property
+    def of_elements(self) -> Form | None:
+        """How elements are stored."""
+
+    @property
+    def of_held(self) -> Form | None:
+        """How what is held of a window is stored."""
 
     def start(self) -> Any:
         """What is held of a window without elements."""
@@ -45,6 +65,15 @@ class Measuring:
     stamps: bool
     """Whether results have the window's end as timestamp."""
     origin: Origin
+    element: Type = ANY
+
+    @property
+    def of_elements(self) -> Form | None:
+        return form_of(self.element)
+
+    @property
+    def of_held(self) -> Form | None:
+        return form_of_measures(self.measures)
 
     def start(self) -> list[Any]:
         return [measure.start() for measure in self.measures]
@@ -73,6 +102,12 @@ class Sliding:
     slide: int
     offset: int
     measuring: Holding
+    key: Type = ANY
+
+    @property
+    def layout(self) -> Layout:
+        held = of_list([form_of(self.key), None, self.measuring.of_held])
+        return Layout("time windows", 1, of_values(of_items(form_of_identities(self.key), held)))
 
     def start(self) -> Any:
         return {}
@@ -126,6 +161,16 @@ class Session:
         self.last = time
         self.items = [item]
 
+    def stored(self, key: Form, items: Form) -> tuple[Any, ...]:
+        return key.store(self.key), self.place, self.first, self.last, items.store(self.items)
+
+    @classmethod
+    def loaded(cls, stored: tuple[Any, ...], key: Form, items: Form) -> Session:
+        of_key, place, first, last, content = stored
+        session = cls(key.load(of_key), place, first, (0, None))
+        session.last, session.items = last, items.load(content)
+        return session
+
     def absorb(self, other: Session) -> None:
         """Take the elements of a later session, in the stream's order."""
         if other.items[0][0] < self.items[0][0]:
@@ -146,6 +191,13 @@ class Sessions:
 
     gap: int
     measuring: Holding
+    key: Type = ANY
+
+    @property
+    def layout(self) -> Layout:
+        key, items = form_of(self.key) or PLAIN, each(of_parts([None, self.measuring.of_elements])) or PLAIN
+        session = Form(lambda session: session.stored(key, items), lambda stored: Session.loaded(stored, key, items))
+        return Layout("sessions", 1, of_list([None, of_items(form_of_identities(self.key), each(session))]))
 
     def start(self) -> Any:
         return [0, {}]

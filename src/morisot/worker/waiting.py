@@ -15,11 +15,12 @@ import pyarrow.compute as pc
 
 from morisot.types.element import Keyed, Type
 from morisot.worker.batches import Dumps
-from morisot.worker.buckets import as_bytes, is_its_own_identity
+from morisot.worker.buckets import as_bytes
 from morisot.worker.garbage import no_garbage_collection
 from morisot.worker.ipc import pack_batch, unpack_batch
-from morisot.worker.keys import canonical
+from morisot.worker.keys import canonical, is_its_own_identity
 from morisot.worker.machine import Emit, Origin, encode_results, keys_and_values
+from morisot.worker.stored import Layout
 
 SIGN = 2**63
 
@@ -73,6 +74,10 @@ class Rows:
 class TimeMachine(Protocol):
     """Windows of time of the keys of a bucket, whose state is one value for all of them."""
 
+    @property
+    def layout(self) -> Layout:
+        """How its state is stored."""
+
     def start(self) -> Any:
         """The state before the first element."""
 
@@ -103,7 +108,8 @@ class WindowBucket:
     """Whether late elements are wanted, or one as an example."""
 
     def __call__(self, packed: Sequence[bytes], saved: bytes | None, moment: Moment) -> Outcome:
-        seen, state = pickle.loads(saved) if saved is not None else (None, self.machine.start())
+        layout = self.machine.layout
+        seen, state = layout.unpacked(saved) if saved is not None else (None, self.machine.start())
         late: Late | None = None
         emit = Emit(isinstance(self.input, Keyed), ordered=True)
         with no_garbage_collection():
@@ -115,7 +121,7 @@ class WindowBucket:
             if seen is not None:
                 self.machine.close(state, seen, emit)
         results = self._packed(emit) if emit.values else None
-        return Outcome(results, late, self.dumps((seen, state)), self.machine.deadline(state))
+        return Outcome(results, late, layout.packed(seen, state, self.dumps), self.machine.deadline(state))
 
     def _take(
         self, packed: Sequence[bytes], state: Any, closed: int | None, now: int | None, emit: Emit
@@ -162,9 +168,10 @@ class ReorderBucket:
     input: Type
     direct: bool
     keep_late: bool
+    layout = Layout("reorder", 1)
 
     def __call__(self, packed: Sequence[bytes], saved: bytes | None, moment: Moment) -> Outcome:
-        seen, held = pickle.loads(saved) if saved is not None else (None, None)
+        seen, held = self.layout.unpacked(saved) if saved is not None else (None, None)
         late = None
         if packed:
             batch = in_order(packed)
@@ -183,7 +190,7 @@ class ReorderBucket:
             results = pack_batch(placed_by_time(given)) if given.num_rows else None
         deadline = pc.min(held.column("time")).as_py() if held is not None and held.num_rows else None
         kept = pack_batch(held) if held is not None and held.num_rows else None
-        return Outcome(results, late, pickle.dumps((seen, kept)), deadline)
+        return Outcome(results, late, self.layout.packed(seen, kept, pickle.dumps), deadline)
 
     def _apart(self, batch: pa.RecordBatch, closed: int) -> tuple[Late | None, pa.RecordBatch]:
         below = pc.less_equal(batch.column("time"), pa.scalar(closed))

@@ -5,13 +5,14 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 from morisot.types.element import Type
 from morisot.types.moments import from_ticks, to_ticks
 from morisot.types.windows import Assigned, CustomWindow, Tx, Windowed
-from morisot.worker.accumulators import Accumulates
+from morisot.worker.accumulators import Accumulates, form_of_measures
 from morisot.worker.machine import AT_END, Emit, Origin
+from morisot.worker.stored import PLAIN, Form, Layout
 
 
 class Windower(Protocol):
@@ -82,11 +83,8 @@ class LastFew:
         return ()
 
 
-class Transaction(NamedTuple):
-    """The transaction that is open: its number, and the time after which it is complete, if it waits for one."""
-
-    number: int
-    until: int | None
+Transaction = tuple[int, int | None]
+"""The transaction that is open: its number, and the time after which it is complete, if it waits for one."""
 
 
 @dataclass(frozen=True)
@@ -97,7 +95,7 @@ class Transactions:
     time: Type | None
 
     def start(self) -> Any:
-        return Transaction(0, None)
+        return 0, None
 
     def assign(self, state: Transaction, value: Any, time: int | None, position: int) -> Assigned:
         close: tuple[int, ...] = ()
@@ -109,12 +107,12 @@ class Transactions:
             raise TypeError(f"the function of a transaction must give a Tx, not {verdict!r}")
         match verdict.action:
             case "commit":
-                return Assigned(Transaction(number + 1, None), (number,), (*close, number))
+                return Assigned((number + 1, None), (number,), (*close, number))
             case "discard":
-                return Assigned(Transaction(number + 1, None), (number,), close, (number,))
+                return Assigned((number + 1, None), (number,), close, (number,))
             case "commit_after":
                 until = self._ticks(verdict.after)
-        return Assigned(Transaction(number, until), (number,), close)
+        return Assigned((number, until), (number,), close)
 
     def _ticks(self, after: Any) -> int:
         if self.time is None:
@@ -122,7 +120,8 @@ class Transactions:
         return to_ticks(after, self.time)
 
     def end(self, state: Transaction, held: Iterable[Hashable]) -> Iterable[Hashable]:
-        return () if state.until is None else held
+        _, until = state
+        return () if until is None else held
 
 
 @dataclass(frozen=True)
@@ -154,6 +153,16 @@ class Held:
         self.end = start
         self.newest: int | None = None
 
+    def stored(self, parts: Form) -> tuple[Any, ...]:
+        return self.start, self.end, self.newest, parts.store(self.parts)
+
+    @classmethod
+    def loaded(cls, stored: tuple[Any, ...], parts: Form) -> Held:
+        start, end, newest, held = stored
+        window = cls(parts.load(held), start)
+        window.end, window.newest = end, newest
+        return window
+
 
 class State:
     """Of one key: the windower's state, how many elements came, and the open windows in the order they opened."""
@@ -164,6 +173,18 @@ class State:
         self.of_windower = of_windower
         self.count = 0
         self.open: dict[Hashable, Held] = {}
+
+    def stored(self, parts: Form) -> tuple[Any, ...]:
+        windows = {name: held.stored(parts) for name, held in self.open.items()}
+        return self.of_windower, self.count, windows
+
+    @classmethod
+    def loaded(cls, stored: tuple[Any, ...], parts: Form) -> State:
+        of_windower, count, windows = stored
+        state = cls(of_windower)
+        state.count = count
+        state.open = {name: Held.loaded(each, parts) for name, each in windows.items()}
+        return state
 
 
 @dataclass(frozen=True)
@@ -179,6 +200,11 @@ class Windows:
     stamps: bool
     """Whether results have the timestamp of the window's newest element."""
     origin: Origin
+
+    @property
+    def layout(self) -> Layout:
+        parts = form_of_measures(self.measures) or PLAIN
+        return Layout("windows", 1, Form(lambda state: state.stored(parts), lambda saved: State.loaded(saved, parts)))
 
     def start(self) -> Any:
         try:

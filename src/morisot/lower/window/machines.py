@@ -47,15 +47,14 @@ def machine_in_order(node: Window) -> Machine:
     """What sees the elements of a key one after the other."""
     match node.kind:
         case plan.CountKind(size, slide, exact=True) if size == slide:
-            row, measures = node.row.cls if node.row else None, tuple(map(in_python, node.measures))
-            return TumblingCount(size, measures, row, node.bounds, node.time is not None, origin(node))
+            row = node.row.cls if node.row else None
+            return TumblingCount(size, in_python(node), row, node.bounds, node.time is not None, origin(node))
     windower = _WINDOWERS[type(node.kind)](node.kind, node)
     return machine(node, windower, node.bounds, node.time is not None)
 
 
 def machine(node: Window, windower: Windower, bounds: bool, stamps: bool) -> Windows:
-    measures = tuple(map(in_python, node.measures))
-    return Windows(windower, measures, node.row.cls if node.row else None, bounds, stamps, origin(node))
+    return Windows(windower, in_python(node), node.row.cls if node.row else None, bounds, stamps, origin(node))
 
 
 def window_by_window(node: Window, lowering: Lowering, frame: Frame) -> Frame:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from morisot.compile.expr import Input
 from morisot.compile.extremes import ACCUMULATOR, NativeExtreme
@@ -33,34 +32,47 @@ _EXACT = 2**53
 
 # -- in Python -------------------------------------------------------------------------------------------------------
 
-_IN_PYTHON: dict[str, Callable[[Any, Any], Accumulates]] = {
-    "count": lambda _value, _: accumulators.Counting(),
-    "sum": lambda value, _: accumulators.Summing(value),
-    "mean": lambda value, _: accumulators.Averaging(value),
-    "min": lambda value, _: accumulators.Choosing(value, largest=False, whole=False),
-    "max": lambda value, _: accumulators.Choosing(value, largest=True, whole=False),
-    "min_element": lambda value, _: accumulators.Choosing(value, largest=False, whole=True),
-    "max_element": lambda value, _: accumulators.Choosing(value, largest=True, whole=True),
-    "first": lambda _value, _: accumulators.Keeping(last=False),
-    "last": lambda _value, _: accumulators.Keeping(last=True),
-    "fold": lambda function, init: accumulators.Folding(init, function),
-    "reduce": lambda function, _: accumulators.Reducing(function),
-    "map": lambda function, _: accumulators.Listing(function),
-}
+
+def in_python(node: Window) -> tuple[Accumulates, ...]:
+    """What a worker does for the measures of a window."""
+    return tuple(_in_python(measure, node.element) for measure in node.measures)
 
 
-def in_python(measure: Measure) -> Accumulates:
-    """What a worker does for a measure."""
+def _in_python(measure: Measure, element: Type) -> Accumulates:
     if measure.accumulator is not None:
         return measure.accumulator
-    function = itself if measure.function is None else measure.function.function
-    plain = _IN_PYTHON[measure.kind](function, measure.init)
+    plain = _plain_measure(measure, element)
     if not measure.leaves_out:
         return plain
     assert isinstance(plain, accumulators.Folding | accumulators.Reducing), f"{measure.kind} leaves no elements out"
     assert measure.function is not None
     operator, location = measure.function.operator, measure.function.location
-    return accumulators.LeavingOut(plain, operator, location, isinstance(measure.on_error, Divert), dumps)
+    return accumulators.LeavingOut(plain, operator, location, isinstance(measure.on_error, Divert), dumps, element)
+
+
+def _plain_measure(measure: Measure, element: Type) -> Accumulates:
+    function, result = itself if measure.function is None else measure.function.function, measure.type
+    match measure.kind:
+        case "count":
+            return accumulators.Counting()
+        case "sum":
+            return accumulators.Summing(function)
+        case "mean":
+            return accumulators.Averaging(function)
+        case "min" | "max":
+            return accumulators.Choosing(function, largest=measure.kind == "max", whole=False, type=result)
+        case "min_element" | "max_element":
+            return accumulators.Choosing(function, largest=measure.kind == "max_element", whole=True, type=element)
+        case "first" | "last":
+            return accumulators.Keeping(last=measure.kind == "last", type=element)
+        case "fold":
+            return accumulators.Folding(measure.init, function, result)
+        case "reduce":
+            return accumulators.Reducing(function, result)
+        case "map":
+            return accumulators.Listing(function, element)
+        case "custom":
+            raise AssertionError("an accumulator of the user's is its own measure")
 
 
 # -- natively --------------------------------------------------------------------------------------------------------

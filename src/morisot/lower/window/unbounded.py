@@ -15,7 +15,7 @@ from morisot.lower.window.measures import in_python
 from morisot.plan import window as plan
 from morisot.plan.time import is_direct
 from morisot.plan.window import Window
-from morisot.types.element import Keyed
+from morisot.types.element import Keyed, key_of
 from morisot.worker.time_windows import Measuring, Sessions, Sliding
 from morisot.worker.waiting import TimeMachine, WindowBucket
 
@@ -37,11 +37,11 @@ def lower_window_unbounded(node: Window, lowering: Lowering, frame: Frame) -> Fr
 
 def time_machine(node: Window) -> TimeMachine:
     row = node.row.cls if node.row else None
-    measures = tuple(map(in_python, node.measures))
-    measuring = Measuring(measures, row, node.clock, node.bounds, node.time is not None, origin(node))
+    key, stamps = key_of(node.input.type), node.time is not None
+    measuring = Measuring(in_python(node), row, node.clock, node.bounds, stamps, origin(node), node.element)
     match node.kind:
         case plan.TimeKind(size, slide, offset):
-            return Sliding(size, slide, offset, measuring)
+            return Sliding(size, slide, offset, measuring, key)
         case plan.SessionKind(gap):
-            return Sessions(gap, measuring)
+            return Sessions(gap, measuring, key)
     raise AssertionError(f"{node.kind} has no windows of time")
