@@ -168,7 +168,7 @@ def test_going_back(checkpoint: Checkpoint, tmp_path: Path, number: int) -> None
 
 
 def test_going_back_is_finished_when_it_was_broken_off(checkpoint: Checkpoint, tmp_path: Path) -> None:
-    write_record(tmp_path / "saves" / "going-back", 5)
+    write_record(tmp_path / "saves" / "going-back", "restore", 5)
     logs.cut(tmp_path / "out" / "_spark_metadata", 5)
     checkpoint.resume(describe(sink(tmp_path)), "latest")
     assert checkpoint.numbers() == list(range(6))

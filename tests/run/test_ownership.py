@@ -84,6 +84,15 @@ def test_two_owners_in_one_process(tmp_path: Path) -> None:
         pass
 
 
+@pytest.mark.parametrize("content", ["", "{", '{"format": 2, "host": "h", "pid": 1, "started": "s"}'])
+def test_an_owner_that_says_nothing_that_we_know(content: str, tmp_path: Path) -> None:
+    lock = SnapshotLock(tmp_path)
+    with lock.held():
+        (tmp_path / "owner.lock").write_text(content)
+        with pytest.raises(mo.SnapshotError, match="in use by another program"):
+            SnapshotLock(tmp_path).acquire()
+
+
 def test_an_owner_that_was_forgotten_lets_go(tmp_path: Path) -> None:
     SnapshotLock(tmp_path).acquire()
     with SnapshotLock(tmp_path).held():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pickle
+import re
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ import pytest
 import morisot as mo
 from morisot.run import logs, spark_checkpoint
 from morisot.run.snapshot import SnapshotStore
-from morisot.run.snapshot_files import check_manifest, read_record, write_manifest, write_record
+from morisot.run.snapshot_files import FORMATS, check_manifest, read_record, write_manifest, write_record
 from tests.run.test_checkpoint import put, started
 from tests.run.test_loop_task import loop_of
 
@@ -21,10 +22,11 @@ from tests.run.test_loop_task import loop_of
 def test_a_record_is_read_as_it_was_written(tmp_path: Path) -> None:
     file = tmp_path / "record.json"
     content: dict[str, Any] = {"numbers": [1, 2.5, None, True], "text": "ä\n", "nested": [{"a": []}]}
-    write_record(file, content)
-    assert read_record(file) == content
-    assert json.loads(file.read_text())["format"] == 1
-    assert read_record(tmp_path / "other.json", list) == []
+    for kind, number in FORMATS.items():
+        write_record(file, kind, content)
+        assert read_record(file, kind) == content
+        assert json.loads(file.read_text())["format"] == number
+    assert read_record(tmp_path / "other.json", "plan", list) == []
 
 
 @pytest.mark.parametrize(
@@ -36,7 +38,7 @@ def test_a_record_is_read_as_it_was_written(tmp_path: Path) -> None:
         (b"[" * 100_000, "is damaged: it is not JSON"),
         (b"[1]", "is damaged: Morisot did not write it"),
         (b'{"sinks": []}', "is damaged: Morisot did not write it"),
-        (b'{"format": 7, "content": 1}', "cannot be read: it has the format 7, and this version of Morisot knows 1"),
+        (b'{"format": 7, "content": 1}', "cannot be read: it has the format 7, and this version of Morisot reads 1"),
         (b'{"format": 1, "sha256": "", "content": 1}', "is damaged: its content does not have its digest"),
     ],
 )
@@ -44,12 +46,12 @@ def test_other_records_are_refused(content: bytes, said: str, tmp_path: Path) ->
     file = tmp_path / "record.json"
     file.write_bytes(content)
     with pytest.raises(mo.SnapshotError, match=f"{file} {said}") as caught:
-        read_record(file)
+        read_record(file, "sources")
     assert "What to do: " in str(caught.value)
     with pytest.raises(mo.SnapshotError, match=f"{tmp_path / 'none'} is missing"):
-        read_record(tmp_path / "none")
+        read_record(tmp_path / "none", "sources")
     with pytest.raises(mo.SnapshotError, match=f"{tmp_path} cannot be read: Is a directory"):
-        read_record(tmp_path)
+        read_record(tmp_path, "sources")
 
 
 def test_a_manifest_tells_every_change(tmp_path: Path) -> None:
@@ -57,21 +59,34 @@ def test_a_manifest_tells_every_change(tmp_path: Path) -> None:
     first, second = tmp_path / "first", tmp_path / "inner" / "second"
     first.write_bytes(b"one")
     second.write_bytes(b"two")
-    write_manifest(tmp_path)
-    check_manifest(tmp_path)
+    write_manifest(tmp_path, "part")
+    check_manifest(tmp_path, "part")
     second.write_bytes(b"owt")
     with pytest.raises(mo.SnapshotError, match=f"{second} is damaged: its content does not have its digest"):
-        check_manifest(tmp_path)
+        check_manifest(tmp_path, "part")
     second.write_bytes(b"tw")
     with pytest.raises(mo.SnapshotError, match=f"{second} is damaged: it does not have its 3 bytes"):
-        check_manifest(tmp_path)
+        check_manifest(tmp_path, "part")
     second.unlink()
     with pytest.raises(mo.SnapshotError, match=f"{second} is missing"):
-        check_manifest(tmp_path)
+        check_manifest(tmp_path, "part")
     second.write_bytes(b"two")
     (tmp_path / "third").touch()
     with pytest.raises(mo.SnapshotError, match=f"{tmp_path / 'third'} is damaged: it does not belong to the snapshot"):
-        check_manifest(tmp_path)
+        check_manifest(tmp_path, "part")
+
+
+@pytest.mark.parametrize("kind", FORMATS)
+def test_a_record_of_another_format_is_refused(kind: Any, tmp_path: Path) -> None:
+    file = tmp_path / "record.json"
+    write_record(file, kind, [1])
+    record = json.loads(file.read_text())
+    for other in (FORMATS[kind] + 1, "1", None):
+        file.write_text(json.dumps({**record, "format": other}))
+        said = f"{file} cannot be read: it has the format {other!r}, and this version of Morisot reads {FORMATS[kind]}"
+        with pytest.raises(mo.SnapshotError, match=re.escape(said)) as caught:
+            read_record(file, kind)
+        assert "What to do: resume with the version that wrote it, or start anew" in str(caught.value)
 
 
 class Trap:

@@ -89,7 +89,7 @@ class Checkpoint:
         Files that a micro-batch has read which is done again must be as they were, unless the caller sees to that.
         """
         self._refuse_changes(plan)
-        marked: int | None = read_record(self._mark, lambda: None)
+        marked: int | None = read_record(self._mark, "restore", lambda: None)
         if marked is not None:  # a program was killed while it went back
             self._go_back(marked)
         if isinstance(restart, int):
@@ -119,7 +119,7 @@ class Checkpoint:
         for directory in self._directories:
             try:
                 private_directory(directory)
-                write_record(_plan_in(directory), content)
+                write_record(_plan_in(directory), "plan", content)
             except OSError as error:
                 raise SinkError(f"snapshots cannot be written to {directory}: {error.strerror}") from None
 
@@ -149,7 +149,7 @@ class Checkpoint:
 
     def _go_back(self, number: int) -> None:
         """Forget what came after a snapshot. The mark stays until all of it is gone, however often that takes."""
-        write_record(self._mark, number)
+        write_record(self._mark, "restore", number)
         offsets = self._offsets(number)
         for written in self._written:
             written.go_back(number)
@@ -181,11 +181,11 @@ class Checkpoint:
 
     def note_sources(self, numbers: Sequence[int]) -> None:
         """Remember which number each source of a query has that is about to start."""
-        write_record(self._sources, list(numbers))
+        write_record(self._sources, "sources", list(numbers))
 
     def _log_of(self, place: int) -> Path:
         """The log of the source that stands at a place of the offsets: one that is read twice stands there twice."""
-        numbers = read_record(self._sources)
+        numbers = read_record(self._sources, "sources")
         return self._spark / "sources" / str(numbers[place] if place < len(numbers) else place)
 
     def _logs_of_files(self, offsets: Sequence[Any]) -> list[tuple[Path, int]]:
@@ -265,7 +265,7 @@ class Checkpoint:
         if self.keep is None or not state:
             return
         private_directory(self._sizes)
-        write_record(self._sizes_of(number), state)
+        write_record(self._sizes_of(number), "state sizes", state)
         for file in self._sizes.glob("*.json"):
             if int(file.stem) <= number - max(self.keep, 2) - 1:
                 file.unlink(missing_ok=True)
@@ -273,7 +273,7 @@ class Checkpoint:
     def _sizes_at(self, number: int) -> Mapping[str, Mapping[str, int]]:
         """How large the states were. They are for people: a damaged file costs nobody an answer."""
         try:
-            found: Mapping[str, Mapping[str, int]] = read_record(self._sizes_of(number), dict)
+            found: Mapping[str, Mapping[str, int]] = read_record(self._sizes_of(number), "state sizes", dict)
         except SnapshotError:
             return {}
         return found
@@ -314,7 +314,7 @@ def was_alone(directory: Path) -> bool:
 def _saved_in(directory: Path) -> Description | None:
     """The plan that was saved; refuse what Spark has written for a plan that nobody knows."""
     known = (directory / "spark").exists()
-    saved: Description | None = read_record(_plan_in(directory), None if known else lambda: None)
+    saved: Description | None = read_record(_plan_in(directory), "plan", None if known else lambda: None)
     return saved
 
 

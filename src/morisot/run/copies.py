@@ -43,7 +43,7 @@ def copy_what_is_met(query: Node, runner: BatchRunner, directory: Path) -> bool:
     for number, stream in enumerate(met):
         place, writing = directory / str(number), directory / f"{number}.writing"
         if place.is_dir():
-            check_manifest(place)
+            check_manifest(place, "bounded input")
             continue
         shutil.rmtree(writing, ignore_errors=True)
         try:
@@ -54,6 +54,6 @@ def copy_what_is_met(query: Node, runner: BatchRunner, directory: Path) -> bool:
         for file in writing.iterdir():  # without what Spark leaves beside them, and without files in which nothing is
             if file not in copies or not pq.read_metadata(file).num_rows:
                 file.unlink()
-        write_manifest(writing)
+        write_manifest(writing, "bounded input")
         writing.rename(place)
     return bool(met)

@@ -71,8 +71,8 @@ class CutSource:
         pieces = self._pieces(writing)
         Listing(writing).write(*([], pieces) if self._listed_later else (pieces,))
         if (writing / _ELEMENTS).is_dir():
-            write_manifest(writing / _ELEMENTS)
-        write_record(writing / _CONTENT, [self._content, (writing / _ELEMENTS).is_dir()])
+            write_manifest(writing / _ELEMENTS, "input copy")
+        write_record(writing / _CONTENT, "input", [self._content, (writing / _ELEMENTS).is_dir()])
         writing.rename(self._directory)
 
     def _pieces(self, writing: Path) -> list[list[str]]:
@@ -116,10 +116,10 @@ class CutSource:
         return ROWS
 
     def _refuse_changes(self) -> None:
-        before, copied_before = read_record(self._directory / _CONTENT)
+        before, copied_before = read_record(self._directory / _CONTENT, "input")
         if before == json.loads(json.dumps(self._content)):
             if copied_before:
-                check_manifest(self._directory / _ELEMENTS)
+                check_manifest(self._directory / _ELEMENTS, "input copy")
             return
         raise PlanError(
             f"{self._source.operator} has other elements than the job had whose snapshots are in "

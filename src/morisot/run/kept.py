@@ -16,7 +16,7 @@ from morisot.run.snapshot_files import check_manifest, write_manifest
 
 def complete(directory: str) -> None:
     """List what a piece gave, so that a later program can tell whether it is whole."""
-    write_manifest(Path(directory))
+    write_manifest(Path(directory), "part")
 
 
 def piece_in(directory: Path, number: int) -> Path:
@@ -27,7 +27,7 @@ def piece_in(directory: Path, number: int) -> Path:
 def check_pieces(directory: Path, number: int) -> None:
     """Refuse if something is missing of what the first so many pieces gave, or was changed."""
     for each in range(number):
-        check_manifest(piece_in(directory, each))
+        check_manifest(piece_in(directory, each), "part")
 
 
 class PiecesOutlet(Outlet):

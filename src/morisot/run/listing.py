@@ -33,7 +33,7 @@ class Listing:
     def write(self, pieces: Sequence[Sequence[str]], later: Sequence[Sequence[str]] = ()) -> None:
         """List files, by their addresses; small pieces that are to be listed later, after these, are remembered."""
         private_directory((self._directory / _LOG).parent)
-        write_record(self._later, later)
+        write_record(self._later, "splits to come", later)
         self._list(pieces)
 
     def restore(self) -> None:
@@ -55,18 +55,18 @@ class Listing:
 
     def unlisted(self) -> list[list[str]]:
         """The small pieces that are still to be listed."""
-        later: list[list[str]] = read_record(self._later)
+        later: list[list[str]] = read_record(self._later, "splits to come")
         listed = {file for piece in self.pieces() for file in piece}
         return [small for small in later if small[0] not in listed]
 
     def pieces(self) -> list[list[str]]:
-        pieces: list[list[str]] = read_record(self._pieces)
+        pieces: list[list[str]] = read_record(self._pieces, "splits")
         return pieces
 
     def _list(self, pieces: Sequence[Sequence[str]]) -> None:
         """The log comes first: files of which only Spark knows are listed again in the same place."""
         self._write_log(pieces)
-        write_record(self._pieces, pieces)
+        write_record(self._pieces, "splits", pieces)
 
     def _write_log(self, pieces: Sequence[Sequence[str]]) -> None:
         listed = [(file, PIECE // len(piece)) for piece in pieces for file in piece]

@@ -27,6 +27,8 @@ from morisot.private import make_directory
 
 _FILE = "owner.lock"
 _FORMAT = 1
+_SAID = {"host", "pid", "started"}
+"""What the file says of the owner."""
 _HELD = {errno.EWOULDBLOCK, errno.EAGAIN, errno.EACCES}
 _NO_LOCKS = {errno.ENOLCK, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL}
 _READ_TRIES, _READ_SECONDS = 5, 0.05
@@ -152,7 +154,7 @@ def _owner(file: Path) -> dict[str, Any] | None:
     for _ in range(_READ_TRIES):
         with contextlib.suppress(OSError, ValueError):
             owner = json.loads(file.read_text(encoding="utf-8"))
-            if isinstance(owner, dict) and {"host", "pid", "started"} <= owner.keys():
+            if isinstance(owner, dict) and owner.get("format") == _FORMAT and owner.keys() >= _SAID:
                 return owner
         time.sleep(_READ_SECONDS)
     return None

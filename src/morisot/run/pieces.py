@@ -175,7 +175,7 @@ class PieceJob:
         if number is None:
             check_pieces(kept, max(logs.numbers(Path(checkpoint.location) / "commits"), default=-1) + 1)
             number = self._run_pieces(sink, checkpoint, source, restart)
-            write_record(done, number)
+            write_record(done, "part done", number)
         else:
             check_pieces(kept, number)
         running = any(gives_running_values(node) for node in walk(end))
@@ -266,7 +266,7 @@ class PieceJob:
 
     def _own_directories(self) -> list[str]:
         """What an earlier program was about to write for this job when it ended."""
-        own: list[str] = read_record(self._delivering, list)
+        own: list[str] = read_record(self._delivering, "delivery", list)
         return own
 
     def rest(self, roots: tuple[Node, ...], saved: Mapping[Node, SavedPieces]) -> Rest:
@@ -279,7 +279,7 @@ class PieceJob:
                 new[sink] = dataclasses.replace(new[sink], mode="overwrite")  # type: ignore[call-arg]
             else:
                 own.append(path)
-        write_record(self._delivering, own)
+        write_record(self._delivering, "delivery", own)
         return Rest(new, goes_on)
 
     def finish(self) -> None:
@@ -305,7 +305,7 @@ def next_size(size: int, took: float, seconds: float) -> int:
 def pieces_done(done: Path) -> int | None:
     """How many pieces a part has that is done; None if it is not, or nobody knows: then Spark finds nothing to do."""
     try:
-        number: int | None = read_record(done, lambda: None)
+        number: int | None = read_record(done, "part done", lambda: None)
     except SnapshotError:
         return None
     return number

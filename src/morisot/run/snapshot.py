@@ -161,7 +161,7 @@ class LoopSaves:
 
     def _read_state(self, snapshot: Path) -> tuple[bool, Any]:
         """Whether the loop had ended, and its state; nothing is unpickled that is not what was written."""
-        check_manifest(snapshot)
+        check_manifest(snapshot, "loop")
         try:
             return self._layout.unpacked((snapshot / _STATE).read_bytes())
         except SnapshotError as error:
@@ -207,7 +207,7 @@ class LoopSaves:
                 file.write(self._layout.packed(over, state, dumps))
                 file.flush()
                 os.fsync(file.fileno())
-            write_manifest(writing, known)
+            write_manifest(writing, "loop", known)
             name = self.directory / f"snapshot-{self.store.next_number():06}-round-{round_:06}"
             shutil.rmtree(name, ignore_errors=True)
             writing.rename(name)

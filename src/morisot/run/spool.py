@@ -22,10 +22,13 @@ from morisot.errors import MorisotError, PlanError, SinkError
 from morisot.lower.stages import dumps
 from morisot.private import private_directory
 from morisot.run.records import write_table
-from morisot.run.snapshot_files import damaged
+from morisot.run.snapshot_files import check_format, damaged
 from morisot.types.element import Type
 from morisot.worker.batches import encode, schema_of
 
+_FORMAT = 1
+"""What the columns of a file mean; it is in the metadata of each."""
+_MARK = b"morisot.format"
 _MOST_ROWS = 100_000
 """Elements in one file, at most."""
 _CHECK_SECONDS = 0.2
@@ -165,7 +168,8 @@ class Spool:
         """A file that is there whole, with a time after that of the one before: Spark reads them by their times."""
         name = f"{self._number:012}.parquet"
         beside = self._place / f".{name}.writing"
-        table = pa.Table.from_arrays(encode(elements, self._type, dumps), schema=schema_of(self._type))
+        schema = schema_of(self._type).with_metadata({_MARK: b"%d" % _FORMAT})
+        table = pa.Table.from_arrays(encode(elements, self._type, dumps), schema=schema)
         write_table(table, beside)
         self._clock = max(self._clock + 1, time.time_ns() // 10**6)
         os.utime(beside, ns=(self._clock * 10**6,) * 2)
@@ -240,7 +244,11 @@ class Spool:
 
 
 def _rows_in(file: Path) -> int:
+    """How many elements a file has that an earlier run left."""
     try:
-        return int(pq.ParquetFile(file).metadata.num_rows)
+        metadata = pq.read_metadata(file)
     except (OSError, pa.ArrowException):
         raise damaged(file, "it is not a Parquet file") from None
+    found = (metadata.metadata or {}).get(_MARK, b"").decode(errors="replace")
+    check_format(file, int(found) if found.isdecimal() else None, _FORMAT)
+    return int(metadata.num_rows)
