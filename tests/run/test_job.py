@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from morisot.plan.metrics import JobMetrics, LeftOutMetrics
 from morisot.run.job import Job, ThreadPart
 
 
@@ -27,13 +28,18 @@ class Finished:
     def snapshots(self) -> list[Any]:
         return []
 
-    def metrics(self) -> dict[str, Any]:
-        counts = {"elements_in": self._elements, "elements_out": 2, "batches": 1, "skipped": {"map (p.py:1)": 3}}
-        return {**counts, "sinks": [{"sink": name, **counts} for name in self._names]}
+    def metrics(self) -> JobMetrics:
+        left_out = skipped("map (p.py:1)", 3)
+        sinks = [{"sink": name, "elements_in": self._elements, **left_out} for name in self._names]
+        return {"elements_in": self._elements, "elements_out": 2, "batches": 1, **left_out, "sinks": sinks}
+
+
+def skipped(operator: str, count: int) -> LeftOutMetrics:
+    return {"skipped": {operator: count}, "diverted": {}, "late": {}}
 
 
 def test_what_was_read_for_several_sinks_counts_once() -> None:
-    bounded = ThreadPart("bounded", lambda: None, lambda: {"skipped": {"map (p.py:9)": 1}}, place=3)
+    bounded = ThreadPart("bounded", lambda: None, lambda: skipped("map (p.py:9)", 1), place=3)
     job = Job([Finished((0, "a"), (2, "c"), elements=10), Finished((1, "b"), elements=7), bounded])
     metrics = job.metrics()
     assert (metrics["elements_in"], metrics["elements_out"], metrics["batches"]) == (17, 4, 2)

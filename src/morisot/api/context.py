@@ -17,6 +17,7 @@ from morisot.api.methods.source import SourceMethods
 from morisot.api.output import Channel
 from morisot.config import Config
 from morisot.errors import JobError, Location, PlanError
+from morisot.plan.metrics import ContextMetrics
 from morisot.plan.node import Node
 from morisot.plan.sink import ForEach, Sink
 from morisot.plan.snapshots import Snapshots
@@ -154,7 +155,7 @@ class StreamContext(SourceMethods):
         sinks, self._sinks = self._sinks, {}
         return sinks
 
-    def metrics(self) -> dict[str, Any]:
+    def metrics(self) -> ContextMetrics:
         """What was left out because of `on_error`, what was moved to Python at run time, and how the loops went.
 
         `skipped` and `diverted` count by operator: elements in the operator's last run, rows that do not fit a source;

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
+from morisot.plan.metrics import LoopMetrics
 from morisot.plan.node import Node
 from morisot.plan.sink import Sink
 from morisot.plan.source import StreamCsv, StreamJson
@@ -49,7 +50,7 @@ class Engine(Protocol):
     def skipped(self, node: StreamCsv | StreamJson) -> int:
         """How many rows of a source did not fit and were left out."""
 
-    def loops(self) -> list[dict[str, Any]]:
+    def loops(self) -> list[LoopMetrics]:
         """How each loop went, or goes."""
 
     def spark_plan(self, node: Node) -> str:

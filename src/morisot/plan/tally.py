@@ -5,15 +5,17 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from morisot.errors import ElementError
 from morisot.plan.late import Late
+from morisot.plan.metrics import LeftOutMetrics
 from morisot.plan.node import Node
 from morisot.plan.on_error import Divert
 
-KINDS = ("skipped", "diverted", "late")
+Kind = Literal["skipped", "diverted", "late"]
 """What becomes of elements that are left out, as metrics call it."""
+KINDS: tuple[Kind, ...] = ("skipped", "diverted", "late")
 
 
 @dataclass(frozen=True)
@@ -53,9 +55,9 @@ class Tally:
             if node is not origin and node in self.totals:
                 self.totals[origin] = self.totals.pop(node)
 
-    def metrics(self, nodes: Iterable[Node] | None = None) -> dict[str, dict[str, int]]:
+    def metrics(self, nodes: Iterable[Node] | None = None) -> LeftOutMetrics:
         """The counts by operator (of those given): elements that were skipped, diverted, or came too late."""
-        counts: dict[str, dict[str, int]] = {kind: {} for kind in KINDS}
+        counts: LeftOutMetrics = {"skipped": {}, "diverted": {}, "late": {}}
         for node, total in self._of(nodes).items():
             of_kind = counts[kind_of(node)]
             of_kind[node.title] = of_kind.get(node.title, 0) + total.count
@@ -78,7 +80,7 @@ def _because(example: ElementError | None) -> str:
     return f" ({example.original.splitlines()[-1]})" if example and example.original else ""
 
 
-def kind_of(node: Node) -> str:
+def kind_of(node: Node) -> Kind:
     """What becomes of the elements that an operator leaves out."""
     if node.awaits_time:
         return "late"
@@ -116,11 +118,11 @@ def say(lines: Iterable[str]) -> None:
         print(line, file=sys.stderr)
 
 
-def merged(parts: Iterable[Mapping[str, Any]]) -> dict[str, dict[str, int]]:
+def merged(parts: Iterable[LeftOutMetrics]) -> LeftOutMetrics:
     """The counts of several parts of a job as one."""
-    result: dict[str, dict[str, int]] = {kind: {} for kind in KINDS}
+    result: LeftOutMetrics = {"skipped": {}, "diverted": {}, "late": {}}
     for part in parts:
-        for kind, counts in result.items():
-            for title, count in part.get(kind, {}).items():
-                counts[title] = counts.get(title, 0) + count
+        for kind in KINDS:
+            for title, count in part[kind].items():
+                result[kind][title] = result[kind].get(title, 0) + count
     return result

@@ -9,6 +9,7 @@ from morisot.config import Config
 from morisot.errors import PlanError
 from morisot.plan.files import local_files
 from morisot.plan.graph import walk
+from morisot.plan.metrics import LoopMetrics
 from morisot.plan.node import Node
 from morisot.plan.sink import CollectCount, Sink
 from morisot.plan.source import StreamCsv, StreamJson
@@ -80,7 +81,7 @@ class ReferenceEngine:
     def skipped(self, node: StreamCsv | StreamJson) -> int:
         return sum(1 for _ in misfits(node))
 
-    def loops(self) -> list[dict[str, Any]]:
+    def loops(self) -> list[LoopMetrics]:
         return []  # the reference counts nothing
 
     def spark_plan(self, node: Node) -> str:

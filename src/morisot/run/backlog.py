@@ -7,16 +7,16 @@ import os
 import time
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
 
 from morisot.plan.files import is_local, local_files
+from morisot.plan.metrics import BacklogMetrics
 from morisot.plan.node import Node
 from morisot.plan.source import PathSource
 from morisot.run.checkpoint import Checkpoint
 from morisot.run.spool import Spool
 
 
-def backlog(nodes: Iterable[Node], channels: Sequence[Spool], checkpoint: Checkpoint) -> dict[str, Any]:
+def backlog(nodes: Iterable[Node], channels: Sequence[Spool], checkpoint: Checkpoint) -> BacklogMetrics:
     """What waits for a query, and for how long the oldest of it has been there."""
     files = [file for path in _followed(nodes) for file in _unread(path, checkpoint)]
     since = [moment for channel in channels if (moment := channel.oldest) is not None]

@@ -18,6 +18,7 @@ from typing import Any
 
 from morisot.errors import ConfigError, PlanError, SinkError, SnapshotError
 from morisot.plan.description import Description, differences
+from morisot.plan.metrics import StateMetrics
 from morisot.plan.sink import Sink, WriteSink
 from morisot.plan.snapshots import Snapshot
 from morisot.private import private_directory
@@ -260,7 +261,7 @@ class Checkpoint:
                 found.append((self._log_of(place), first, int(end[FILE_OFFSET])))
         return found
 
-    def note_sizes(self, number: int, state: Mapping[str, Mapping[str, int]]) -> None:
+    def note_sizes(self, number: int, state: Mapping[str, StateMetrics]) -> None:
         """Remember how large the states were, as long as the snapshot is there."""
         if self.keep is None or not state:
             return

@@ -25,6 +25,7 @@ from morisot.physical.refusals import refuse_unbounded
 from morisot.plan.graph import met_by_endless, walk
 from morisot.plan.iterate import DeltaIterate, Loop
 from morisot.plan.kafka import without_secrets
+from morisot.plan.metrics import LoopMetrics
 from morisot.plan.node import Node
 from morisot.plan.sink import Sink
 from morisot.plan.snapshots import Snapshots
@@ -244,7 +245,7 @@ class SparkEngine:
             lowering = runner.lowering(node)
             return tables.misfit_count(node, functools.partial(source.read, node, lowering))
 
-    def loops(self) -> list[dict[str, Any]]:
+    def loops(self) -> list[LoopMetrics]:
         """How each loop went, or goes."""
         return [progress.metrics() for progress in self._loops.progress]
 

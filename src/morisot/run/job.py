@@ -5,9 +5,10 @@ from __future__ import annotations
 import operator
 import time
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from typing import Protocol
 
 from morisot.errors import JobError, MorisotError
+from morisot.plan.metrics import BoundedSinkMetrics, JobMetrics, LeftOutMetrics
 from morisot.plan.snapshots import Snapshot
 from morisot.plan.tally import merged
 from morisot.run.ending import Worker
@@ -26,7 +27,7 @@ class Part(Protocol):
 
     def catch_up(self) -> None: ...
 
-    def metrics(self) -> dict[str, Any]:
+    def metrics(self) -> JobMetrics:
         """Its own counts, and under `sinks` a record for each of its sinks."""
         ...
 
@@ -89,14 +90,19 @@ class Job:
         """The snapshots from which the job can start again: of its loops, and of each sink without end."""
         return [*self._snapshots(), *(each for part in self._parts for each in part.snapshots())]
 
-    def metrics(self) -> dict[str, Any]:
+    def metrics(self) -> JobMetrics:
         """Elements read, delivered and left out, micro-batches and rates, in all and per sink."""
         parts = [part.metrics() for part in self._parts]
-        totals = {name: sum(part.get(name, 0) for part in parts) for name in ("elements_in", "elements_out", "batches")}
         places = [place for part in self._parts for place in part.places]
         sinks = [sink for part in parts for sink in part["sinks"]]
         ordered = [sink for _, sink in sorted(zip(places, sinks, strict=True), key=operator.itemgetter(0))]
-        return {**totals, **merged(parts), "sinks": ordered}
+        return {
+            "elements_in": sum(part["elements_in"] for part in parts),
+            "elements_out": sum(part["elements_out"] for part in parts),
+            "batches": sum(part["batches"] for part in parts),
+            **merged(parts),
+            "sinks": ordered,
+        }
 
     def _raise_failure(self) -> None:
         error = self.exception()
@@ -121,7 +127,7 @@ class ThreadPart:
     """A bounded run on a thread of its own."""
 
     def __init__(
-        self, name: str, run: Callable[[], None], left_out: Callable[[], dict[str, Any]], *, place: int = 0
+        self, name: str, run: Callable[[], None], left_out: Callable[[], LeftOutMetrics], *, place: int = 0
     ) -> None:
         self._name = name
         self.places = (place,)
@@ -146,9 +152,10 @@ class ThreadPart:
     def catch_up(self) -> None:
         self._thread.join()
 
-    def metrics(self) -> dict[str, Any]:
+    def metrics(self) -> JobMetrics:
         left_out = self._left_out()
-        return {**left_out, "sinks": [{"sink": self._name, **left_out}]}
+        sink: BoundedSinkMetrics = {"sink": self._name, **left_out}
+        return {"elements_in": 0, "elements_out": 0, "batches": 0, **left_out, "sinks": [sink]}
 
     def snapshots(self) -> list[Snapshot]:
         """Those of a bounded run are its loops'."""

@@ -8,6 +8,7 @@ import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from morisot.plan.metrics import JobMetrics
 from morisot.plan.tally import KINDS
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ COLUMNS = (
 )
 
 
-def rows(metrics: dict[str, Any]) -> list[tuple[str, ...]]:
+def rows(metrics: JobMetrics) -> list[tuple[str, ...]]:
     """What the table says of each sink.
 
     >>> rows({"sinks": [{"sink": "for_each", "batches": 2, "elements_in": 5}]})
@@ -88,14 +89,14 @@ def _bytes(count: int) -> str:
     return f"{count / 2**20:.1f} MiB" if count else ""
 
 
-def watch(metrics: Callable[[], dict[str, Any]], over: Callable[[], bool], enabled: bool | None) -> None:
+def watch(metrics: Callable[[], JobMetrics], over: Callable[[], bool], enabled: bool | None) -> None:
     """Draw what `metrics` gives until the job is `over`; `enabled` is `Config.progress`, None asks the terminal."""
     wanted = sys.stderr is not None and sys.stderr.isatty() if enabled is None else enabled
     if wanted:
         threading.Thread(target=_draw, args=(metrics, over), name="morisot-live", daemon=True).start()
 
 
-def _draw(metrics: Callable[[], dict[str, Any]], over: Callable[[], bool]) -> None:
+def _draw(metrics: Callable[[], JobMetrics], over: Callable[[], bool]) -> None:
     """Whatever goes wrong here must not reach the job."""
     pause = threading.Event()
     pause.wait(_PATIENCE)
@@ -111,7 +112,7 @@ def _draw(metrics: Callable[[], dict[str, Any]], over: Callable[[], bool]) -> No
             pause.wait(_INTERVAL)
 
 
-def _tables(metrics: dict[str, Any]) -> Group:
+def _tables(metrics: JobMetrics) -> Group:
     from rich.console import Group
     from rich.table import Table
 
@@ -129,7 +130,7 @@ def _tables(metrics: dict[str, Any]) -> Group:
     return Group(table, "", below)
 
 
-def operators(metrics: dict[str, Any]) -> list[tuple[str, ...]]:
+def operators(metrics: JobMetrics) -> list[tuple[str, ...]]:
     """What operators took and gave, where that is counted.
 
     >>> operators({"sinks": [{"operators": [{"operator": "filter (a.py:3)", "in": 1000, "out": 10}]}]})

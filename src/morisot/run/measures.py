@@ -8,12 +8,13 @@ from typing import Any
 
 from morisot.lower.planner import counted_as
 from morisot.plan.forks import STATELESS
+from morisot.plan.metrics import OperatorMetrics, QueryMetrics, StateMetrics
 from morisot.plan.node import Node
 
 _MILLISECONDS = 1000
 
 
-def state_sizes(progress: Mapping[str, Any], nodes: Sequence[Node]) -> dict[str, dict[str, int]]:
+def state_sizes(progress: Mapping[str, Any], nodes: Sequence[Node]) -> dict[str, StateMetrics]:
     """The entries and bytes of each operator's state after a micro-batch.
 
     Spark names its own operators, the last one first. Where it has one for each of the plan's that keeps something,
@@ -25,7 +26,9 @@ def state_sizes(progress: Mapping[str, Any], nodes: Sequence[Node]) -> dict[str,
         names = [node.title for node in keeping]
     else:
         names = [f"{each['operatorName']} {place}" for place, each in enumerate(operators, start=1)]
-    sizes = [{"entries": int(each["numRowsTotal"]), "bytes": int(each["memoryUsedBytes"])} for each in operators]
+    sizes: list[StateMetrics] = [
+        {"entries": int(each["numRowsTotal"]), "bytes": int(each["memoryUsedBytes"])} for each in operators
+    ]
     return dict(zip(names, sizes, strict=True))
 
 
@@ -44,7 +47,7 @@ class Measures:
     longest: float = 0.0
     total: float = 0.0
     watermark: str | None = None
-    state: dict[str, dict[str, int]] = field(default_factory=dict)
+    state: dict[str, StateMetrics] = field(default_factory=dict)
     given: dict[Node, int] = field(default_factory=dict)
     """How many elements each operator has given, where that is counted."""
     behind: dict[str, str] = field(default_factory=dict)
@@ -69,7 +72,7 @@ class Measures:
             if seen is not None:
                 self.given[node] = self.given.get(node, 0) + int(seen["elements"])
 
-    def operators(self, nodes: Sequence[Node]) -> list[dict[str, Any]]:
+    def operators(self, nodes: Sequence[Node]) -> list[OperatorMetrics]:
         """What operators took and gave, in the order of the plan; nothing is known of what is bounded."""
         return [
             {
@@ -86,7 +89,7 @@ class Measures:
         self.watermark = (progress["eventTime"] or {}).get("watermark", self.watermark)
         self.state = state_sizes(progress, nodes)
 
-    def as_dict(self, elements_out: int) -> dict[str, Any]:
+    def metrics(self, elements_out: int) -> QueryMetrics:
         """What `job.metrics()` shows of a sink that was given so many elements."""
         mean = self.total / self.batches if self.batches else 0.0
         return {

@@ -11,6 +11,7 @@ from typing import Any
 
 from morisot.plan.closure import Closure
 from morisot.plan.iterate import Loop
+from morisot.plan.metrics import LoopMetrics
 from morisot.run.snapshot import LoopSaves, Saved
 from morisot.run.snapshot_files import Digest
 from morisot.worker.failure import element_error
@@ -47,7 +48,7 @@ class Progress:
         self.seconds += seconds
         self.last_seconds = seconds
 
-    def metrics(self) -> dict[str, Any]:
+    def metrics(self) -> LoopMetrics:
         """As `ctx.metrics()` shows it."""
         return {
             "loop": self.loop,

@@ -5,8 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import threading
-from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Collection, Sequence
 
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame
@@ -20,6 +19,7 @@ from morisot.lower.planner import Lowering
 from morisot.plan.description import Description, describe
 from morisot.plan.forks import Group
 from morisot.plan.graph import walk
+from morisot.plan.metrics import BacklogMetrics, CountedSinkMetrics, JobMetrics, SinkMetrics
 from morisot.plan.node import Node
 from morisot.plan.pace import Pace
 from morisot.plan.pieces import KeepPieces
@@ -154,7 +154,7 @@ class StreamPart:
                     return
             self._thread.join(_POLL_SECONDS)  # it failed: the watch goes on with another query, or ends
 
-    def metrics(self) -> dict[str, Any]:
+    def metrics(self) -> JobMetrics:
         """What was read counts once, however many sinks it was read for."""
         if isinstance(self.error, JvmEnded):
             raise self.error
@@ -169,15 +169,18 @@ class StreamPart:
             "sinks": [self._metrics_of(outlet, waiting) for outlet in self._outlets],
         }
 
-    def _metrics_of(self, outlet: Outlet, waiting: Mapping[str, Any]) -> dict[str, Any]:
-        return {
+    def _metrics_of(self, outlet: Outlet, waiting: BacklogMetrics) -> SinkMetrics:
+        metrics: SinkMetrics = {
             "sink": outlet.sink.label or outlet.sink.operator,
-            **self._measures.as_dict(outlet.elements_out),
-            **({"operators": self._measures.operators(self._lowering.nodes)} if self._counts_operators else {}),
+            **self._measures.metrics(outlet.elements_out),
             **waiting,
             "silent": self._silence.silent,
             **self._tally.metrics(walk(self._group.fork, outlet.sink)),
         }
+        if not self._counts_operators:
+            return metrics
+        counted: CountedSinkMetrics = {**metrics, "operators": self._measures.operators(self._lowering.nodes)}
+        return counted
 
     # -- the query --------------------------------------------------------------------------------------------------
 

@@ -78,7 +78,7 @@ def bounded(program: Program, inputs: Sequence[Batches], context: StreamContext)
     """All elements at once."""
     streams = [context.stream_iter([element for batch in batches_of(each) for element in batch]) for each in inputs]
     results = result_of(program, streams).collect()
-    return Outcome(results, results, context.metrics())
+    return Outcome(results, results, dict(context.metrics()))
 
 
 def unbounded(program: Program, inputs: Sequence[Batches], context: StreamContext) -> Outcome:

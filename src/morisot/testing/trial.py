@@ -63,7 +63,7 @@ class Trial:
             finally:
                 self._dying = False
                 job.stop()
-            return Outcome(self._changes, answer(stream._node, self._changes), job.metrics())
+            return Outcome(self._changes, answer(stream._node, self._changes), dict(job.metrics()))
 
     def _receive(self, *parts: Any) -> None:
         if self._dying:
