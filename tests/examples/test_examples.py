@@ -78,6 +78,7 @@ def test_example(name: str, in_session: Run) -> None:
 
 @pytest.mark.program
 @pytest.mark.jvm
+@pytest.mark.thorough
 def test_an_example_in_a_process_of_its_own() -> None:
     arguments, said = RUNS["word_count.py"]
     output = run("word_count.py", *arguments)

@@ -15,7 +15,7 @@ from typing import Any, NoReturn
 import pytest
 
 from benchmarks import data, latency
-from benchmarks.__main__ import WORKLOADS
+from benchmarks.__main__ import WORKLOADS, main
 from benchmarks.collision import Collision, week
 from benchmarks.cpu import measured
 from benchmarks.data import cache
@@ -99,17 +99,31 @@ def test_a_wrong_answer_and_a_failure_are_reported_and_not_measured() -> None:
     assert document["workloads"]["w"]["variants"][MORISOT] == {"size": 100, "problem": "q[0]: 101 instead of 100"}
 
 
-@pytest.mark.jvm
-def test_variants_agree_on_a_little_data(tmp_path: Path) -> None:
-    """Without measured runs: the warm-up compares the answers of all three variants."""
+LITTLE = ["--scale", "0.0002", "--runs", "0", "--rdd-runs", "0", "--warmups", "1"]
+"""Without measured runs: the warm-up compares the answers of all three variants."""
+
+
+def test_variants_of_one_workload_agree_on_a_little_data(spark, tmp_path, monkeypatch):
+    monkeypatch.setattr(spark, "stop", lambda: None, raising=False)
+    monkeypatch.setattr("benchmarks.__main__.open_session", lambda: spark)
     report = tmp_path / "bench.json"
-    command = [sys.executable, "-m", "benchmarks", "--scale", "0.0002", "--runs", "0", "--rdd-runs", "0",
-               "--warmups", "1", "--json", str(report)]  # fmt: skip
+    assert main([*LITTLE, "--only", "word_count", "--json", str(report)]) == 0
+    assert set(json.loads(report.read_text())["workloads"]) == {"word_count"}
+
+
+@pytest.mark.jvm
+@pytest.mark.program
+@pytest.mark.thorough
+def test_variants_agree_on_a_little_data(tmp_path):
+    report = tmp_path / "bench.json"
+    command = [sys.executable, "-m", "benchmarks", *LITTLE, "--json", str(report)]
     subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
     assert set(json.loads(report.read_text())["workloads"]) == set(WORKLOADS)
 
 
 @pytest.mark.jvm
+@pytest.mark.program
+@pytest.mark.thorough
 def test_loops_agree_with_plain_machine_code_on_a_little_data(tmp_path: Path) -> None:
     names = [
         "overhead",
@@ -130,7 +144,9 @@ def test_loops_agree_with_plain_machine_code_on_a_little_data(tmp_path: Path) ->
 
 
 @pytest.mark.jvm
-def test_latency_is_measured_from_the_stamp_of_an_element() -> None:
+@pytest.mark.program
+@pytest.mark.thorough
+def test_latency_is_measured_from_the_stamp_of_an_element():
     took = latency.measure("Morisot", "stateless", latency.Feed(rate=100, every=0.1, warm_up=0.5, seconds=1.0))
     assert took.elements == sorted(took.elements)
     assert len(took.elements) >= 50

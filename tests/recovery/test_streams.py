@@ -16,7 +16,7 @@ pytestmark = [pytest.mark.jvm, pytest.mark.program]
 
 
 @pytest.mark.parametrize(
-    "name", [pytest.param(n, marks=() if n in ("running", "several") else pytest.mark.thorough) for n in PROGRAMS]
+    "name", [pytest.param(n, marks=() if n == "running" else pytest.mark.thorough) for n in PROGRAMS]
 )
 def test_a_killed_job_goes_on(name: str, tmp_path: Path, chance: random.Random) -> None:
     write_input(tmp_path)

@@ -28,6 +28,8 @@ def test_a_users_session_outlives_the_context(spark: SparkSession) -> None:
 
 
 @pytest.mark.jvm
+@pytest.mark.program
+@pytest.mark.thorough
 def test_an_own_session_ends_with_the_last_context() -> None:
     program = """
 import morisot as mo

@@ -40,23 +40,27 @@ def found() -> Iterator[dict[str, Any]]:
 
 
 @pytest.mark.jvm
+@pytest.mark.program
 def test_a_process_without_the_secret_gets_no_block(found: dict[str, Any]) -> None:
     assert not found["gives blocks"]
     assert found["gives blocks if the user wants that"], "the one who asks cannot ask"
 
 
 @pytest.mark.jvm
+@pytest.mark.program
 def test_others_reach_no_file_whatever_the_umask(found: dict[str, Any]) -> None:
     assert found["reachable"] == []
     assert found["outside"] == []
 
 
 @pytest.mark.jvm
+@pytest.mark.program
 def test_nothing_listens_beyond_the_loopback(found: dict[str, Any]) -> None:
     assert set(found["listening"]) <= {"127.0.0.1", "::1", "::ffff:127.0.0.1"}
 
 
 @pytest.mark.jvm
+@pytest.mark.program
 def test_secrets_are_on_no_command_line(found: dict[str, Any]) -> None:
     assert found["on command lines"] == []
     assert found["secret arrived"]

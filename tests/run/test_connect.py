@@ -102,6 +102,7 @@ needs_client = pytest.mark.skipif(importlib.util.find_spec("grpc") is None, reas
 
 @needs_client
 @pytest.mark.jvm
+@pytest.mark.program
 @pytest.mark.thorough
 @pytest.mark.parametrize("name", RUN)
 def test_a_job_gives_what_the_reference_gives(name: str, outcomes: dict[str, Any]) -> None:
@@ -110,6 +111,7 @@ def test_a_job_gives_what_the_reference_gives(name: str, outcomes: dict[str, Any
 
 @needs_client
 @pytest.mark.jvm
+@pytest.mark.program
 @pytest.mark.thorough
 @pytest.mark.parametrize("name", REFUSED)
 def test_what_cannot_run_is_refused_when_it_starts(name: str, outcomes: dict[str, Any]) -> None:

@@ -132,6 +132,7 @@ loop told
 
 
 @pytest.mark.jvm
+@pytest.mark.program
 def test_whoever_waits_for_spark_is_told_that_its_jvm_has_ended(tmp_path: Path) -> None:
     program = tmp_path / "program.py"
     program.write_text(PROGRAM)

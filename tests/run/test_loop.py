@@ -147,6 +147,8 @@ print("again", numbers.map(lambda n: n + 1).count().collect())
 
 
 @pytest.mark.jvm
+@pytest.mark.program
+@pytest.mark.thorough
 def test_ctrl_c_ends_a_loop_and_leaves_nothing(tmp_path: Path) -> None:
     program = tmp_path / "endless.py"
     program.write_text(ENDLESS)

@@ -129,6 +129,8 @@ def test_an_active_session_is_found_from_another_thread(spark: SparkSession) -> 
 
 
 @pytest.mark.jvm
+@pytest.mark.program
+@pytest.mark.thorough
 def test_a_users_own_session_is_left_alone() -> None:
     done = run_program(
         """
@@ -151,6 +153,7 @@ print(own.conf.get("spark.sql.shuffle.partitions"))
 
 
 @pytest.mark.jvm
+@pytest.mark.program
 def test_nothing_is_printed_but_what_the_user_prints(tmp_path: Path) -> None:
     """One program for several promises, since each would start a JVM of its own."""
     tmp_path.joinpath("beside.py").write_text("def fail(x):\n    return 1 // 0\n")
@@ -159,12 +162,20 @@ def test_nothing_is_printed_but_what_the_user_prints(tmp_path: Path) -> None:
         """
 import os
 import beside
+import morisot as mo
+from pyspark import SparkContext
 from pyspark.errors import PythonException
 from pyspark.sql.functions import udf
 from morisot.config import Config
 from morisot.run.session import build_session
 
-spark = build_session(Config(master="local[1]", memory="1g"))
+config = Config(master="local[1]", memory="1g", progress=False)
+with mo.StreamContext(config=config) as one, mo.StreamContext(config=config) as two:
+    one.close()
+    assert two.stream_iter([3]).collect() == [3]
+assert SparkContext._active_spark_context is None, "the session ends with its last context"
+
+spark = build_session(config)
 try:
     spark.range(2).select(udf(beside.fail, "long")("id")).collect()
 except PythonException as error:
@@ -176,6 +187,15 @@ def show(batches):
         yield batch
 
 spark.range(1).mapInArrow(show, "id long").collect()
+
+ctx = mo.StreamContext(spark)
+inlet, numbers = ctx.stream_channel(int)
+sums = numbers.rich_map(0, lambda total, n: (total + n, total + n)).collect_channel()
+job = ctx.start()
+with inlet:
+    inlet.send_all([1, 2, 3])
+assert list(sums) == [1, 3, 6]
+job.wait()
 print(spark.sparkContext._gateway.proc.pid, os.listdir())
 """
     )
@@ -195,6 +215,8 @@ print(spark.sparkContext._gateway.proc.pid, os.listdir())
 
 
 @pytest.mark.jvm
+@pytest.mark.program
+@pytest.mark.thorough
 def test_states_of_a_stream_are_kept_without_a_word() -> None:
     done = run_program(
         """
@@ -242,6 +264,8 @@ except EnvironmentProblem as problem:
 
 
 @pytest.mark.jvm
+@pytest.mark.program
+@pytest.mark.thorough
 def test_a_package_that_cannot_be_fetched_is_named(tmp_path: Path) -> None:
     nowhere = f'<filesystem name="none"><artifact pattern="{tmp_path}/none/[artifact].[ext]"/></filesystem>'
     settings = f'<settings defaultResolver="none"/><caches defaultCacheDir="{tmp_path}/cache"/>'
