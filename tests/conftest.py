@@ -68,5 +68,17 @@ def mark(item: pytest.Item) -> None:
     if on_spark or USING_SPARK & fixtures or "make_context" in arguments:
         item.add_marker(pytest.mark.jvm)
     parameters = item.callspec.params.values() if hasattr(item, "callspec") else ()
-    if "unbounded" in [each for each in parameters if isinstance(each, str)] or "unbounded" in item.path.stem:
+    engine_is_unbounded = "unbounded" in [each for each in parameters if isinstance(each, str)]
+    if engine_is_unbounded or "unbounded" in item.path.stem:
         item.add_marker(pytest.mark.unbounded)
+    if engine_is_unbounded and is_variant(item):
+        item.add_marker(pytest.mark.thorough)
+
+
+def is_variant(item: pytest.Item) -> bool:
+    """Whether another test runs the same kind of operator on unbounded input."""
+    variants = item.get_closest_marker("unbounded_thorough")
+    if variants is None:
+        return False
+    assert isinstance(item, pytest.Function)
+    return item.callspec.id.removeprefix("unbounded-").removesuffix("-unbounded") not in variants.kwargs.get("kept", ())

@@ -271,6 +271,7 @@ def runs() -> Iterable[Any]:
 
 
 @pytest.mark.parametrize(("name", "engine", "with_source"), list(runs()))
+@pytest.mark.unbounded_thorough(kept=("flat_map_keyed", "group_by_count"))
 def test_case(name: str, engine: str, with_source: bool, make_context: Any) -> None:
     operator = CASES[name]["operator"]
     params = parameters(name, with_source)

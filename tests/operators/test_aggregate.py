@@ -33,6 +33,7 @@ def test_group_by_count(runner: Runner) -> None:
     assert sorted(last_by_key(result)) == [("a", 2), ("b", 2), ("c", 1)]
 
 
+@pytest.mark.unbounded_thorough
 def test_group_by_count_of_an_untyped_key(runner: Runner) -> None:
     result = runner.run(lambda s: s.group_by_count(lambda n: Place(math.floor(n))), [1, 2, 1])
     assert sorted((place.x, n) for place, n in last_by_key(result)) == [(1, 2), (2, 1)]
@@ -47,6 +48,7 @@ def test_none_is_a_key(bounded_runner: Runner) -> None:
     assert set(bounded_runner.run(lambda s: s.group_by_count(lambda x: x), [None, 1, None])) == {(None, 2), (1, 1)}
 
 
+@pytest.mark.unbounded_thorough
 def test_count_after_group_by(runner: Runner) -> None:
     result = runner.run(lambda s: s.group_by(lambda n: n % 2).count(), [1, 2, 3])
     assert sorted(last_by_key(result)) == [(0, 1), (1, 2)]
@@ -174,6 +176,7 @@ def test_limit_of_a_keyed_stream_is_global(runner: Runner) -> None:
     assert result == [(1, 3), (0, 4), (1, 5)]
 
 
+@pytest.mark.unbounded_thorough
 def test_unique_of_pairs(runner: Runner) -> None:
     pairs = [(1, "a"), (1, "b"), None, (1, "a"), None, (2, "a")]
     assert sorted(runner.run(lambda s: s.unique(), pairs), key=repr) == [(1, "a"), (1, "b"), (2, "a"), None]
@@ -183,6 +186,7 @@ def test_unique(runner: Runner) -> None:
     assert sorted(runner.run(lambda s: s.unique(), [1, 1, 2, 3, 2, 1])) == [1, 2, 3]
 
 
+@pytest.mark.unbounded_thorough
 def test_unique_untyped(runner: Runner) -> None:
     result = runner.run(lambda s: s.map(lambda n: frozenset({n, n % 2})).unique(), [1, 3, 1])
     assert sorted(map(sorted, result)) == [[1], [1, 3]]
@@ -195,6 +199,7 @@ def payments(stream: Any) -> Any:
     return stream.add_timestamps(lambda payment: payment[1], delay=50)
 
 
+@pytest.mark.unbounded_thorough
 def test_unique_by_within_a_time_compares_with_what_was_kept(runner: Runner) -> None:
     """In the stream's order, and with what is near in time on either side; operators that see the order may follow."""
 

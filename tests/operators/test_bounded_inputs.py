@@ -87,6 +87,22 @@ def pair(key: Any, both: Any) -> str:
 
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.unbounded_thorough(
+    kept=(
+        "always None",
+        "merge",
+        "merge behind",
+        "merge keyed",
+        "merge of three",
+        "outer join within",
+        "running",
+        "table and stream",
+        "twice",
+        "window join",
+        "windows with nothing before",
+        "zip",
+    )
+)
 def test_the_answer_is_that_of_bounded_input(name: str, engine: Any, request: pytest.FixtureRequest) -> None:
     """The last element in time is left out: the watermark never passes it."""
     spark = None if engine == "reference" else request.getfixturevalue("spark")

@@ -323,6 +323,7 @@ def timed_values(stream: Any) -> Any:
 
 
 @pytest.mark.parametrize("variant", NEAR)
+@pytest.mark.unbounded_thorough(kept=("outer_join",))
 def test_join_within_a_distance_in_time(variant: str, runner: Runner) -> None:
     def program(sent: Any, seen: Any) -> Any:
         return getattr(timed_values(sent), variant)(timed_values(seen), within=3)
@@ -341,6 +342,7 @@ def test_interval_join_of_plain_streams_that_come_in_pieces(runner: Runner) -> N
     assert shown(runner.run(program, left, right)) == shown(pairs)
 
 
+@pytest.mark.unbounded_thorough
 def test_keys_of_two_types_meet_and_the_left_one_is_shown(runner: Runner) -> None:
     def program(left: Any, right: Any) -> Any:
         one, other = (stream.add_timestamps(lambda pair: pair[1], delay=9) for stream in (left, right))
@@ -534,6 +536,7 @@ def test_the_order_of_a_join_with_a_table_is_that_of_the_stream(runner: Runner) 
     assert runner.run(program, ORDERS)[-1] == " 1a 1c 2b Nonen 3- 1a 1c"
 
 
+@pytest.mark.unbounded_thorough
 def test_a_table_that_is_computed_with_keys_that_travel_pickled(runner: Runner) -> None:
     def program(orders: Any) -> Any:
         counts = table_of(orders).group_by_count(lambda row: frozenset({row[0]})).unkey()

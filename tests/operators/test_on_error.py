@@ -104,6 +104,15 @@ PROGRAMS: dict[str, tuple[Program, list[Any], int]] = {
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.unbounded_thorough(
+    kept=(
+        "map in Python",
+        "map as a column",
+        "several in one pass",
+        "values of windows of keys",
+        "whole windows with bounds",
+    )
+)
 def test_skipped_elements_are_counted(runner: Runner, name: str) -> None:
     program, expected, count = PROGRAMS[name]
     assert runner.run(program, TEXTS) == expected

@@ -87,6 +87,7 @@ def test_join_of_everything_compares_keys_as_python_does(ctx: mo.StreamContext) 
 @pytest.mark.parametrize(
     "window", [mo.CountWindow.tumbling(2), mo.CountWindow.sliding(2, 1), mo.CountWindow.sliding(1, 3)]
 )
+@pytest.mark.unbounded_thorough(kept=("window2",))
 def test_count_windows_of_streams_that_come_in_pieces(window: mo.CountWindow, runner: Runner) -> None:
     """One side runs ahead of the other, and what it has waits."""
 
@@ -104,6 +105,7 @@ def test_count_windows_of_streams_that_come_in_pieces(window: mo.CountWindow, ru
     assert sorted(runner.run(program, left, right)) == sorted([*expected("a"), *expected("b")])
 
 
+@pytest.mark.unbounded_thorough
 def test_count_windows_of_whole_streams_that_come_in_pieces(runner: Runner) -> None:
     def program(left: mo.Stream[int], right: mo.Stream[str]) -> mo.Stream[Any]:
         return left.window_all(mo.CountWindow.tumbling(2)).join(right).rich_map(0, lambda n, pair: (n + 1, (n, pair)))

@@ -135,6 +135,7 @@ BY_ORDER: dict[str, tuple[Program, list[Any], int]] = {
 
 
 @pytest.mark.parametrize("name", BY_ORDER)
+@pytest.mark.unbounded_thorough(kept=("keys, reduced, with bounds", "transactions", "the last few"))
 def test_folds_of_windows_that_elements_complete(runner: Runner, name: str) -> None:
     program, expected, count = BY_ORDER[name]
     found = runner.run(program, TEXTS)
@@ -212,6 +213,7 @@ BY_TIME: dict[str, tuple[Program, list[Any], int]] = {
 
 
 @pytest.mark.parametrize("name", BY_TIME)
+@pytest.mark.unbounded_thorough(kept=("sliding, of each key", "sessions"))
 def test_folds_of_windows_of_time(runner: Runner, name: str) -> None:
     program, expected, count = BY_TIME[name]
     assert sorted(runner.run_until(1000, program, TIMED)) == expected

@@ -73,6 +73,7 @@ def test_sessions_that_turn_out_to_be_one(runner: Runner) -> None:
     ]
 
 
+@pytest.mark.unbounded_thorough
 def test_windows_of_windows_with_an_operator_with_a_state_between_them(runner: Runner) -> None:
     """What the first windows give has their end as timestamp, and comes when the watermark passes it: not too late."""
 
@@ -101,6 +102,7 @@ def test_every_aggregate(runner: Runner) -> None:
     assert max(rows) == (28, 7, 1, 7, 1, 7, 4.0, 12, (3, 1), 7)
 
 
+@pytest.mark.unbounded_thorough
 def test_datetimes_to_the_microsecond(runner: Runner) -> None:
     epoch, second = datetime.datetime(2024, 1, 1), datetime.timedelta(seconds=1)
     tick = datetime.timedelta(microseconds=1)
@@ -188,6 +190,7 @@ SPELLS = {
 
 
 @pytest.mark.parametrize("name", SPELLS)
+@pytest.mark.unbounded_thorough(kept=("count",))
 def test_windows_of_each_key_that_elements_complete(runner: Runner, name: str) -> None:
     def program(stream: mo.Stream[int]) -> mo.KeyedStream[str, list[int]]:
         keyed = stream.group_by(lambda n: "odd" if n % 2 else "even")
@@ -202,6 +205,7 @@ def test_windows_of_ones_own_without_keys(runner: Runner) -> None:
     assert [window for window in result if window.end < 7] == [(0, 1, [3]), (1, 3, [1, 4]), (3, 6, [1, 5, 9])]
 
 
+@pytest.mark.unbounded_thorough
 def test_count_windows_have_the_timestamp_of_their_newest_element(runner: Runner) -> None:
     def program(stream: mo.Stream[Click]) -> mo.Stream[mo.Windowed[Any, int]]:
         pairs = numbers(stream).window_all(mo.CountWindow.tumbling(2)).sum()
@@ -238,6 +242,7 @@ def test_reorder_of_keyed_elements_and_its_late_ones(make_context: Any) -> None:
 # -- timestamps ------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.unbounded_thorough
 def test_timestamps_and_watermarks_that_are_no_columns(runner: Runner) -> None:
     def at(click: Click) -> int:
         return int(str(click.at))

@@ -22,6 +22,7 @@ def test_run_gives_the_results_in_order(morisot_run: Run) -> None:
     assert morisot_run(program, [[1, 2], [3], [], [4]]) == [1, 4, 8]
 
 
+@pytest.mark.unbounded_thorough
 def test_the_answer_of_running_values_is_the_last_of_each_key(morisot_run: Run) -> None:
     words = [["a", "b", "a"], ["b", "a"]]
     assert sorted(morisot_run(lambda stream: stream.group_by_count(lambda word: word), words)) == [("a", 3), ("b", 2)]
@@ -61,6 +62,7 @@ def test_a_crash_changes_nothing(morisot_run: Run) -> None:
     assert morisot_run(program, [[1, 2], crash, [3], [4], crash, [5], crash]) == [1, 3, 6, 10, 15]
 
 
+@pytest.mark.unbounded_thorough
 def test_a_crash_before_the_first_batch(morisot_run: Run) -> None:
     results = morisot_run(lambda a, b: a.zip(b), [mo.testing.CRASH, [1], [2]], [["a", "b"]])
     assert results == [(1, "a"), (2, "b")]
