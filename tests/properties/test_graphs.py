@@ -217,7 +217,7 @@ def graphs(draw: st.DrawFn) -> Plan:
     return plan
 
 
-@settings(max_examples=300 if plans.THOROUGH else 8)
+@settings(max_examples=300 if plans.THOROUGH else 4)
 @given(graph=graphs())
 def test_graphs_give_what_the_reference_gives(graph: Plan, spark: SparkSession) -> None:
     note(str(graph))

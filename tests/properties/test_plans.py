@@ -475,14 +475,14 @@ def batches(elements: Sequence[Any], cuts: Sequence[int]) -> list[list[Any]]:
     return [list(elements[start:end]) for start, end in zip([0, *ends[:-1]], ends, strict=True)]
 
 
-@settings(max_examples=600 if THOROUGH else 15)
+@settings(max_examples=600 if THOROUGH else 10)
 @given(plan=plans())
 def test_bounded_plans_give_what_the_reference_gives(plan: Plan, spark: SparkSession) -> None:
     note(str(plan))
     compare(plan, answer(lambda: bounded(plan, spark)), answer(lambda: reference(plan)))
 
 
-@settings(max_examples=100 if THOROUGH else 4)
+@settings(max_examples=100 if THOROUGH else 2)
 @given(plan=plans(rowwise=True), data=st.data())
 def test_unbounded_plans_give_what_the_reference_gives(plan: Plan, data: st.DataObject, spark: SparkSession) -> None:
     cut = data.draw(st.integers(0, len(plan.elements)), label="cut")

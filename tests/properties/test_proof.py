@@ -24,17 +24,22 @@ from tests.properties.proof.pages import temporary_pages
 from tests.properties.proof.run import failed, prove
 from tests.properties.proof.tables import table_of
 
-PAIRS, ROWS = 2_500, 60
+FEW = {"pairs": 400, "rows": 30, "together": 3}
+MANY = {"pairs": 2_500, "rows": 60}
 
 
 @pytest.mark.timeout(900)
-def test_generated_closures_give_what_python_gives(spark: SparkSession, chance: random.Random) -> None:
-    seed = chance.randrange(10**9)
-    tally = prove(spark, PAIRS, seed, rows=ROWS)
+@pytest.mark.parametrize("size", [FEW, pytest.param(MANY, marks=pytest.mark.thorough)], ids=["few", "many"])
+def test_generated_closures_give_what_python_gives(
+    size: dict[str, int], spark: SparkSession, pytestconfig: pytest.Config
+) -> None:
+    seed = seed_of(pytestconfig)
+    tally = prove(spark, seed=seed, **size)
     print(report(tally, seed, 0.0))
-    assert tally.pairs >= PAIRS
-    assert set(tally.closures) >= {"column", "kernel", "stage", "fold"}
-    assert not failed(tally), f"python -m tests.properties.proof --pairs {PAIRS} --rows {ROWS} --seed {seed}"
+    assert tally.pairs >= size["pairs"]
+    assert set(tally.closures) >= {"column", "kernel", "fold", *(["stage"] if size is MANY else [])}
+    options = " ".join(f"--{name} {value}" for name, value in {**size, "seed": seed}.items())
+    assert not failed(tally), f"python -m tests.properties.proof {options}"
 
 
 def test_the_same_seed_generates_the_same_closures() -> None:

@@ -12,7 +12,7 @@ import pyspark
 from morisot.config import Config
 from morisot.run.session import build_session
 from tests.properties.proof.outcomes import VERDICTS, Tally
-from tests.properties.proof.run import ROWS, failed, prove
+from tests.properties.proof.run import ROWS, TOGETHER, failed, prove
 
 _SHOWN = 20
 
@@ -22,6 +22,7 @@ def main() -> int:
     parser.add_argument("--pairs", type=int, default=100_000, help="how many pairs of a closure and a row")
     parser.add_argument("--seed", type=int, default=None, help="the same seed generates the same pairs")
     parser.add_argument("--rows", type=int, default=ROWS, help="how many rows for each closure")
+    parser.add_argument("--together", type=int, default=TOGETHER, help="how many closures are tried in one query")
     parser.add_argument("--quiet", action="store_true", help="no progress")
     given = parser.parse_args()
     seed = int(time.time()) if given.seed is None else given.seed
@@ -32,7 +33,7 @@ def main() -> int:
         if not given.quiet:
             print(f"\r{text:<60}", end="", file=sys.stderr, flush=True)
 
-    tally = prove(spark, given.pairs, seed, say, given.rows)
+    tally = prove(spark, given.pairs, seed, say, given.rows, given.together)
     if not given.quiet:
         print(file=sys.stderr)
     print(report(tally, seed, time.monotonic() - began))

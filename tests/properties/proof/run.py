@@ -31,10 +31,17 @@ SHARES = {"column": 0.63, "kernel": 0.25, "stage": 0.1, "fold": 0.02}
 Say = Callable[[str], None]
 
 
-def prove(spark: SparkSession, pairs: int, seed: int, say: Say = lambda _: None, rows: int = ROWS) -> Tally:
+def prove(
+    spark: SparkSession,
+    pairs: int,
+    seed: int,
+    say: Say = lambda _: None,
+    rows: int = ROWS,
+    together: int = TOGETHER,
+) -> Tally:
     """At least so many pairs of a closure and a row, with so many rows for each closure."""
     tally = Tally()
-    run = _Run(random.Random(seed), tally, spark, say, rows)
+    run = _Run(random.Random(seed), tally, spark, say, rows, together)
     wanted = {form: int(pairs * share) + 1 for form, share in SHARES.items()}
     with temporary_pages() as pages, columns.set_for_proof(spark):
         run.columns_and_stages(pages, wanted["column"], wanted["stage"])
@@ -49,8 +56,11 @@ def _of(tally: Tally, form: str) -> int:
 
 
 class _Run:
-    def __init__(self, chance: random.Random, tally: Tally, spark: SparkSession, say: Say, rows: int) -> None:
+    def __init__(
+        self, chance: random.Random, tally: Tally, spark: SparkSession, say: Say, rows: int, together: int
+    ) -> None:
         self.chance, self.tally, self.spark, self.say, self.rows = chance, tally, spark, say, rows
+        self.together = together
         self.bodies, self.values = Bodies(chance), Values(chance)
 
     def progress(self) -> None:
@@ -68,7 +78,7 @@ class _Run:
                 self.progress()
 
     def _signature(self, pages: Pages, signature: Signature, stages_wanted: int) -> None:
-        texts = [self.bodies.function(signature, f"f{number}") for number in range(3 * TOGETHER)]
+        texts = [self.bodies.function(signature, f"f{number}") for number in range(3 * self.together)]
         rows = self.values.rows(signature.types, self.rows)
         found: list[tuple[Case, ColumnForm]] = []
         for case in pages.load(texts, signature.types):
@@ -78,7 +88,7 @@ class _Run:
             in_python = not isinstance(verdict, ColumnForm) or self.chance.random() < 0.1
             if in_python and _of(self.tally, "stage") < stages_wanted:
                 self._stage(case, verdict.type, rows)
-        for part in _chunks(found, TOGETHER):
+        for part in _chunks(found, self.together):
             self._columns(part, rows)
 
     def _columns(self, found: list[tuple[Case, ColumnForm]], rows: list[tuple[Any, ...]]) -> None:
@@ -156,11 +166,11 @@ class _Run:
 
     def _loops(self, pages: Pages) -> Iterator[Case]:
         while True:
-            yield from pages.load([self.bodies.loop(f"f{number}") for number in range(TOGETHER)], NUMBERS.types)
+            yield from pages.load([self.bodies.loop(f"f{number}") for number in range(self.together)], NUMBERS.types)
 
     def folds(self, pages: Pages, wanted: int) -> None:
         while _of(self.tally, "fold") < wanted:
-            for fold in folds.generated(self.chance, pages, TOGETHER):
+            for fold in folds.generated(self.chance, pages, self.together):
                 lists = folds.groups(self.chance, fold, LISTS)
                 results = folds.done(self.spark, fold, lists)
                 if results is None:
