@@ -55,6 +55,10 @@ PROGRAMS: dict[str, Callable[[Any], Any]] = {
 }
 
 
+SHORT = ("persist_fold_keyed", "persist_group_by_count")
+"""A fold in Python and one of Spark's; the others are for `make thorough`."""
+
+
 def numbers_of_runs(case: dict[str, Any]) -> list[int]:
     """The snapshots from which a case starts again, as they are numbered here."""
     texts = [run.removeprefix("restart from snapshot ") for run in case["params"]["runs"]]
@@ -66,7 +70,7 @@ def plain(elements: list[Any]) -> Any:
     return sorted(json.loads(json.dumps(elements)))
 
 
-@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize("name", [pytest.param(n, marks=() if n in SHORT else pytest.mark.thorough) for n in PROGRAMS])
 def test_a_job_gives_the_same_from_each_of_its_snapshots(name: str, spark: Any, tmp_path: Path) -> None:
     case = CASES[name]
     items = case["params"]["snapshot_every_items"]
@@ -87,6 +91,7 @@ def test_a_job_gives_the_same_from_each_of_its_snapshots(name: str, spark: Any, 
     assert not list((tmp_path / "saves" / "bounded").glob("*")), "everything that was saved is gone"
 
 
+@pytest.mark.thorough
 def test_windows_of_the_clock(spark: Any, tmp_path: Path) -> None:
     """Which window an element is in depends on the run; that it is in one, and in no other, does not."""
     case = CASES["persist_processing_window_sum"]

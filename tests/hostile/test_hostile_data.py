@@ -58,6 +58,10 @@ def texts(strings: list[str], *, all_of_them: bool) -> Iterator[str]:
 AMOUNTS = [pytest.param(False, id="at once"), pytest.param(True, id="one by one", marks=pytest.mark.thorough)]
 
 
+KINDS = ("column", "fold", "keyed rich_map", "map", "time window")
+"""One program for each way in which an operator runs on unbounded input."""
+
+
 def check(error: mo.ElementError, text: str) -> None:
     assert type(error.__cause__) is RejectedError
     assert error.__cause__.args == (text,)
@@ -109,8 +113,11 @@ def test_rows_of_files(
             ctx.start().wait(60)
 
 
+@pytest.mark.unbounded
 @pytest.mark.parametrize("all_of_them", AMOUNTS)
-@pytest.mark.parametrize("name", [*PROGRAMS, *NATIVE])
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=() if n in KINDS else pytest.mark.thorough) for n in (*PROGRAMS, *NATIVE)]
+)
 def test_functions_on_unbounded_input(name: str, all_of_them: bool, spark: SparkSession, strings: list[str]) -> None:
     program: Program = PROGRAMS.get(name) or NATIVE[name]
     for text in texts(strings, all_of_them=all_of_them):

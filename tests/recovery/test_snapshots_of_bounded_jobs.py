@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -92,35 +93,41 @@ def test_a_job_that_failed_goes_on_in_the_middle(spark: Any, tmp_path: Path) -> 
     assert list((tmp_path / "saves" / "bounded").iterdir()) == []
 
 
-def test_pieces_by_time(spark: Any, tmp_path: Path) -> None:
-    """Those of a short time stay small, those of a long one grow; what an earlier program did not come to is read."""
-    numbers = list(range(100))
-    sums = [sum(numbers[: n + 1]) for n in numbers]
+def running_sums(spark: Any, directory: Path, numbers: list[int], **settings: Any) -> tuple[list[int], int]:
+    """The sums of the numbers so far, and how many pieces they were computed in."""
+    with saving(spark, directory, **{"items": None, "keep": 1000, **settings}) as ctx:
+        read = ctx.stream_iter(numbers).map(lambda n: noted(n, directory), returns=int)
+        found = read.rich_map(0, lambda total, n: (total + n, total + n)).collect()
+        return found, len(ctx.engine._pieces.snapshots())  # type: ignore[attr-defined]
 
-    def running(**settings: Any) -> tuple[list[int], int]:
-        with saving(spark, tmp_path, **{"items": None, "keep": 1000, **settings}) as ctx:
-            read = ctx.stream_iter(numbers).map(lambda n: noted(n, tmp_path), returns=int)
-            found = read.rich_map(0, lambda total, n: (total + n, total + n)).collect()
-            return found, len(ctx.engine._pieces.snapshots())  # type: ignore[attr-defined]
 
+def test_pieces_of_a_long_time_grow(spark: Any, tmp_path: Path) -> None:
+    numbers = list(range(40))
     fail_at(tmp_path, 20)
     with pytest.raises(mo.ElementError, match="as the test says"):
-        running(every="1h")
+        running_sums(spark, tmp_path, numbers, every="1h")
     assert {0, 4, 20} <= set(seen(tmp_path)) <= set(numbers[: 1 + 4 + 16])
     fail_no_more(tmp_path)
-    assert running(every="1h") == (sums, 7), "1, 4 and 16 elements, then again 1, 4 and 16, and the rest"
+    sums = list(itertools.accumulate(numbers))
+    pieces = 6
+    assert running_sums(spark, tmp_path, numbers, every="1h") == (sums, pieces), "1, 4, then 1, 4, 16, and the rest"
     assert seen(tmp_path) == numbers[5:]
-    numbers = numbers[:12]
-    sums = sums[:12]
-    assert running(every="1ms", restart=None) == (sums, 12)
+
+
+@pytest.mark.parametrize("many", [3, pytest.param(12, marks=pytest.mark.thorough)])
+def test_pieces_of_a_short_time_stay_small(many: int, spark: Any, tmp_path: Path) -> None:
+    """And what an earlier program did not come to is read."""
+    numbers = list(range(many))
+    sums = list(itertools.accumulate(numbers))
+    assert running_sums(spark, tmp_path, numbers, every="1ms") == (sums, many)
     seen(tmp_path)
-    fail_at(tmp_path, 7)
+    fail_at(tmp_path, many // 2)
     with pytest.raises(mo.ElementError, match="as the test says"):
-        running(every="1ms", restart=None)
+        running_sums(spark, tmp_path, numbers, every="1ms", restart=None)
     fail_no_more(tmp_path)
     seen(tmp_path)
-    assert running()[0] == sums, "without a time the rest is listed at once"
-    assert seen(tmp_path) == numbers[7:]
+    assert running_sums(spark, tmp_path, numbers)[0] == sums, "without a time the rest is listed at once"
+    assert seen(tmp_path) == numbers[many // 2 :]
 
 
 def test_a_changed_program_and_changed_files_are_refused(spark: Any, tmp_path: Path) -> None:

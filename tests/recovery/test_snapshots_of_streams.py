@@ -12,7 +12,7 @@ import pytest
 
 import morisot as mo
 
-pytestmark = pytest.mark.jvm
+pytestmark = [pytest.mark.jvm, pytest.mark.unbounded]
 _KEPT = "spark.sql.streaming.minBatchesToRetain"
 
 
@@ -58,6 +58,7 @@ def test_a_job_goes_on_in_another_context(spark: Any, tmp_path: Path) -> None:
     assert spark.conf.get(_KEPT) == before
 
 
+@pytest.mark.thorough
 def test_the_oldest_snapshot_has_all_it_needs(spark: Any, tmp_path: Path) -> None:
     """The log of the source is dropped early, but not before the snapshots that need it."""
     many = 34
@@ -221,6 +222,7 @@ def test_another_group_of_sinks_is_another_program(spark: Any, tmp_path: Path) -
         run_several(spark, tmp_path, "seen", "files", "doubled")
 
 
+@pytest.mark.thorough
 def test_sinks_that_were_saved_alone_go_on_alone(spark: Any, tmp_path: Path) -> None:
     put(tmp_path / "in", 0, 1)
     assert run_several(spark, tmp_path, "seen")[0] == [1]

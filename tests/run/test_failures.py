@@ -152,7 +152,7 @@ def test_a_second_try_that_computes_other_elements_is_refused(
         ctx.execute()
 
 
-@pytest.mark.parametrize("kind", ["csv", "json"])
+@pytest.mark.parametrize("kind", ["csv", pytest.param("json", marks=pytest.mark.thorough)])
 def test_a_failure_behind_followed_files_is_not_taken_for_a_bad_row(
     kind: str, ctx: mo.StreamContext, tmp_path: Path
 ) -> None:
@@ -162,7 +162,9 @@ def test_a_failure_behind_followed_files_is_not_taken_for_a_bad_row(
         ctx.start().wait(60)
 
 
-@pytest.mark.parametrize("kind", ["csv", "json", "parquet"])
+@pytest.mark.parametrize(
+    "kind", ["csv", *(pytest.param(kind, marks=pytest.mark.thorough) for kind in ("json", "parquet"))]
+)
 def test_a_lost_worker_behind_followed_files_is_replaced(
     kind: str, ctx: mo.StreamContext, deaths: Path, tmp_path: Path
 ) -> None:
