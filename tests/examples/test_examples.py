@@ -19,7 +19,10 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 RUNS = {
     "branches.py": ([], ["core: too hot at", "wall: no value at 97 s", "°C on average", "branch(number=2)"]),
     "collatz.py": (["--up-to", "20000"], ["17,647 takes 278 steps to 1", "one job", "kernel"]),
-    "connected_components.py": ([], ["components, the largest has", "0 edges between different labels"]),
+    "connected_components.py": (
+        ["--nodes", "60", "--edges", "44"],
+        ["components, the largest has", "0 edges between different labels"],
+    ),
     "k_means.py": (["--points", "2000"], ["one job", "function: kernel", "centre", "ms each"]),
     "page_rank.py": ([], ["node 1: rank 0.2651", "in whole numbers"]),
     "transitive_closure.py": ([], ["edges make", "another round would add 0"]),
