@@ -17,7 +17,7 @@ from typing import Any
 import morisot as mo
 from morisot import config
 from morisot.api import agg, base, join_builder, output
-from morisot.api.methods import kafka, source
+from morisot.api.methods import kafka
 from morisot.compile import verdict
 from morisot.errors import Location
 from morisot.physical.explain import FormRecord
@@ -91,7 +91,7 @@ ALIASES = {
     "Form": verdict.Form,
     "OnError": base.OnError,
     "OnError of stream_csv and stream_json": source_nodes.OnError,
-    "PathLike": source.PathLike,
+    "PathLike": base.PathLike,
     "WriteMode": sink.WriteMode,
 }
 """What signatures name."""

@@ -103,7 +103,9 @@ LITTLE = ["--scale", "0.0002", "--runs", "0", "--rdd-runs", "0", "--warmups", "1
 """Without measured runs: the warm-up compares the answers of all three variants."""
 
 
-def test_variants_of_one_workload_agree_on_a_little_data(spark, tmp_path, monkeypatch):
+def test_variants_of_one_workload_agree_on_a_little_data(
+    spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(spark, "stop", lambda: None, raising=False)
     monkeypatch.setattr("benchmarks.__main__.open_session", lambda: spark)
     report = tmp_path / "bench.json"
@@ -114,7 +116,7 @@ def test_variants_of_one_workload_agree_on_a_little_data(spark, tmp_path, monkey
 @pytest.mark.jvm
 @pytest.mark.program
 @pytest.mark.thorough
-def test_variants_agree_on_a_little_data(tmp_path):
+def test_variants_agree_on_a_little_data(tmp_path: Path) -> None:
     report = tmp_path / "bench.json"
     command = [sys.executable, "-m", "benchmarks", *LITTLE, "--json", str(report)]
     subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
@@ -146,7 +148,7 @@ def test_loops_agree_with_plain_machine_code_on_a_little_data(tmp_path: Path) ->
 @pytest.mark.jvm
 @pytest.mark.program
 @pytest.mark.thorough
-def test_latency_is_measured_from_the_stamp_of_an_element():
+def test_latency_is_measured_from_the_stamp_of_an_element() -> None:
     took = latency.measure("Morisot", "stateless", latency.Feed(rate=100, every=0.1, warm_up=0.5, seconds=1.0))
     assert took.elements == sorted(took.elements)
     assert len(took.elements) >= 50

@@ -24,7 +24,7 @@ class Runner:
 
     engine: str
     make_context: Callable[[str], mo.StreamContext]
-    metrics: dict[str, Any] = field(default_factory=dict)
+    metrics: Any = field(default_factory=dict)
     """What the last run says of itself."""
 
     def run(self, program: Program, *inputs: Sequence[Any]) -> list[Any]:

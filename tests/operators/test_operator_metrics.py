@@ -8,12 +8,13 @@ from typing import Any
 import pytest
 
 import morisot as mo
+from morisot.plan.metrics import JobMetrics
 from morisot.run import live
 
 pytestmark = [pytest.mark.jvm, pytest.mark.unbounded]
 
 
-def run(spark: Any, directory: Path, *, counted: bool) -> tuple[list[Any], dict[str, Any]]:
+def run(spark: Any, directory: Path, *, counted: bool) -> tuple[list[Any], JobMetrics]:
     """A job over three files, with native operators, Python, a state, a table and a bounded stream."""
     inbox = directory / "in"
     inbox.mkdir(exist_ok=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -14,7 +13,7 @@ import morisot as mo
 from tests.operators.engines import Runner
 
 if TYPE_CHECKING:
-    from fractions import Fraction
+    pass
 
 
 class Point(NamedTuple):

@@ -143,8 +143,8 @@ def test_many_keys_in_many_micro_batches(runner: Runner) -> None:
     ],
 )
 @pytest.mark.unbounded_thorough(kept=("nan-1.0",))
-def test_keys_are_equal_where_python_says_so(runner: Runner, key, other) -> None:
-    def program(stream):
+def test_keys_are_equal_where_python_says_so(runner: Runner, key: Any, other: Any) -> None:
+    def program(stream: Any) -> Any:
         return stream.group_by(lambda pair: pair[0]).rich_map(0, lambda count, key, pair: (count + 1, count))
 
     result = runner.run(program, [(key, 1), (key, 2), (other, 3)])

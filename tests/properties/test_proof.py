@@ -31,9 +31,9 @@ MANY = {"pairs": 2_500, "rows": 60}
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("size", [FEW, pytest.param(MANY, marks=pytest.mark.thorough)], ids=["few", "many"])
 def test_generated_closures_give_what_python_gives(
-    size: dict[str, int], spark: SparkSession, pytestconfig: pytest.Config
+    size: dict[str, Any], spark: SparkSession, chance: random.Random
 ) -> None:
-    seed = seed_of(pytestconfig)
+    seed = chance.randrange(10**9)
     tally = prove(spark, seed=seed, **size)
     print(report(tally, seed, 0.0))
     assert tally.pairs >= size["pairs"]

@@ -84,7 +84,7 @@ def test_the_sizes_of_states_can_be_read_while_they_are_written(
     checkpoint: Checkpoint, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whoever looks before each step of the writing finds what was there before, or what is to be there."""
-    checkpoint.note_sizes(3, {"count": {"rows": 1}})
+    checkpoint.note_sizes(3, {"count": {"entries": 1, "bytes": 8}})
     seen: list[Any] = []
     opened = private_file
 
@@ -94,9 +94,9 @@ def test_the_sizes_of_states_can_be_read_while_they_are_written(
         return writing
 
     monkeypatch.setattr(records, "private_file", look_first)
-    checkpoint.note_sizes(3, {"count": {"rows": 2}})
-    assert seen == [{"count": {"rows": 1}}]
-    assert checkpoint.snapshots()[3].state == {"count": {"rows": 2}}
+    checkpoint.note_sizes(3, {"count": {"entries": 2, "bytes": 8}})
+    assert seen == [{"count": {"entries": 1, "bytes": 8}}]
+    assert checkpoint.snapshots()[3].state == {"count": {"entries": 2, "bytes": 8}}
 
 
 def test_snapshots_that_go_while_they_are_listed_are_left_out(

@@ -493,9 +493,9 @@ def check_any_moments(tmp_path: Path, chance: random.Random) -> None:
 @pytest.mark.jvm
 @pytest.mark.program
 @pytest.mark.thorough
-@pytest.mark.parametrize("seed", [3, 8])
-def test_ctrl_c_at_any_moment(tmp_path: Path, seed: int) -> None:
-    check_any_moments(tmp_path, seed)
+@pytest.mark.parametrize("time_", range(2))
+def test_ctrl_c_at_any_moment(tmp_path: Path, chance: random.Random, time_: int) -> None:
+    check_any_moments(tmp_path, chance)
 
 
 @pytest.mark.jvm

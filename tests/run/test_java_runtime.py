@@ -170,7 +170,7 @@ def test_java_starts_without_the_module_and_with_its_own_home(tmp_path: Path) ->
 
     def started(*arguments: str) -> list[str]:
         environ = {"JAVA_HOME": str(LAUNCHER), "_MORISOT_JAVA": str(java)}
-        command = [LAUNCHER / "bin" / "java", *arguments]
+        command = [str(LAUNCHER / "bin" / "java"), *arguments]
         return subprocess.run(command, env=environ, capture_output=True, text=True, check=True).stdout.splitlines()
 
     options = ["-cp", "a b", "", "--add-modules=jdk.net", "Main", "*"]

@@ -220,7 +220,7 @@ def test_a_job_whose_thread_ends_with_any_error_has_failed() -> None:
     def fail() -> None:
         raise KeyError("nobody expected this")
 
-    job = Job([ThreadPart("bounded", fail, dict)])
+    job = Job([ThreadPart("bounded", fail, lambda: {"skipped": {}, "diverted": {}, "late": {}})])
     with pytest.raises(JobError, match="unexpected KeyError: 'nobody expected this'") as caught:
         job.wait(60)
     assert isinstance(caught.value.__cause__, KeyError)

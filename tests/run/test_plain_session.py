@@ -12,6 +12,8 @@ from typing import Any
 
 import pytest
 
+from morisot.run.java_runtime import find_java, launcher_variables
+
 pytestmark = [pytest.mark.jvm, pytest.mark.program]
 
 PROGRAM = Path(__file__).with_name("plain_session.py")
