@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from morisot.compile.ladder import decide
+from morisot.compile.choose import decide
 from morisot.errors import Location
 from morisot.plan.closure import Closure
 from morisot.types.element import arguments

@@ -20,7 +20,7 @@ from pyspark.sql import functions as sf
 from pyspark.sql.functions import udf
 
 from benchmarks.closures import data
-from morisot.compile.reader import read
+from morisot.compile.syntax.reader import read
 from morisot.compile.verdict import Refusal
 from morisot.lower.columns import sql_type
 from morisot.types.element import Record, Tuple

@@ -8,7 +8,19 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from morisot.compile.expr import Call, Case, Each, Expr, Field, Input, Literal, Raise, Shared, Struct, Variable
+from morisot.compile.ir.expressions import (
+    Call,
+    Case,
+    Each,
+    Expr,
+    Field,
+    Input,
+    Literal,
+    Raise,
+    Shared,
+    Struct,
+    Variable,
+)
 from morisot.lower.columns import TEMPLATES, literal, quoted, render, sql_text, sql_type
 from morisot.types.element import (
     ANY,

@@ -20,9 +20,10 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from morisot.compile import kernel_calls, ladder
-from morisot.compile.kernel import compile_kernel
-from morisot.compile.ladder import decide
+from morisot.compile import choose
+from morisot.compile.choose import decide
+from morisot.compile.kernel import calls
+from morisot.compile.kernel.function import compile_kernel
 from morisot.compile.verdict import KernelForm, Refusal, StageForm
 from morisot.errors import ElementError, Location
 from morisot.plan.closure import Closure
@@ -379,7 +380,7 @@ def test_a_key_is_made_by_a_kernel() -> None:
     assert through(stage(keyed, Keyed(STR, INT), seen), [("a", 4), ("b", 9)]) == [(2, 8), (6, 18)]
 
 
-@pytest.mark.parametrize("name", [name for name in kernel_calls.LIBM if hasattr(math, name)])
+@pytest.mark.parametrize("name", [name for name in calls.LIBM if hasattr(math, name)])
 def test_the_c_library_is_pythons_bit_for_bit(name: str, chance: random.Random) -> None:
     """Each function that is admitted, on numbers of all sizes and on those where it is special."""
     function = getattr(math, name)
@@ -458,7 +459,7 @@ def stage(
     steps, kernels, current = [], [], type_
     for kind, function in functions:
         parameters = arguments(current)
-        verdict = ladder.kernel(
+        verdict = choose.kernel(
             Closure(function, Location(__file__, 1), kind), parameters[-1:] if kind == "key_by" else parameters
         )
         assert isinstance(verdict, KernelForm), verdict

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from morisot.compile.loop_kernel import LoopFunctions, compile_loop
+from morisot.compile.kernel.loop import LoopFunctions, compile_loop
 from morisot.compile.verdict import Refusal
 from morisot.plan.closure import freeze
 from morisot.types import infer

@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from morisot.compile import reader
-from morisot.compile.reader import Source, read
+from morisot.compile.syntax import reader
+from morisot.compile.syntax.reader import Source, read
 from morisot.compile.verdict import Refusal
 from morisot.plan.closure import freeze
 

@@ -17,8 +17,8 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from morisot.compile.expr import Input, Literal, walk
-from morisot.compile.ladder import decide
+from morisot.compile.choose import decide
+from morisot.compile.ir.expressions import Input, Literal, walk
 from morisot.compile.verdict import ColumnForm, KernelForm, StageForm, Verdict
 from morisot.errors import Location
 from morisot.plan.closure import Closure

@@ -23,7 +23,7 @@ from benchmarks.closures.measure import Measurement, Options, same
 from benchmarks.closures.report import as_json
 from benchmarks.closures.rows import Rows
 from benchmarks.closures.variants import ARROW_UDF, MORISOT
-from morisot.compile.expr import Expr
+from morisot.compile.ir.expressions import Expr
 from morisot.compile.verdict import ColumnForm, KernelForm
 from morisot.lower.columns import quoted, render
 from morisot.lower.frame import Frame

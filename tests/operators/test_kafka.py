@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import morisot as mo
-from morisot.compile.ladder import decide
+from morisot.compile.choose import decide
 from morisot.plan.description import describe
 from morisot.plan.rowwise import Map
 from morisot.plan.sink import Sink, WriteKafka

@@ -22,7 +22,7 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from morisot.compile.ladder import decide
+from morisot.compile.choose import decide
 from morisot.compile.verdict import ColumnForm
 from morisot.errors import Location
 from morisot.plan.closure import Closure

@@ -10,8 +10,10 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from morisot.compile import known, ladder, rows
-from morisot.compile.forms import Plain
+from morisot.compile import choose
+from morisot.compile.exact.forms import Plain
+from morisot.compile.table import functions as known
+from morisot.compile.table import rows
 from morisot.compile.verdict import ColumnForm
 from morisot.types import infer
 from morisot.types.element import ANY, INT, STR, Tuple
@@ -87,7 +89,7 @@ def test_a_column_that_is_wrong_is_found(spark: SparkSession, monkeypatch: pytes
     values = [(7, 3), (-7, 3), (7, -3), (7, 0)]
     with temporary_pages() as pages, set_for_proof(spark):
         (case,) = pages.load(["f0 = lambda a, b: a % b\n"], (INT, INT))
-        form = ladder.column(case.closure(), case.types)
+        form = choose.column(case.closure(), case.types)
         assert isinstance(form, ColumnForm)
         (results,) = tried(spark, [form], table_of(case.types, values))
     verdicts = [judged(by_python(case.function, row), found) for row, found in zip(values, results, strict=True)]
@@ -102,4 +104,4 @@ def test_a_lone_surrogate_never_enters_a_column() -> None:
         encode(["\ud800"], STR, pickle.dumps)
     with temporary_pages() as pages:
         (case,) = pages.load(["f0 = lambda s: s + '\\ud800'\n"], (STR,))
-        assert not isinstance(ladder.decide(case.closure(), case.types), ColumnForm)
+        assert not isinstance(choose.decide(case.closure(), case.types), ColumnForm)

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
 from morisot.api.location import caller
-from morisot.compile.ladder import decide
+from morisot.compile.choose import decide
 from morisot.compile.verdict import Verdict
 from morisot.errors import ElementError, PlanError
 from morisot.plan.closure import Closure

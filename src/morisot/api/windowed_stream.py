@@ -12,7 +12,7 @@ from morisot.api.agg import Aggregate
 from morisot.api.base import OnError, StreamBase, check_callable, late_handler
 from morisot.api.location import caller
 from morisot.api.methods.join import LATE_PAIR
-from morisot.compile.ladder import decide
+from morisot.compile.choose import decide
 from morisot.errors import PlanError
 from morisot.plan.closure import Closure
 from morisot.plan.late import Late

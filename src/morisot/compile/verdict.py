@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
-from morisot.compile.expr import Expr
+from morisot.compile.ir.expressions import Expr
 from morisot.types.element import Type
 from morisot.worker.kernels import Kernel
 

@@ -7,9 +7,9 @@ import dataclasses
 from pyspark.sql import Column, DataFrame, GroupedData
 from pyspark.sql import functions as F  # noqa: N812 - the name every Spark program uses
 
-from morisot.compile.expr import Input
-from morisot.compile.extremes import ACCUMULATOR, NativeExtreme
-from morisot.compile.folds import Part, leaf_values
+from morisot.compile.aggregates.extremes import ACCUMULATOR, NativeExtreme
+from morisot.compile.aggregates.folds import Part, leaf_values
+from morisot.compile.ir.expressions import Input
 from morisot.compile.verdict import ColumnForm, Value
 from morisot.lower.columns import NameOf, literal, quoted, render
 from morisot.lower.frame import Frame

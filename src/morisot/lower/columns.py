@@ -7,8 +7,20 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from morisot.compile.expr import Call, Case, Each, Expr, Field, Input, Literal, Raise, Shared, Struct, Variable
-from morisot.compile.values import DELTA, field_names
+from morisot.compile.ir.expressions import (
+    Call,
+    Case,
+    Each,
+    Expr,
+    Field,
+    Input,
+    Literal,
+    Raise,
+    Shared,
+    Struct,
+    Variable,
+)
+from morisot.compile.ir.values import DELTA, field_names
 from morisot.types.element import (
     ANY,
     BOOL,

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 from pyspark.sql import DataFrame
 
-from morisot.compile.expr import Call, Case, Expr, Literal
-from morisot.compile.truth import truth
+from morisot.compile.ir.expressions import Call, Case, Expr, Literal
+from morisot.compile.ir.truth import truth
 from morisot.compile.verdict import ColumnForm
 from morisot.lower.buckets import in_buckets
 from morisot.lower.columns import NameOf, quoted, render

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from pyspark.sql import DataFrame
 
-from morisot.compile.expr import Input
+from morisot.compile.ir.expressions import Input
 from morisot.compile.verdict import ColumnForm
 from morisot.lower import schema
 from morisot.lower.columns import quoted, render

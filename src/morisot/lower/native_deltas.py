@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the name every Spark program uses
 
-from morisot.compile.truth import truth
+from morisot.compile.ir.truth import truth
 from morisot.compile.verdict import ColumnForm
 from morisot.lower.columns import quoted, render
 from morisot.lower.deltas import Entries, InPython

@@ -14,9 +14,9 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F  # noqa: N812 - the name every Spark program uses
 from pyspark.sql.classic.dataframe import DataFrame as ClassicDataFrame
 
-from morisot.compile.expr import Literal
-from morisot.compile.folds import Kind, Part
-from morisot.compile.round_folds import NumericFold
+from morisot.compile.aggregates.folds import Kind, Part
+from morisot.compile.aggregates.round_folds import NumericFold
+from morisot.compile.ir.expressions import Literal
 from morisot.compile.verdict import Value
 from morisot.lower.columns import NameOf, render
 from morisot.lower.frame import Frame

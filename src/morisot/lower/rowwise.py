@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from morisot.compile.truth import truth
+from morisot.compile.ir.truth import truth
 from morisot.compile.verdict import ColumnForm
 from morisot.lower.columns import quoted, render
 from morisot.lower.frame import Frame

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from morisot.compile.folds import NativeFold
+from morisot.compile.aggregates.folds import NativeFold
 from morisot.errors import PlanError
 from morisot.physical.choose.aggregate import recognised_fold
 from morisot.plan.aggregate import Fold, Reduce

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from morisot.compile.ladder import declared
+from morisot.compile.choose import declared
 from morisot.plan import combine, keyed, rowwise
 from morisot.plan.closure import Closure
 from morisot.plan.node import Node

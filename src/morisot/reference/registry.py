@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextvars import ContextVar
 from typing import Any, NamedTuple, TypeVar
 
-from morisot.compile.ladder import declared
+from morisot.compile.choose import declared
 from morisot.errors import ElementError
 from morisot.plan.closure import Closure
 from morisot.plan.keyed import KeyBy

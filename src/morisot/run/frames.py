@@ -16,7 +16,7 @@ from typing import Any
 
 from pyspark.sql import DataFrame
 
-from morisot.compile.round_folds import NumericFold
+from morisot.compile.aggregates.round_folds import NumericFold
 from morisot.lower import iterate, schema
 from morisot.lower.frame import Frame
 from morisot.lower.native_deltas import entries_of, resumed

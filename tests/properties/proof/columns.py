@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame, SparkSession
 
-from morisot.compile.expr import Expr
+from morisot.compile.ir.expressions import Expr
 from morisot.compile.verdict import ColumnForm
 from morisot.lower.columns import quoted, render
 from tests.properties.proof.outcomes import FAILED

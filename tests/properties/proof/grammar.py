@@ -12,7 +12,7 @@ import random
 import re
 from collections.abc import Mapping
 
-from morisot.compile.values import DELTA
+from morisot.compile.ir.values import DELTA
 from morisot.types.element import BOOL, BYTES, DATE, DATETIME, FLOAT, INT, STR, Dict, List, Optional, Tuple, Type
 from morisot.types.infer import of_record_class
 from tests.properties.proof.world import Order, Point

@@ -9,7 +9,7 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from morisot.compile import ladder
+from morisot.compile import choose
 from morisot.compile.verdict import ColumnForm, KernelForm
 from morisot.run.failures import is_data_error
 from morisot.types.element import Type
@@ -82,7 +82,7 @@ class _Run:
         rows = self.values.rows(signature.types, self.rows)
         found: list[tuple[Case, ColumnForm]] = []
         for case in pages.load(texts, signature.types):
-            verdict = ladder.decide(case.closure(), signature.types)
+            verdict = choose.decide(case.closure(), signature.types)
             if isinstance(verdict, ColumnForm):
                 found.append((case, verdict))
             in_python = not isinstance(verdict, ColumnForm) or self.chance.random() < 0.1
@@ -153,7 +153,7 @@ class _Run:
         for case in self._loops(pages):
             if _of(self.tally, "kernel") >= wanted:
                 return
-            found = ladder.kernel(case.closure(), case.types)
+            found = choose.kernel(case.closure(), case.types)
             if not isinstance(found, KernelForm):
                 continue
             rows = self.values.rows(case.types, 2 * self.rows)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from morisot.compile.expr import Input
+from morisot.compile.ir.expressions import Input
 from morisot.lower.columns import quoted
 from morisot.types.element import (
     BOOL,

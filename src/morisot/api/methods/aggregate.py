@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from morisot.api.base import OnError, StreamBase, T
 from morisot.api.location import caller
 from morisot.api.methods.keyed import KeyedMethods
-from morisot.compile.ladder import decide
+from morisot.compile.choose import decide
 from morisot.plan.aggregate import (
     Avg,
     Count,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from morisot.api.base import StreamBase, T
 from morisot.api.location import caller
-from morisot.compile.ladder import decide
+from morisot.compile.choose import decide
 from morisot.errors import Location, PlanError
 from morisot.plan.closure import Closure
 from morisot.plan.iterate import Body, DeltaIterate, Elements, Iterate, Loop, LoopInput, Replay, State

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from morisot.compile.expr import Input
-from morisot.compile.extremes import ACCUMULATOR, NativeExtreme
-from morisot.compile.folds import NativeFold, Part, leaf_values
+from morisot.compile.aggregates.extremes import ACCUMULATOR, NativeExtreme
+from morisot.compile.aggregates.folds import NativeFold, Part, leaf_values
+from morisot.compile.ir.expressions import Input
 from morisot.compile.verdict import ColumnForm, Refusal
 from morisot.lower.aggregate import joined_start
 from morisot.lower.columns import NameOf, literal, quoted, render

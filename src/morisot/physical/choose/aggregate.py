@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from morisot.compile.extremes import NativeExtreme
-from morisot.compile.folds import NativeFold, recognise_fold, recognise_fold_assoc, recognise_reduce
-from morisot.compile.ladder import decide
+from morisot.compile.aggregates.extremes import NativeExtreme
+from morisot.compile.aggregates.folds import NativeFold, recognise_fold, recognise_fold_assoc, recognise_reduce
+from morisot.compile.choose import decide
 from morisot.compile.verdict import ColumnForm, Refusal
 from morisot.physical.choose.rowwise import MOVED, OWN_OUTCOME
 from morisot.physical.ops import (

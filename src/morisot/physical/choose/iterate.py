@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from morisot.compile.ladder import decide
-from morisot.compile.loop_kernel import LoopFunctions, compile_loop
-from morisot.compile.round_folds import NumericFold, recognise_round_fold
+from morisot.compile.aggregates.round_folds import NumericFold, recognise_round_fold
+from morisot.compile.choose import decide
+from morisot.compile.kernel.loop import LoopFunctions, compile_loop
 from morisot.compile.verdict import ColumnForm, Refusal
 from morisot.physical.choose.aggregate import all_of
 from morisot.physical.choose.join import compares_natively

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from morisot.compile.ladder import decide, kernel
-from morisot.compile.translate import STAGE
+from morisot.compile.choose import decide, kernel
+from morisot.compile.syntax.translate import STAGE
 from morisot.compile.verdict import ColumnForm, KernelForm, Refusal, Verdict
 from morisot.physical.ops import COLUMN, Choice, ColumnsOp, KernelOp, Reason, StageOp
 from morisot.plan.closure import Closure

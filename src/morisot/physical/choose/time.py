@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from morisot.compile.ladder import decide
+from morisot.compile.choose import decide
 from morisot.compile.verdict import ColumnForm
 from morisot.physical.choose.rowwise import MOVED
 from morisot.physical.ops import COLUMN, Choice, Reason, SortOp, TimersOp, TimestampsInPythonOp, TimestampsOp

@@ -1,0 +1,103 @@
+"""The ladder: each closure gets the fastest form that is faithful, and keeps why no faster one was possible."""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import types
+import weakref
+from collections.abc import Callable
+
+from morisot.compile.syntax.reader import read
+from morisot.compile.verdict import ColumnForm, KernelForm, Refusal, StageForm, Verdict
+from morisot.plan.closure import Closure, global_names
+from morisot.types.element import ANY, Type
+from morisot.types.infer import of_return
+
+Rung = Callable[[Closure, tuple[Type, ...]], "ColumnForm | KernelForm | Refusal"]
+
+_kernels: weakref.WeakKeyDictionary[Closure, dict[tuple[Type, ...], KernelForm | Refusal]] = weakref.WeakKeyDictionary()
+_decided: weakref.WeakKeyDictionary[Closure, dict[tuple[Type, ...], Verdict]] = weakref.WeakKeyDictionary()
+
+
+def decide(closure: Closure, parameters: tuple[Type, ...]) -> Verdict:
+    """The form of a closure for arguments of these types; decided once."""
+    forms = _decided.setdefault(closure, {})
+    if parameters not in forms:
+        forms[parameters] = _decide(closure, parameters)
+    return forms[parameters]
+
+
+def _decide(closure: Closure, parameters: tuple[Type, ...]) -> Verdict:
+    refusals: list[Refusal] = []
+    for rung in RUNGS:
+        form = rung(closure, parameters)
+        if isinstance(form, KernelForm):
+            return dataclasses.replace(form, refusal=refusals[0])
+        if not isinstance(form, Refusal):
+            return form
+        refusals.append(form)
+    return StageForm(declared(closure) or ANY, _most_useful(closure, *refusals), captured(closure))
+
+
+def _most_useful(closure: Closure, of_column: Refusal, of_kernel: Refusal) -> Refusal:
+    """Why it is no column; for a function with loops, which never is one, also why it is no kernel."""
+    source = read(closure.function) if isinstance(closure.function, types.FunctionType) else None
+    if source is None or isinstance(source, Refusal) or of_column == of_kernel:
+        return of_column
+    if not any(isinstance(node, ast.For | ast.While) for node in ast.walk(source.node)):
+        return of_column
+    return Refusal(f"{of_column}; and {of_kernel}", of_kernel.line or of_column.line, of_kernel.advice)
+
+
+def column(closure: Closure, parameters: tuple[Type, ...]) -> ColumnForm | Refusal:
+    """The closure as expressions over columns."""
+    # the compilers are many modules: `import morisot` stays quick without them
+    from morisot.compile.ir.values import convert, join_types
+    from morisot.compile.syntax.statements import compile_function
+
+    form = compile_function(closure.function, parameters)
+    wanted = declared(closure)
+    if isinstance(form, Refusal) or wanted is None or wanted == ANY:
+        return form
+    if join_types(form.type, wanted) != wanted:
+        return Refusal(
+            f"the function is declared to return {wanted} and returns {form.type}",
+            advice="correct the return annotation (or returns=), or convert the value",
+        )
+    return ColumnForm(convert(form.result, wanted), form.shared)
+
+
+def kernel(closure: Closure, parameters: tuple[Type, ...]) -> KernelForm | Refusal:
+    """The closure as machine code over the numbers of its arguments; compiled once."""
+    from morisot.compile.kernel.function import compile_kernel
+
+    forms = _kernels.setdefault(closure, {})
+    if parameters not in forms:
+        found = compile_kernel(closure.function, parameters, declared(closure))
+        if isinstance(found, Refusal):
+            forms[parameters] = found
+        else:
+            forms[parameters] = KernelForm(*found, NO_REFUSAL, captured(closure))
+    return forms[parameters]
+
+
+NO_REFUSAL = Refusal("")
+"""Stands for the reason of a faster form where none was tried."""
+
+RUNGS: tuple[Rung, ...] = (column, kernel)
+"""From the fastest form down; a stage does what none of them can."""
+
+
+def declared(closure: Closure) -> Type | None:
+    """What the user says the function returns, if anything."""
+    return closure.returns or of_return(closure.original)  # a frozen one lacks the names of its annotations
+
+
+def captured(closure: Closure) -> tuple[str, ...]:
+    """The names of the variables and globals the function reads from around it."""
+    function = closure.function
+    if not isinstance(function, types.FunctionType):
+        return ()
+    named = {name for name in global_names(function.__code__) if name in function.__globals__}
+    return tuple(sorted(named | set(function.__code__.co_freevars)))

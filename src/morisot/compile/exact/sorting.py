@@ -1,0 +1,147 @@
+"""Orders over lists: `sorted`, `min` and `max`, with a key, reversed, or with a default."""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+
+from morisot.compile.exact.forms import guard, integer
+from morisot.compile.ir.expressions import Call, Each, Expr, Field, Literal, Struct, Variable
+from morisot.compile.ir.values import Known, expand, pack
+from morisot.compile.syntax import calls
+from morisot.compile.syntax.access import Get, looked_up
+from morisot.compile.syntax.scope import Scope, refuse
+from morisot.compile.syntax.translate import STAGE, choose_or_refuse, shown, usable, value_of
+from morisot.compile.table import rows
+from morisot.compile.table.special_functions import Arguments, Keywords, plain
+from morisot.compile.verdict import Value
+from morisot.types.element import (
+    ANY,
+    BOOL,
+    BYTES,
+    DATE,
+    DATETIME,
+    INT,
+    NONE,
+    STR,
+    Dict,
+    List,
+    Optional,
+    Tuple,
+    Type,
+    holds,
+)
+
+_ORDERED = (INT, STR, BYTES, DATE, DATETIME, BOOL)
+
+
+def is_ordered(type_: Type) -> bool:
+    """Whether Spark orders values of the type as Python does: no floats, for NaN, and no None."""
+    return type_ in _ORDERED or (isinstance(type_, Tuple) and all(map(is_ordered, type_.items)))
+
+
+@calls.callable_class(Get)
+def _get(node: ast.AST, function: Get, arguments: Arguments, keywords: Keywords, _: Scope) -> Value:
+    (key,) = plain(node, function, arguments, keywords, 1)
+    type_ = function.owner.type
+    assert isinstance(type_, Dict)
+    if key.type != STR:
+        refuse(node, f"a dict with keys of type {key.type} has no column form", STAGE)
+    present, found = looked_up(function.owner, key)
+    nothing = Value(NONE, Literal(None, NONE))
+    return choose_or_refuse(node, present, expand(type_.value, found), nothing)
+
+
+@calls.special(sorted)
+def _sorted(node: ast.AST, arguments: Arguments, keywords: Keywords, scope: Scope) -> Value:
+    if not keywords and not (len(arguments) == 1 and _is_dict(arguments[0])) and not _are_tuples(arguments):
+        return calls.by_table(node, sorted, arguments, keywords, scope)
+    source = _list(node, arguments, keywords, ("key", "reverse"))
+    known, backwards = rows.constant_of(value_of(keywords["reverse"], node)) if "reverse" in keywords else (True, False)
+    if not known:
+        refuse(node, "sorted(reverse=…) with what is not constant has no column form", STAGE)
+    ranked = _ranked(node, source, keywords.get("key"), bool(backwards), scope)
+    ordered: Expr = Call("sorted", (ranked,))
+    ordered = Call("reverse_list", (ordered,)) if backwards else ordered
+    return Value(source.type, Field(ordered, "item"))
+
+
+@calls.special(min)
+def _min(node: ast.AST, arguments: Arguments, keywords: Keywords, scope: Scope) -> Value:
+    return _extreme(node, min, arguments, keywords, scope)
+
+
+@calls.special(max)
+def _max(node: ast.AST, arguments: Arguments, keywords: Keywords, scope: Scope) -> Value:
+    return _extreme(node, max, arguments, keywords, scope)
+
+
+def _is_dict(argument: Value | Known) -> bool:
+    return isinstance(argument, Value) and isinstance(argument.type, Dict)
+
+
+def _are_tuples(arguments: Arguments) -> bool:
+    """Whether it is about a list of tuples, which are ordered by their first items that differ."""
+    (only,) = arguments if len(arguments) == 1 else (None,)
+    return isinstance(only, Value) and isinstance(only.type, List) and isinstance(only.type.item, Tuple)
+
+
+def _extreme(node: ast.AST, function: object, arguments: Arguments, keywords: Keywords, scope: Scope) -> Value:
+    """The first of the smallest or greatest items."""
+    if not keywords and not (len(arguments) == 1 and _is_dict(arguments[0])) and not _are_tuples(arguments):
+        return calls.by_table(node, function, arguments, keywords, scope)
+    source = _list(node, arguments, keywords, ("key", "default"))
+    greatest = function is max
+    source = scope.small(source)
+    ranked = _ranked(node, source, keywords.get("key"), greatest, scope)
+    best = Field(Call("array_max" if greatest else "array_min", (ranked,)), "item")
+    some = Call("greater", (Call("size", (pack(source),)), integer(0)))
+    item = source.type.item if isinstance(source.type, List) else NONE
+    if "default" not in keywords:
+        return expand(item, scope.small_expr(guard(some, best, "the extreme of an empty list"), item))
+    first = expand(item, scope.small_expr(best, item))
+    return choose_or_refuse(node, some, first, value_of(keywords["default"], node))
+
+
+def _list(node: ast.AST, arguments: Arguments, keywords: Keywords, allowed: tuple[str, ...]) -> Value:
+    if len(arguments) != 1 or not set(keywords) <= set(allowed):
+        refuse(node, f"{ast.unparse(node)} has no column form", STAGE)
+    source = usable(value_of(arguments[0], node), node)
+    if isinstance(source.type, Dict):
+        source = Value(List(STR), Call("keys", (pack(source),)))
+    if not isinstance(source.type, List) or source.type.item == NONE:
+        refuse(node, f"the order of {source.type} has no column form", STAGE)
+    if holds(source.type, ANY) or _has_dict(source.type):
+        refuse(node, f"the order of {source.type} has no column form", STAGE)
+    return source
+
+
+def _has_dict(type_: Type) -> bool:
+    """Spark sorts no struct with a map in it, even if it never looks at the map."""
+    match type_:
+        case Optional(inner) | List(inner):
+            return _has_dict(inner)
+        case _:
+            return isinstance(type_, Dict) or any(_has_dict(child) for _, child in type_.children)
+
+
+def _ranked(node: ast.AST, source: Value, key: Value | Known | None, backwards: bool, scope: Scope) -> Expr:
+    """The items behind their keys and places: places tell equal keys apart, so that the order is stable."""
+    assert isinstance(source.type, List)
+    name, place = f"v{scope.loops}", f"i{scope.loops}"
+    item = expand(source.type.item, Variable(name))
+    inner = dataclasses.replace(scope.forked(), per_item=True, loops=scope.loops + 1)
+    ranked = item
+    if isinstance(key, Known):
+        owed = len(scope.sharing.debts)
+        ranked = inner.settle(usable(calls.apply(node, key.object, [item], {}, inner), node), owed)
+    elif key is not None and key.type != NONE:
+        refuse(node, f"a key of type {key.type} is called")
+    if not is_ordered(ranked.type):
+        refuse(node, f"{shown(sorted)} by {ranked.type} has no exact column form (NaN and None have no order)", STAGE)
+    index: Expr = Variable(place)
+    index = Call("negative", (index,)) if backwards else index
+    keys = ranked.leaves()  # side by side: a struct in a struct is compared in a slower way
+    names = (*(f"key{number}" for number in range(len(keys))), "place", "item")
+    body = Struct(names, (*keys, index, pack(item)))
+    return Each("transform", pack(source), name, body, place)

@@ -1,0 +1,34 @@
+"""Values that are computed beforehand, used also where the same was written out: `words[0] if words else ""`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import islice
+
+from morisot.compile.ir.expressions import Call, Case, Each, Expr, Shared, rebuilt, walk
+from morisot.compile.verdict import ColumnForm, Value
+
+_LARGEST = 1_000
+"""Parts of a form that is looked through; to compare every part with every value takes its time."""
+
+
+def reusing(form: ColumnForm) -> ColumnForm:
+    """The form with each shared value in the place of what equals it."""
+    parts = (part for expr in (*form.result.leaves(), *(expr for _, expr in form.shared)) for part in walk(expr))
+    if not form.shared or next(islice(parts, _LARGEST, None), None) is not None:
+        return form
+    names: dict[Expr, Expr] = {}
+
+    def change(part: Expr) -> Expr | None:
+        return names.get(part) if isinstance(part, Call | Case | Each) else None
+
+    shared = []
+    for name, expr in form.shared:  # a later one may use an earlier one
+        shared.append((name, rebuilt(expr, change)))
+        names[expr] = Shared(name)
+    return ColumnForm(_replaced(form.result, change), tuple(shared))
+
+
+def _replaced(value: Value, change: Callable[[Expr], Expr | None]) -> Value:
+    expr = None if value.expr is None else rebuilt(value.expr, change)
+    return Value(value.type, expr, tuple(_replaced(item, change) for item in value.items))

@@ -1,0 +1,189 @@
+"""What a result owes: Python evaluates what a function then drops, and an exception there is one of the function.
+
+A local that only one branch reads, an argument that is not used, the other parts of a tuple of which one is taken: each
+may fail. Where the result does not evaluate such an expression anyway, it is made to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from morisot.compile.ir.expressions import Call, Case, Each, Expr, Field, Literal, Raise, Shared, Struct, Variable, walk
+from morisot.compile.verdict import Value
+from morisot.types.element import BOOL, Dict, List, Optional, Type
+
+_NEVER = Raise("what is not read")
+_TRUE, _FALSE = Literal(True, BOOL), Literal(False, BOOL)
+
+
+@dataclass(frozen=True)
+class Debt:
+    """An expression that Python evaluates where a condition holds."""
+
+    condition: Expr
+    expr: Expr
+    type: Type
+
+
+def settled(result: Value, debts: Sequence[Debt], entries: Sequence[tuple[str, Expr]]) -> Value:
+    """The result, which now evaluates everything that is owed."""
+    leaves, shared = result.leaves(), dict(entries)
+    left = [debt for debt in dict.fromkeys(debts) if not any(_pays(leaf, debt, shared) for leaf in leaves)]
+    if not left:
+        return result
+    test: Expr = _TRUE
+    for debt in left:
+        due = _when(debt.condition, Call("evaluated", (_hashable(debt.expr, debt.type),)), _TRUE)
+        test = due if test == _TRUE else _when(test, due, _FALSE)
+    return _with_first_leaf(result, test)
+
+
+def has_variables(debt: Debt) -> bool:
+    """Whether a debt is about the items of a list, which are known inside a comprehension only."""
+    return any(map(_has_free, (debt.condition, debt.expr)))
+
+
+def _has_free(expr: Expr, bound: frozenset[str] = frozenset()) -> bool:
+    """Whether an expression reads an item of a list around it, not only of those inside it."""
+    match expr:
+        case Variable(name):
+            return name not in bound
+        case Each(_, items, variable, body, index):
+            return _has_free(items, bound) or _has_free(body, bound | {variable, index})
+        case _:
+            return any(_has_free(part, bound) for part in expr.parts)
+
+
+def _with_first_leaf(result: Value, test: Expr) -> Value:
+    if result.expr is not None:
+        return Value(result.type, Case(((test, result.expr),), _NEVER))
+    first, *rest = result.items
+    return Value(result.type, items=(_with_first_leaf(first, test), *rest))
+
+
+def _when(condition: Expr, then: Expr, otherwise: Expr) -> Expr:
+    return then if condition == _TRUE else Case(((condition, then),), otherwise)
+
+
+def _hashable(expr: Expr, type_: Type) -> Expr:
+    """Spark hashes no maps."""
+    return Call("size", (expr,)) if _holds_dict(type_) else expr
+
+
+def _holds_dict(type_: Type) -> bool:
+    match type_:
+        case Optional(inner) | List(inner):
+            return _holds_dict(inner)
+        case Dict():
+            return True
+        case _:
+            return any(_holds_dict(child) for _, child in type_.children)
+
+
+def _pays(expr: Expr, debt: Debt, shared: dict[str, Expr]) -> bool:
+    held, not_held = set[Expr](), set[Expr]()
+    _assume(debt.condition, True, held, not_held, shared)
+    return _settles(expr, _whole(debt.expr, shared), held, not_held, shared)
+
+
+def _settles(expr: Expr, target: Expr, held: set[Expr], not_held: set[Expr], shared: dict[str, Expr]) -> bool:
+    """Whether an expression evaluates the target, or at least everything in it that can fail."""
+    if _evaluates(expr, target, held, not_held, shared):
+        return True
+    match target:
+        case Shared(name):
+            return _settles(expr, shared[name], held, not_held, shared)
+        case Call(fails=False) | Case():
+            failing = [part for part in target.parts if may_raise(part, shared)]
+            return all(_settles(expr, part, held, not_held, shared) for part in failing)
+    return False
+
+
+def may_raise(expr: Expr, shared: dict[str, Expr]) -> bool:
+    """Whether an expression, or a shared value in it, may fail."""
+    return any(may_raise(shared[each.name], shared) if isinstance(each, Shared) else each.raises for each in walk(expr))
+
+
+def _whole(expr: Expr, shared: dict[str, Expr]) -> Expr:
+    """The struct a field is read from, which is read as a whole; unless Spark knows what each field is made of."""
+    whole = expr
+    while isinstance(whole, Field):
+        whole = whole.struct
+    return expr if _has_struct(whole, shared) else whole
+
+
+def _has_struct(expr: Expr, shared: dict[str, Expr]) -> bool:
+    return any(
+        isinstance(each, Struct) or (isinstance(each, Shared) and _has_struct(shared[each.name], shared))
+        for each in walk(expr)
+    )
+
+
+def _assume(condition: Expr, truth: bool, held: set[Expr], not_held: set[Expr], shared: dict[str, Expr]) -> None:
+    """What is known to be true and to be false where a condition came out as `truth`."""
+    (held if truth else not_held).add(condition)
+    match condition:
+        case Shared(name):
+            _assume(shared[name], truth, held, not_held, shared)
+        case Call("not", (inner,)):
+            _assume(inner, not truth, held, not_held, shared)
+        case Call("is_null", arguments):
+            (not_held if truth else held).add(Call("is_not_null", arguments))
+        case Call("is_not_null", arguments):
+            (not_held if truth else held).add(Call("is_null", arguments))
+        case Call("and", (left, right)) if truth:
+            _assume(left, True, held, not_held, shared)
+            _assume(right, True, held, not_held, shared)
+        case Call("or", (left, right)) if not truth:
+            _assume(left, False, held, not_held, shared)
+            _assume(right, False, held, not_held, shared)
+        case Case(((left, right),), otherwise) if truth and otherwise == _FALSE:
+            _assume(left, True, held, not_held, shared)
+            _assume(right, True, held, not_held, shared)
+        case Case(((left, then),), right) if not truth and then == _TRUE:
+            _assume(left, False, held, not_held, shared)
+            _assume(right, False, held, not_held, shared)
+
+
+def _evaluates(expr: Expr, target: Expr, held: set[Expr], not_held: set[Expr], shared: dict[str, Expr]) -> bool:
+    """Whether evaluating an expression evaluates the target, where some conditions hold and others do not."""
+    if expr == target:
+        return True
+    if isinstance(expr, Case):
+        branches = [*_feasible(expr, held, not_held)]
+        tests, results = [test for test, _ in branches], [result for _, result in branches]
+        if tests and tests[0] is not None and _evaluates(tests[0], target, held, not_held, shared):
+            return True
+        return bool(results) and all(
+            isinstance(result, Raise) or _evaluates(result, target, held, not_held, shared) for result in results
+        )
+    if isinstance(expr, Shared):
+        return _evaluates(shared[expr.name], target, held, not_held, shared)
+    if isinstance(expr, Field):
+        return _whole(expr, shared) != expr and _evaluates(expr.struct, target, held, not_held, shared)
+    return any(_evaluates(part, target, held, not_held, shared) for part in _strict_parts(expr))
+
+
+def _feasible(expr: Case, held: set[Expr], not_held: set[Expr]) -> Iterator[tuple[Expr | None, Expr]]:
+    """The branches that can be taken, each with its test unless that is known to hold."""
+    for test, result in expr.branches:
+        if test in not_held:
+            continue
+        yield (None if test in held else test), result
+        if test in held:
+            return
+    yield None, expr.otherwise
+
+
+def _strict_parts(expr: Expr) -> tuple[Expr, ...]:
+    """The parts that are evaluated whenever the expression is."""
+    match expr:
+        case Call("coalesce" | "and" | "or", arguments):
+            return arguments[:1]
+        case Call("array" | "map"):
+            return ()  # Spark takes an item out of these without the others
+        case Each(_, items):
+            return (items,)
+        case _:
+            return expr.parts

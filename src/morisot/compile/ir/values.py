@@ -1,0 +1,318 @@
+"""Symbolic values: how Python's values are made of columns, joined where branches meet, and tested for truth."""
+
+from __future__ import annotations
+
+import datetime as dt
+from dataclasses import dataclass
+from typing import Any
+
+from morisot.compile.ir.expressions import Call, Case, Expr, Field, Input, Literal, Raise, Struct
+from morisot.compile.table import records
+from morisot.compile.verdict import Value
+from morisot.types.element import (
+    ANY,
+    BOOL,
+    BYTES,
+    DATE,
+    DATETIME,
+    FLOAT,
+    INT,
+    NONE,
+    STR,
+    Decimal,
+    Dict,
+    Keyed,
+    List,
+    Optional,
+    Product,
+    Record,
+    Scalar,
+    Tuple,
+    Type,
+    contains_any,
+)
+from morisot.types.infer import of_value, unify, without_none
+
+TRUE = Literal(True, BOOL)
+FALSE = Literal(False, BOOL)
+EMPTY_LIST = List(NONE)
+"""The type of `[]` before anything says what its items would be."""
+
+DELTA = Scalar("timedelta")
+"""A timedelta inside a closure, as its microseconds: no column holds one, so no closure returns one."""
+
+NEVER = Scalar("never")
+"""The type of what raises on every way: it joins with any other."""
+
+
+@dataclass(frozen=True)
+class Set(Type):
+    """A set inside a closure, as the list of its distinct items: no column holds one, so no closure returns one."""
+
+    item: Type
+
+    def __str__(self) -> str:
+        return f"set[{self.item}]"
+
+
+@dataclass(frozen=True)
+class Match(Type):
+    """A match of a regular expression inside a closure, as the text that was searched."""
+
+    pattern: str
+    groups: int
+    sure: frozenset[int]
+    """The groups that take part in every match."""
+
+    def __str__(self) -> str:
+        return "re.Match"
+
+
+_CONSTANT_CLASSES = (int, float, bool, str, bytes, type(None), dt.date, dt.datetime)
+
+
+@dataclass(frozen=True)
+class Known:
+    """A Python object known while compiling that is not itself a column: a function, a class, a module, a set."""
+
+    object: Any
+
+
+def parameter(index: int, type_: Type, path: tuple[int, ...] = ()) -> Value:
+    """The value of a closure's parameter: one input column for each leaf."""
+    if not isinstance(type_, Product):
+        return Value(type_, Input(index, path))
+    items = tuple(parameter(index, child, (*path, place)) for place, (_, child) in enumerate(type_.children))
+    return Value(_plain(type_), items=items)
+
+
+def _plain(type_: Type) -> Type:
+    """A keyed pair is a plain tuple to the user's function."""
+    return Tuple((type_.key, type_.value)) if isinstance(type_, Keyed) else type_
+
+
+def constant(value: Any) -> Value | None:
+    """A captured or written constant as a value; None for what has no column form (see `Known`)."""
+    if type(value) in _CONSTANT_CLASSES:
+        type_ = of_value(value)
+        negative_zero = type_ == FLOAT and str(value) == "-0.0"  # Spark merges 0.0 and -0.0 in the branches of a CASE
+        return None if type_ == ANY or negative_zero else Value(type_, Literal(value, type_))
+    if type(value) is dt.timedelta:
+        duration = value // dt.timedelta(microseconds=1)
+        return Value(DELTA, Literal(duration, INT)) if -(2**63) <= duration < 2**63 else None
+    if not isinstance(value, tuple):
+        return None
+    items = tuple(constant(item) for item in value)
+    type_ = of_value(value)
+    if not isinstance(type_, Product) or None in items:
+        return None
+    fitted = (item and convert(item, child) for item, (_, child) in zip(items, type_.children, strict=True))
+    return Value(type_, items=tuple(item for item in fitted if item))
+
+
+def literal_of(value: Value) -> Literal | None:
+    """The constant a value is, if it is one."""
+    return value.expr if isinstance(value.expr, Literal) else None
+
+
+def field_names(type_: Type) -> tuple[str, ...]:
+    """The names of a product's parts when it travels as one struct."""
+    if isinstance(type_, Record):
+        return type_.names
+    return tuple(f"_{place}" for place in range(len(type_.children)))
+
+
+def expand(type_: Type, expr: Expr) -> Value:
+    """The value that one column holds: a product's parts are the fields of a struct."""
+    if not isinstance(type_, Product):
+        return Value(type_, expr)
+    fields = zip(field_names(type_), type_.children, strict=True)
+    return Value(_plain(type_), items=tuple(expand(child, Field(expr, name)) for name, (_, child) in fields))
+
+
+def pack(value: Value) -> Expr:
+    """The value as one column: the opposite of `expand`."""
+    if value.expr is not None:
+        return value.expr
+    return Struct(field_names(value.type), tuple(map(pack, value.items)))
+
+
+def join_types(left: Type, right: Type) -> Type | None:
+    """The type of a value that is one or the other; None where a column would have to change values to hold both."""
+    if right in (left, NEVER):
+        return left
+    if left == NEVER:
+        return right
+    if EMPTY_LIST in (left, right) and isinstance(left, List) and isinstance(right, List):
+        return right if left == EMPTY_LIST else left
+    joined = unify(left, right)
+    return None if contains_any(joined) else joined
+
+
+def convert(value: Value, type_: Type) -> Value:
+    """The same Python value, as a column of a wider type (see `join_types`)."""
+    if value.type == type_:
+        return value
+    if value.type == NEVER and isinstance(type_, Product):
+        return Value(type_, items=tuple(convert(value, child) for _, child in type_.children))
+    if value.type == NEVER:
+        return Value(type_, pack(value))
+    if value.type == NONE:
+        return Value(type_, Literal(None, type_))
+    if isinstance(type_, Product):
+        children = (child for _, child in type_.children)
+        return Value(type_, items=tuple(map(convert, value.items, children)))
+    if value.type == EMPTY_LIST:
+        return Value(type_, Literal((), type_))
+    if isinstance(type_, Optional) and not isinstance(value.type, Optional):
+        return Value(type_, pack(convert(value, type_.inner)))
+    return Value(type_, pack(value))
+
+
+def choose(condition: Expr, then: Value, otherwise: Value) -> Value | None:
+    """`then if condition else otherwise`; None where the two have no common type."""
+    joined = join_types(then.type, otherwise.type)
+    if joined is None:
+        return None
+    then, otherwise = convert(then, joined), convert(otherwise, joined)
+    if isinstance(joined, Product):
+        items = tuple(choose(condition, a, b) for a, b in zip(then.items, otherwise.items, strict=True))
+        return Value(joined, items=tuple(item for item in items if item))
+    return Value(joined, when(condition, pack(then), pack(otherwise)))
+
+
+def when(condition: Expr, then: Expr, otherwise: Expr) -> Expr:
+    """CASE WHEN, in the plainest form: Spark pushes `a AND b` down to a source, a CASE it does not."""
+    if condition == TRUE or (then == otherwise and not condition.raises):
+        return then
+    if then == otherwise:  # Spark would not look at the condition, which may fail
+        return Case(((Call("evaluated", (condition,)), then),), Raise("what is not read"))
+    if condition == FALSE:
+        return otherwise
+    if (then, otherwise) == (TRUE, FALSE):
+        return condition
+    if (then, otherwise) == (FALSE, TRUE):
+        return negate(condition)
+    if isinstance(otherwise, Case):
+        return Case(((condition, then), *otherwise.branches), otherwise.otherwise)
+    return Case(((condition, then),), otherwise)
+
+
+def conjunction(left: Expr, right: Expr) -> Expr:
+    """`left and right` of two bools: a CASE only where a side can fail, since Spark takes the sides in any order."""
+    if TRUE in {left, right}:
+        return right if left == TRUE else left
+    return when(left, right, FALSE) if left.raises or right.raises else Call("and", (left, right))
+
+
+def disjunction(left: Expr, right: Expr) -> Expr:
+    """`left or right` of two bools."""
+    if FALSE in {left, right}:
+        return right if left == FALSE else left
+    return when(left, TRUE, right) if left.raises or right.raises else Call("or", (left, right))
+
+
+def negate(condition: Expr) -> Expr:
+    """`not condition` of a bool."""
+    match condition:
+        case Call("not", (inner,)):
+            return inner
+        case Call("is_null", arguments):
+            return Call("is_not_null", arguments)
+        case Call("is_not_null", arguments):
+            return Call("is_null", arguments)
+        case Literal(bool() as value):
+            return Literal(not value, BOOL)
+        case _:
+            return Call("not", (condition,))
+
+
+def is_none(value: Value) -> Expr:
+    """`value is None`."""
+    if isinstance(value.type, Optional):
+        return Call("is_null", (pack(value),))
+    return Literal(value.type == NONE, BOOL)
+
+
+def required(value: Value) -> Value:
+    """The value with None ruled out: Python's operators fail on None, so does the column."""
+    if not isinstance(value.type, Optional):
+        return value
+    expr = pack(value)
+    missing = Raise("None where a value is needed")
+    return expand(without_none(value.type), Case(((Call("is_not_null", (expr,)), expr),), missing))
+
+
+def truth(value: Value) -> Expr | None:
+    """`bool(value)`; None where it is not known for the type."""
+    type_, expr = value.type, value.expr
+    match type_:
+        case Optional(inner):
+            inside = truth(expand(inner, pack(value)))
+            return inside and Call("coalesce", (inside, FALSE))
+        case Tuple():
+            return Literal(bool(type_.items), BOOL)
+        case Record(cls):
+            return TRUE if records.is_always_true(cls) else None
+        case Match():
+            return TRUE if expr is None else Call("is_not_null", (expr,))
+        case List() | Dict() | Set() if expr is not None:
+            return Call("greater", (Call("size", (expr,)), Literal(0, INT)))
+    if expr is None:
+        return None
+    if type_ == BOOL:
+        return expr
+    if type_ == DELTA:
+        return Call("unequal", (expr, Literal(0, INT)))
+    zero = {INT: 0, FLOAT: 0.0, STR: "", BYTES: b""}
+    if type_ in zero:
+        return Call("unequal", (expr, Literal(zero[type_], type_)))
+    return Literal(type_ != NONE, BOOL) if type_ in {NONE, DATE, DATETIME} else None
+
+
+def facts(condition: Expr, truth_: bool) -> dict[Expr, bool]:
+    """Which columns are known to be None (True) or not None (False) where `condition` came out as `truth_`."""
+    match condition:
+        case Call("is_null", (expr,)):
+            return {expr: truth_}
+        case Call("is_not_null", (expr,)):
+            return {expr: not truth_}
+        case Call("not", (inner,)):
+            return facts(inner, not truth_)
+        case Call("and", (left, right)) if truth_:
+            return facts(left, True) | facts(right, True)
+        case Call("or", (left, right)) if not truth_:
+            return facts(left, False) | facts(right, False)
+        case Case(((left, right),), otherwise) if truth_ and otherwise == FALSE:
+            return facts(left, True) | facts(right, True)
+        case Case(((left, then),), right) if not truth_ and then == TRUE:
+            return facts(left, False) | facts(right, False)
+        case Call("coalesce", (Call("is_not_null", (expr,)), otherwise)) if otherwise == FALSE:
+            return {expr: not truth_}
+        case Call("coalesce", (inside, otherwise)) if truth_ and otherwise == FALSE:
+            return dict.fromkeys(_strict_operands(inside), False)
+        case _:
+            return {}
+
+
+def _strict_operands(expr: Expr) -> tuple[Expr, ...]:
+    """What cannot be NULL if `expr`, one of the tests that `truth` builds, is true."""
+    match expr:
+        case Call("unequal", (operand, Literal())) | Call("greater", (Call("size", (operand,)), Literal())):
+            return (operand,)
+        case _:
+            return (expr,)
+
+
+def refine(value: Value, known: dict[Expr, bool]) -> Value:
+    """The value, given which columns are known to be None or not."""
+    if not isinstance(value.type, Optional) or value.expr not in known:
+        return value
+    if known[value.expr]:
+        return Value(NONE, Literal(None, NONE))
+    return expand(value.type.inner, value.expr)
+
+
+def is_opaque(type_: Type) -> bool:
+    """Whether values of the type only pass through: nothing is known of what is inside."""
+    return type_ == ANY or isinstance(type_, Decimal)

@@ -1,0 +1,123 @@
+"""Functions over numbers as kernels: from the syntax tree to the text of a function for numba, with every step checked.
+
+The user's function itself is never given to numba, which wraps on overflow and has types of its own. Each function
+of the generated text returns whether it could and its result; a row it could not do is done again in Python.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import types
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from morisot.compile.kernel import calls
+from morisot.compile.kernel.body import FunctionWriter
+from morisot.compile.kernel.branchless import early_checks
+from morisot.compile.kernel.terms import LIST_PARTS, Program, Term, Writer, is_list, term_of, texts
+from morisot.compile.syntax.scope import Refused, refuse
+from morisot.compile.syntax.translate import STAGE, shown
+from morisot.compile.verdict import Refusal
+from morisot.types.element import ANY, Keyed, Optional, Record, Tuple, Type, leaves
+from morisot.worker.kernels import Kernel, Place
+
+_ENTRY = "kernel"
+
+
+def compile_kernel(function: Any, parameters: Sequence[Type], declared: Type | None) -> tuple[Type, Kernel] | Refusal:
+    """The function as a kernel with its result's type, or why that cannot be."""
+    program = Program()
+    plain = [Tuple((type_.key, type_.value)) if isinstance(type_, Keyed) else type_ for type_ in parameters]
+    arguments = [term_of(type_, f"p{place}") for place, type_ in enumerate(plain)]
+    try:
+        if isinstance(function, types.FunctionType):
+            result = FunctionWriter(program, function, ast.Pass()).run(_ENTRY, arguments, {})
+        elif calls.understood(function):
+            result = _builtin(program, function, arguments)
+        else:
+            refuse(None, f"{shown(function)} has no kernel form", STAGE)
+        passed = tuple(_passed(result, plain))
+        type_ = _as_declared(result.type, declared)
+        inputs = _used_inputs(program, plain)
+        _check_rows_in_python(program, inputs, declared)
+    except Refused as refused:
+        return refused.refusal
+    except RecursionError:
+        return Refusal("the function is nested too deeply", advice="split it into several operators")
+    source = early_checks("\n".join(program.functions))
+    return type_, Kernel(source, tuple(place[:2] for place in inputs), type_, passed)
+
+
+def _builtin(program: Program, function: Any, arguments: Sequence[Term]) -> Term:
+    """A kernel of one call: `map(math.sin)`."""
+    out = Writer(program)
+    result = calls.call(out, ast.Pass(), function, arguments)
+    out.line(f"return ({', '.join(['True', *(leaf.text for leaf in result.leaves())])},)")
+    program.functions.append(out.finish(_ENTRY, texts(arguments), result))
+    return result
+
+
+def _passed(result: Term, parameters: Sequence[Type]) -> Iterator[tuple[int, Place]]:
+    """The leaves of the result that are no numbers: each has to be a leaf of a parameter, passed on untouched."""
+    places = {
+        "_".join([f"p{number}", *map(str, leaf.path)]): (number, leaf.path)
+        for number, type_ in enumerate(parameters)
+        for leaf in leaves(type_)
+    }
+    for number, leaf in enumerate(result.leaves()):
+        if leaf.is_number:
+            continue
+        if leaf.text not in places:
+            refuse(None, f"the result has a part of type {leaf.type}: a kernel gives numbers", STAGE)
+        yield number, places[leaf.text]
+
+
+def _as_declared(result: Type, declared: Type | None) -> Type:
+    """The declared type, if the columns of the result are those of it."""
+    if declared in (None, ANY, result):
+        return result
+    assert declared is not None
+    places, wanted = leaves(result), leaves(declared)
+    same = len(places) == len(wanted) and all(
+        a.path == b.path and b.type in (a.type, Optional(a.type)) for a, b in zip(places, wanted, strict=True)
+    )
+    classes = {type_.cls for type_ in (result, declared) if isinstance(type_, Record)}
+    if not same or (declared.children and type(result) is not type(declared)) or len(classes) > 1:
+        refuse(
+            None,
+            f"the function is declared to return {declared} and returns {result}",
+            "correct the return annotation (or returns=), or convert the value",
+        )
+    return declared
+
+
+def _used_inputs(program: Program, parameters: Sequence[Type]) -> list[tuple[int, tuple[int, ...], Type]]:
+    """The leaves of the parameters that the kernel reads; its parameters become just those."""
+    head, _, body = program.functions[-1].partition("\n")
+    for copy in re.findall(r"^    \w+ = p\d+(?:_\d+)*\n", body, re.MULTILINE):
+        if len(re.findall(rf"\b{copy.split()[0]}\b", body)) == 1:
+            body = body.replace(copy, "", 1)
+    found = []
+    names = []
+    for place, type_ in enumerate(parameters):
+        for leaf in leaves(type_):
+            name = "_".join([f"p{place}", *map(str, leaf.path)])
+            parts = [f"{name}_{part}" for part in LIST_PARTS] if is_list(Term(leaf.type, name)) else [name]
+            if re.search(rf"\b({'|'.join(parts)})\b", body):
+                found.append((place, leaf.path, leaf.type))
+                names += parts
+    assert head.startswith(f"def {_ENTRY}(")
+    program.functions[-1] = f"def {_ENTRY}({', '.join(names)}):\n{body}"
+    return found
+
+
+def _check_rows_in_python(
+    program: Program, inputs: Sequence[tuple[int, tuple[int, ...], Type]], declared: Type | None
+) -> None:
+    """Where a row that runs in Python may give another type, the user has to say which one it should be."""
+    reason = program.may_differ
+    if any(isinstance(type_, Optional) for _, _, type_ in inputs):
+        reason = "what it gives for None is not known"
+    if reason and declared in (None, ANY):
+        refuse(None, f"the type of the result is not certain: {reason}", "annotate the return type, or pass returns=")

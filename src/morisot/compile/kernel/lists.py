@@ -1,0 +1,86 @@
+"""Lists of numbers inside kernels: read, never changed; each is a part of an array of all rows' items."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Sequence
+
+from morisot.compile.kernel.arithmetic import binary, compare
+from morisot.compile.kernel.terms import Term, Writer, is_list
+from morisot.compile.syntax.scope import refuse
+from morisot.compile.syntax.translate import STAGE
+from morisot.types.element import BOOL, FLOAT, INT, List, Type
+
+
+def item_type(node: ast.AST, term: Term) -> Type:
+    """The type of a list's items."""
+    if not isinstance(term.type, List) or not is_list(term):
+        refuse(node, f"a value of type {term.type} is no list of numbers", STAGE)
+    return term.type.item
+
+
+def length(term: Term) -> Term:
+    """`len(xs)`."""
+    return Term(INT, f"({term.text}_stop - {term.text}_start)")
+
+
+def item(out: Writer, node: ast.AST, term: Term, index: Term) -> Term:
+    """`xs[i]`; a place outside the list is Python's to complain about."""
+    type_ = item_type(node, term)
+    if index.type not in (INT, BOOL):
+        refuse(node, f"{ast.unparse(node)} has no kernel form", STAGE)
+    place = out.bound(INT, f"int({index.text})")
+    out.line(f"if {place.text} < 0: {place.text} = {place.text} + {length(term).text}")
+    out.bad_if(f"{place.text} < 0 or {place.text} >= {length(term).text}")
+    return out.bound(type_, f"{term.text}_items[{term.text}_start + {place.text}]")
+
+
+def part(out: Writer, term: Term, start: Term | None, stop: Term | None) -> Term:
+    """`xs[start:stop]`, clamped as Python does it."""
+    name = out.new()
+    begin, end = (_clamped(out, term, bound) for bound in (start, stop))
+    out.line(f"{name}_items = {term.text}_items")
+    out.line(f"{name}_start = {term.text}_start" + (f" + {begin}" if begin else ""))
+    out.line(f"{name}_stop = {term.text}_start + {end}" if end else f"{name}_stop = {term.text}_stop")
+    out.line(f"if {name}_stop < {name}_start: {name}_stop = {name}_start")
+    return Term(term.type, name)
+
+
+def _clamped(out: Writer, term: Term, bound: Term | None) -> str:
+    if bound is None:
+        return ""
+    place = out.bound(INT, f"int({bound.text})").text
+    size = length(term).text
+    out.line(f"if {place} < 0: {place} = max({place} + {size}, 0)")
+    out.line(f"if {place} > {size}: {place} = {size}")
+    return place
+
+
+def total(out: Writer, node: ast.AST, arguments: Sequence[Term]) -> Term:
+    """`sum(xs)`: floats from left to right, up to Python 3.11; of none it is the int 0."""
+    (term,) = arguments
+    type_ = item_type(node, term)
+    if type_ == FLOAT and sys.version_info >= (3, 12):
+        refuse(node, "from Python 3.12 on sum() of floats keeps what rounding loses", "add them up in a loop")
+    if type_ == FLOAT:
+        out.bad_if(f"{length(term).text} == 0")
+    result = out.bound(INT if type_ == BOOL else type_, "0.0" if type_ == FLOAT else "0")
+    place = out.new()
+    with out.block(f"for {place} in range({term.text}_start, {term.text}_stop):"):
+        added = binary(out, node, ast.Add(), result, Term(type_, f"{term.text}_items[{place}]"))
+        out.line(f"{result.text} = {added.text}")
+    return result
+
+
+def extreme(out: Writer, node: ast.AST, sign: ast.cmpop, term: Term) -> Term:
+    """`min(xs)`, `max(xs)`: the first of the extreme items."""
+    type_ = item_type(node, term)
+    out.bad_if(f"{length(term).text} == 0")
+    result = out.bound(type_, f"{term.text}_items[{term.text}_start]")
+    place = out.new()
+    with out.block(f"for {place} in range({term.text}_start + 1, {term.text}_stop):"):
+        other = out.bound(type_, f"{term.text}_items[{place}]")
+        with out.block(f"if {compare(out, node, sign, other, result).text}:"):
+            out.line(f"{result.text} = {other.text}")
+    return result

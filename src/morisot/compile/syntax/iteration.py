@@ -1,0 +1,318 @@
+"""What loops go over: lists, texts, ranges, dicts and sets, and zip, enumerate, map, filter and reversed of these."""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from morisot.compile.exact import text_edges
+from morisot.compile.exact.forms import call, checked, guard, integer, number
+from morisot.compile.ir.expressions import Call, Each, Expr, Field, Literal, Struct, Variable
+from morisot.compile.ir.values import NEVER, Known, convert, expand, join_types, pack, when
+from morisot.compile.syntax.scope import Scope, refuse
+from morisot.compile.syntax.scope import known as from_object
+from morisot.compile.syntax.translate import STAGE, expression, operand, shown, truth_of, usable
+from morisot.compile.verdict import Value
+from morisot.types.element import BOOL, INT, NONE, STR, Dict, List, Record, Tuple, Type
+
+LAZY = frozenset({"map", "filter", "zip", "enumerate", "reversed"})
+"""The names of functions that give their items one after the other."""
+ITEM = "<item>"
+"""A variable's name that no program has."""
+_MOST_UNROLLED = 32
+_LONGEST_RANGE = 1_000_000
+
+
+@dataclass(frozen=True)
+class Unrolled:
+    """Items that are known one by one: of a tuple, of a list that is written out, of a short constant."""
+
+    items: tuple[Value, ...]
+
+
+@dataclass(frozen=True)
+class Listed:
+    """The items of a column that holds a list."""
+
+    expr: Expr
+    type: Type
+    """Of the items."""
+    entries: bool = False
+    """Whether the items are a map's entries, whose parts are called key and value."""
+
+    def item(self, scope: Scope) -> Value:
+        """The item a loop in this scope stands at."""
+        here = Variable(variable(scope))
+        if not self.entries:
+            return expand(self.type, here)
+        assert isinstance(self.type, Tuple)
+        key, kept = (
+            expand(type_, Field(here, name)) for type_, name in zip(self.type.items, ("key", "value"), strict=True)
+        )
+        return Value(Tuple((key.type, kept.type)), items=(key, kept))
+
+
+def variable(scope: Scope) -> str:
+    """The name of the item inside a loop in this scope."""
+    return f"v{scope.loops}"
+
+
+def inside(scope: Scope) -> Scope:
+    """The scope inside a loop."""
+    return dataclasses.replace(scope.forked(), per_item=True, loops=scope.loops + 1)
+
+
+def source(node: ast.expr, scope: Scope) -> Unrolled | Listed:
+    """The items a `for` goes over."""
+    match node:
+        case ast.GeneratorExp(element, loops):
+            return source(ast.copy_location(ast.ListComp(element, loops), node), scope)
+        case ast.Call(ast.Name() as name, arguments, []):
+            found = expression(name, scope)
+            rule = _LOOPED.get(found.object) if isinstance(found, Known) and isinstance(found.object, type) else None
+            if rule is not None:
+                items: Unrolled | Listed = rule(node, arguments, scope)
+                return items
+        case ast.Call(ast.Attribute(inner, "keys" | "values" | "items" as view), [], []):
+            return _view(node, expression(inner, scope), view)
+    return _of(node, expression(node, scope), scope)
+
+
+def _of(node: ast.expr, found: Value | Known, scope: Scope) -> Unrolled | Listed:
+    """The items of a value that is there as a whole."""
+    from morisot.compile.syntax import lookups
+
+    if isinstance(found, Known):
+        members = list(found.object) if type(found.object) in (list, tuple, dict) else None
+        if members is not None and len(members) <= _MOST_UNROLLED:
+            return Unrolled(tuple(_constant(node, member) for member in members))
+        whole = lookups.as_list(members) if members is not None else None
+        if whole is None:
+            refuse(node, f"a loop over {shown(found.object)} has no column form", STAGE)
+        found = whole
+    found = usable(found, node)
+    if isinstance(found.type, Tuple) or (isinstance(found.type, Record) and found.type.is_tuple):
+        scope.owe(found)
+        return Unrolled(found.items)
+    if isinstance(found.expr, Call) and found.expr.name == "array" and len(found.expr.arguments) <= _MOST_UNROLLED:
+        assert isinstance(found.type, List)
+        scope.owe(found)
+        return Unrolled(tuple(expand(found.type.item, item) for item in found.expr.arguments))
+    whole = as_list(found, scope)
+    if not isinstance(whole.type, List) or whole.type.item == NONE:
+        refuse(node, f"a loop over {found.type} has no column form", STAGE)
+    return Listed(pack(whole), whole.type.item)
+
+
+def _constant(node: ast.AST, member: Any) -> Value:
+    found = from_object(member)
+    if isinstance(found, Known):
+        refuse(node, f"a loop over {shown(member)} has no column form", STAGE)
+    return found
+
+
+def as_list(found: Value, scope: Scope) -> Value:
+    """The items of a text or dict, one after the other; other values as they are."""
+    if found.type == STR:
+        return Value(List(STR), text_edges.characters(pack(scope.small(found))))
+    return Value(List(STR), Call("keys", (pack(found),))) if isinstance(found.type, Dict) else found
+
+
+def as_listed(node: ast.AST, items: Unrolled | Listed) -> Listed:
+    """The items in one column."""
+    if isinstance(items, Listed) and not items.entries:
+        return items
+    if isinstance(items, Listed):
+        here = Variable("entry")
+        names = tuple(zip(("_0", "_1"), ("key", "value"), strict=True))
+        pair = Struct(tuple(name for name, _ in names), tuple(Field(here, part) for _, part in names))
+        return Listed(Each("transform", items.expr, here.name, pair), items.type)
+    whole = list_of(node, items.items)
+    assert isinstance(whole.type, List)
+    if whole.type.item == NONE:
+        refuse(node, "a loop over nothing has no column form", STAGE)
+    return Listed(pack(whole), whole.type.item)
+
+
+def list_of(node: ast.AST, items: Sequence[Value]) -> Value:
+    """The list of values that have one type in common."""
+    if not items:
+        return Value(List(NONE), Literal((), List(NONE)))
+    type_ = join_all(node, items)
+    return Value(List(type_), Call("array", tuple(pack(convert(item, type_)) for item in items)))
+
+
+def join_all(node: ast.AST, items: Sequence[Value]) -> Type:
+    """The one type of several values."""
+    type_ = items[0].type
+    for item in items[1:]:
+        joined = join_types(type_, item.type)
+        if joined is None:
+            refuse(node, f"the list has items of type {type_} and {item.type}", "give all items one type")
+        type_ = joined
+    if type_ in (NONE, NEVER):
+        refuse(node, "a list of None has no column form", STAGE)
+    return type_
+
+
+def _view(node: ast.expr, owner: Value | Known, view: str) -> Unrolled | Listed:
+    if isinstance(owner, Known):
+        if type(owner.object) is not dict or len(owner.object) > _MOST_UNROLLED:
+            refuse(node, f"a loop over {shown(owner.object)}.{view}() has no column form", STAGE)
+        return Unrolled(tuple(_constant(node, member) for member in getattr(owner.object, view)()))
+    owner = usable(owner, node)
+    if not isinstance(owner.type, Dict):
+        refuse(node, f"the method {view} of {owner.type} has no column form", STAGE)
+    if view == "items":
+        return Listed(Call("entries", (pack(owner),)), Tuple((STR, owner.type.value)), entries=True)
+    return Listed(Call(view, (pack(owner),)), STR if view == "keys" else owner.type.value)
+
+
+# ---- functions that give items one after the other
+
+
+def _range(node: ast.expr, nodes: list[ast.expr], scope: Scope) -> Unrolled | Listed:
+    """`range(stop)`, `range(start, stop)`, `range(start, stop, step)` with a constant step."""
+    arguments = [operand(one, scope) for one in nodes]
+    if not 1 <= len(arguments) <= 3 or any(one.type != INT for one in arguments):
+        refuse(node, "a range of other than ints has no column form", STAGE)
+    bounds = [pack(scope.small(one)) for one in arguments]
+    start, stop = (integer(0), bounds[0]) if len(bounds) == 1 else (bounds[0], bounds[1])
+    step = 1 if len(bounds) < 3 else number(bounds[2])
+    if not step:
+        refuse(node, "a range whose step is not constant has no column form", STAGE)
+    first, last_ = number(start), number(stop)
+    if first is not None and last_ is not None and len(range(int(first), int(last_), int(step))) <= _MOST_UNROLLED:
+        return Unrolled(tuple(Value(INT, integer(i)) for i in range(int(first), int(last_), int(step))))
+    last = checked("subtract", stop, integer(1 if step > 0 else -1))
+    empty = call("greater_equal" if step > 0 else "less_equal", start, stop)
+    reach = integer(int(step) * _LONGEST_RANGE)
+    near = call("less" if step > 0 else "greater", stop, checked("add", start, reach))
+    numbers = guard(near, call("sequence", start, last, integer(int(step))), "a very long range")
+    return Listed(when(empty, Literal((), List(INT)), numbers), INT)
+
+
+def _zip(node: ast.expr, nodes: list[ast.expr], scope: Scope) -> Unrolled | Listed:
+    """As long as the shortest: Spark's arrays_zip is as long as the longest."""
+    sources = [source(one, scope) for one in nodes]
+    if not sources:
+        refuse(node, "zip of nothing has no column form", STAGE)
+    if all(isinstance(one, Unrolled) for one in sources):
+        columns = [one.items for one in sources if isinstance(one, Unrolled)]
+        return Unrolled(tuple(_pair(items) for items in zip(*columns, strict=False)))
+    kept = [_kept(as_listed(node, one), scope) for one in sources]
+    sizes = [call("size", one.expr) for one in kept]
+    shortest = sizes[0] if len(sizes) == 1 else Call("least", tuple(sizes))
+    first = call("slice", kept[0].expr, integer(1), shortest)
+    place = _place(scope)
+    others = [dataclasses.replace(one, expr=call("get", one.expr, Variable(place))) for one in kept[1:]]
+    parts = [kept[0].item(scope), *(_at(one) for one in others)]
+    return _paired(first, parts, scope)
+
+
+def _at(one: Listed) -> Value:
+    """The value in a column that holds one item."""
+    if not one.entries:
+        return expand(one.type, one.expr)
+    assert isinstance(one.type, Tuple)
+    named = zip(one.type.items, ("key", "value"), strict=True)
+    return _pair([expand(type_, Field(one.expr, name)) for type_, name in named])
+
+
+def _kept(one: Listed, scope: Scope) -> Listed:
+    """The list computed once, since every item asks for its size or its neighbour."""
+    if one.entries:
+        return one
+    return dataclasses.replace(one, expr=scope.small_expr(one.expr, List(one.type)))
+
+
+def _enumerate(node: ast.expr, nodes: list[ast.expr], scope: Scope) -> Unrolled | Listed:
+    if len(nodes) not in (1, 2):
+        refuse(node, "enumerate is not called with one or two arguments", STAGE)
+    items = source(nodes[0], scope)
+    start = operand(nodes[1], scope) if len(nodes) == 2 else Value(INT, integer(0))
+    if start.type != INT:
+        refuse(node, f"enumerate from {start.type} has no column form", STAGE)
+    begin = pack(scope.small(start))
+    if isinstance(items, Unrolled):
+        places = [Value(INT, _moved(begin, integer(place))) for place in range(len(items.items))]
+        return Unrolled(tuple(_pair(pair) for pair in zip(places, items.items, strict=True)))
+    counted = Value(INT, _moved(begin, call("bigint", Variable(_place(scope)))))
+    return _paired(items.expr, [counted, items.item(scope)], scope)
+
+
+def _moved(start: Expr, place: Expr) -> Expr:
+    first, second = number(start), number(place)
+    if first is not None and second is not None:
+        return integer(int(first) + int(second))
+    return place if first == 0 else checked("add", start, place)
+
+
+def _map(node: ast.expr, nodes: list[ast.expr], scope: Scope) -> Unrolled | Listed:
+    from morisot.compile.syntax import calls
+
+    if len(nodes) != 2:
+        refuse(node, "map over several lists has no column form", "use a comprehension over zip")
+    function, items = expression(nodes[0], scope), source(nodes[1], scope)
+    if isinstance(function, Value):
+        refuse(node, f"a value of type {function.type} is called", STAGE)
+    if isinstance(items, Unrolled):
+        return Unrolled(tuple(calls.apply(node, function.object, [item], {}, scope) for item in items.items))
+    inner, owed = inside(scope), len(scope.sharing.debts)
+    made = inner.settle(calls.apply(node, function.object, [items.item(scope)], {}, inner), owed)
+    if made.type in (NONE, NEVER):
+        refuse(node, "a list of None has no column form", STAGE)
+    return Listed(Each("transform", items.expr, variable(scope), pack(made)), made.type)
+
+
+def _filter(node: ast.expr, nodes: list[ast.expr], scope: Scope) -> Listed:
+    from morisot.compile.syntax import calls
+
+    if len(nodes) != 2:
+        refuse(node, "filter is not called with a function and a list", STAGE)
+    function, items = expression(nodes[0], scope), as_listed(nodes[1], source(nodes[1], scope))
+    item, inner = items.item(scope), inside(scope)
+    if isinstance(function, Value) and function.type != NONE:
+        refuse(node, f"a value of type {function.type} is called", STAGE)
+    owed = len(scope.sharing.debts)
+    tested = item if isinstance(function, Value) else calls.apply(node, function.object, [item], {}, inner)
+    test = pack(inner.settle(Value(BOOL, truth_of(tested, node, inner)), owed))
+    kept = Each("filter", items.expr, variable(scope), test)
+    return dataclasses.replace(items, expr=kept)
+
+
+def _reversed(node: ast.expr, nodes: list[ast.expr], scope: Scope) -> Unrolled | Listed:
+    if len(nodes) != 1:
+        refuse(node, "reversed is not called with one argument", STAGE)
+    items = source(nodes[0], scope)
+    if isinstance(items, Unrolled):
+        return Unrolled(items.items[::-1])
+    return dataclasses.replace(items, expr=Call("reverse_list", (items.expr,)))
+
+
+def _place(scope: Scope) -> str:
+    return f"i{scope.loops}"
+
+
+def _pair(items: Sequence[Value]) -> Value:
+    return Value(Tuple(tuple(item.type for item in items)), items=tuple(items))
+
+
+def _paired(items: Expr, parts: Sequence[Value], scope: Scope) -> Listed:
+    """A list of tuples made of each item and its place."""
+    names = tuple(f"_{number}" for number in range(len(parts)))
+    body = Struct(names, tuple(map(pack, parts)))
+    return Listed(Each("transform", items, variable(scope), body, _place(scope)), _pair(parts).type)
+
+
+_LOOPED: dict[Any, Any] = {
+    range: _range,
+    zip: _zip,
+    enumerate: _enumerate,
+    map: _map,
+    filter: _filter,
+    reversed: _reversed,
+}

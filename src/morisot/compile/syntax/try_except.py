@@ -1,0 +1,83 @@
+"""`try … except …`: an operation that may fail says when it surely does, and the handler takes those rows.
+
+A condition recorded here holds only where CPython raises that exception. Where it does not hold and the operation fails
+all the same, the column fails, and Python does the job: so a condition need not find every failure.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from morisot.compile.exact import texts
+from morisot.compile.exact.forms import call, integer, text
+from morisot.compile.ir.expressions import Expr
+from morisot.compile.ir.values import Known, conjunction, disjunction, negate, pack
+from morisot.compile.syntax.scope import Scope, refuse
+from morisot.compile.syntax.translate import STAGE, expression
+from morisot.compile.verdict import Value
+from morisot.types.element import FLOAT, INT, STR
+
+
+@dataclass(frozen=True)
+class Failure:
+    """An exception, and a condition under which an operation surely raises it."""
+
+    exception: type[BaseException]
+    condition: Expr
+
+
+_SPACE = "[ \\t\\n\\r\\x0b\\f\\x1c-\\x1f]*"
+_INT = f"^{_SPACE}[+-]?[0-9][0-9_]*{_SPACE}\\z"
+_FLOAT = f"^{_SPACE}[+-]?(\\.?[0-9][0-9._eE+-]*|[iI][nN][fF]([iI][nN][iI][tT][yY])?|[nN][aA][nN]){_SPACE}\\z"
+"""All that int() and float() may accept of ASCII text, and a little more."""
+
+
+def record_call(function: object, arguments: Sequence[Value], scope: Scope) -> None:
+    """`int(text)` and `float(text)`."""
+    if scope.trial is None or len(arguments) != 1 or arguments[0].type != STR or function not in (int, float):
+        return
+    a = pack(arguments[0])
+    pattern = _INT if function is int else _FLOAT
+    record(ValueError, conjunction(texts.is_ascii(a), negate(call("rlike", a, text(pattern)))), scope)
+
+
+def record_division(op: ast.operator, left: Value, right: Value, scope: Scope) -> None:
+    """`a / b`, `a // b`, `a % b` of numbers."""
+    if scope.trial is None or not isinstance(op, ast.Div | ast.FloorDiv | ast.Mod):
+        return
+    if left.type in (INT, FLOAT) and right.type in (INT, FLOAT):
+        zero = integer(0) if right.type == INT else call("double", integer(0))
+        record(ZeroDivisionError, call("equal", pack(right), zero), scope)
+
+
+def record(exception: type[BaseException], condition: Expr, scope: Scope) -> None:
+    """Note a failure; inside a loop over items it cannot be told from outside."""
+    if scope.trial is not None and not scope.per_item:
+        scope.trial.append(Failure(exception, conjunction(scope.condition, condition)))
+
+
+def handler_of(failure: Failure, handlers: Sequence[ast.ExceptHandler], scope: Scope) -> ast.ExceptHandler | None:
+    """The handler that would catch it."""
+    for handler in handlers:
+        if handler.type is None or issubclass(failure.exception, _classes(handler.type, scope)):
+            return handler
+    return None
+
+
+def _classes(node: ast.expr, scope: Scope) -> tuple[type[BaseException], ...]:
+    found = expression(node, scope)
+    given = found.object if isinstance(found, Known) else None
+    classes = given if isinstance(given, tuple) else (given,)
+    if not all(isinstance(cls, type) and issubclass(cls, BaseException) for cls in classes):
+        refuse(node, "except of what is no exception class has no column form", STAGE)
+    return classes
+
+
+def any_of(conditions: Sequence[Expr]) -> Expr:
+    """Whether one of them holds, the first ones looked at first."""
+    joined = conditions[0]
+    for condition in conditions[1:]:
+        joined = disjunction(joined, condition)
+    return joined

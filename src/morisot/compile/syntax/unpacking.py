@@ -1,0 +1,109 @@
+"""Unpacking: `a, b = pair`, `first, *rest = text.split()`; and functions defined inside others."""
+
+from __future__ import annotations
+
+import ast
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from morisot.compile.exact import texts
+from morisot.compile.exact.forms import call, guard, integer
+from morisot.compile.ir.expressions import Call
+from morisot.compile.ir.values import Known, expand, join_types, negate, pack
+from morisot.compile.syntax import try_except
+from morisot.compile.syntax.iteration import list_of
+from morisot.compile.syntax.scope import Scope, refuse
+from morisot.compile.syntax.translate import STAGE, usable
+from morisot.compile.verdict import Value
+from morisot.types.element import List, Product, Record
+
+
+@dataclass(frozen=True, eq=False)
+class InnerFunction:
+    """A function defined inside another, and what is known where it is defined."""
+
+    __name__: ClassVar[str] = "a function inside"
+    node: ast.FunctionDef
+    scope: Scope
+
+
+def stored(node: ast.AST) -> Counter[str]:
+    """How often each name is set in a function, its parameters included."""
+    names: list[str] = []
+    for inner in ast.walk(node):
+        match inner:
+            case ast.Name(name, ast.Store()) | ast.MatchAs(_, str(name)) | ast.arg(name):
+                names.append(name)
+            case ast.FunctionDef(name) if inner is not node:
+                names.append(name)
+    return Counter(names)
+
+
+def parts(
+    node: ast.AST, targets: list[ast.expr], found: Value | Known, scope: Scope
+) -> Iterator[tuple[Any, Value | None]]:
+    """Each target with what it gets; None for the rest of a tuple whose items have no type in common."""
+    if isinstance(found, Known):
+        refuse(node, "only a tuple or a list can be unpacked", STAGE)
+    found = usable(found, node)
+    scope.owe(found)
+    stars = [place for place, target in enumerate(targets) if isinstance(target, ast.Starred)]
+    if isinstance(found.type, Product):
+        return _of_product(node, targets, found, stars)
+    if isinstance(found.type, List):
+        return _of_list(targets, found, found.type, stars, scope)
+    return refuse(node, f"{found.type} does not unpack into {len(targets)} names", STAGE)
+
+
+def _of_product(
+    node: ast.AST, targets: list[ast.expr], found: Value, stars: list[int]
+) -> Iterator[tuple[Any, Value | None]]:
+    if isinstance(found.type, Record) and not found.type.is_tuple:
+        refuse(node, f"{found.type} is not a tuple and does not unpack", "read the fields by their names")
+    more = len(found.items) - len(targets)
+    if more < -1 if stars else more != 0:
+        refuse(node, f"{found.type} does not unpack into {len(targets)} names", "give each item a name")
+    if not stars:
+        return iter(list(zip(targets, found.items, strict=True)))
+    (star,) = stars
+    rest = found.items[star : star + more + 1]
+    type_ = rest[0].type if rest else None
+    for item in rest[1:]:
+        type_ = join_types(type_, item.type) if type_ is not None else None
+    middle = list_of(node, rest) if type_ is not None else None
+    before = list(zip(targets[:star], found.items[:star], strict=True))
+    after = list(zip(targets[star + 1 :], found.items[star + more + 1 :], strict=True))
+    starred = targets[star]
+    assert isinstance(starred, ast.Starred)
+    return iter([*before, (starred.value, middle), *after])
+
+
+def _of_list(
+    targets: list[ast.expr], found: Value, type_: List, stars: list[int], scope: Scope
+) -> Iterator[tuple[Any, Value | None]]:
+    """A list of the right length; another one is a ValueError."""
+    written = found.expr
+    if isinstance(written, Call) and written.name == "array" and not stars and len(written.arguments) == len(targets):
+        pairs = zip(targets, written.arguments, strict=True)
+        return iter([(target, expand(type_.item, item)) for target, item in pairs])
+    found = scope.small(found)
+    size = call("size", pack(found))
+    wanted = integer(len(targets) - len(stars))
+    fits = call("greater_equal" if stars else "equal", size, wanted)
+    try_except.record(ValueError, negate(fits), scope)
+    whole = scope.small_expr(guard(fits, pack(found), "a list of another length is unpacked"), found.type)
+    scope.owe(Value(found.type, whole))
+    pairs_: list[tuple[Any, Value | None]] = []
+    for place, target in enumerate(targets):
+        from_end = place - len(targets)
+        if isinstance(target, ast.Starred):
+            stop = integer(from_end + 1) if from_end + 1 else None
+            pairs_.append((target.value, Value(found.type, texts.list_slice(whole, integer(place), stop))))
+            continue
+        after_star = stars and place > stars[0]
+        index = call("add", call("size", whole), integer(from_end)) if after_star else integer(place)
+        item = call("get", whole, index)
+        pairs_.append((target, expand(type_.item, scope.small_expr(item, type_.item))))
+    return iter(pairs_)
