@@ -11,8 +11,21 @@ from types import ModuleType
 
 from morisot.lower import rules
 from morisot.lower.registry import supported
-from morisot.plan import aggregate, combine, iterate, join, keyed, partition, rowwise, sink, source, state, time, window
-from morisot.plan.node import Node, snake_case
+from morisot.plan.nodes import (
+    aggregate,
+    combine,
+    iterate,
+    join,
+    keyed,
+    partition,
+    rowwise,
+    sink,
+    source,
+    state,
+    time,
+    window,
+)
+from morisot.plan.nodes.node import Node, snake_case
 from morisot.reference import interpreter
 from morisot.reference.registry import has_meaning
 

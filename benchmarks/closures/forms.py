@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from morisot.compile.choose import decide
 from morisot.errors import Location
-from morisot.plan.closure import Closure
+from morisot.plan.nodes.closure import Closure
 from morisot.types.element import arguments
 
 if TYPE_CHECKING:

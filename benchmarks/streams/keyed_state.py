@@ -27,8 +27,8 @@ from benchmarks.cpu import Cost, measured
 from benchmarks.session import ROOT
 from morisot.errors import Location
 from morisot.lower.planner import Lowering
-from morisot.plan.sink import WriteParquet
-from morisot.plan.testing import StreamBatches
+from morisot.plan.nodes.sink import WriteParquet
+from morisot.plan.nodes.testing import StreamBatches
 from morisot.types.element import INT, Tuple, leaves
 
 SETTINGS = {

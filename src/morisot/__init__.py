@@ -34,7 +34,7 @@ from morisot.errors import (
     SourceError,
 )
 from morisot.plan.endpoints import OffsetSource, Sink, Source
-from morisot.plan.partition import BatchMode
+from morisot.plan.nodes.partition import BatchMode
 from morisot.plan.snapshots import Snapshot, Snapshots
 from morisot.types.kafka import KafkaRecord
 

@@ -26,7 +26,7 @@ from morisot.compile.kernel import calls
 from morisot.compile.kernel.function import compile_kernel
 from morisot.compile.verdict import KernelForm, Refusal, StageForm
 from morisot.errors import ElementError, Location
-from morisot.plan.closure import Closure
+from morisot.plan.nodes.closure import Closure
 from morisot.types.element import (
     ANY,
     BOOL,

@@ -12,7 +12,7 @@ import pytest
 
 from morisot.compile.kernel.loop import LoopFunctions, compile_loop
 from morisot.compile.verdict import Refusal
-from morisot.plan.closure import freeze
+from morisot.plan.nodes.closure import freeze
 from morisot.types import infer
 from morisot.types.array import flat, of_numbers, own_numbers, rebuilt
 from morisot.types.element import FLOAT, INT, Record, Tuple, Type

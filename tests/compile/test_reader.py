@@ -16,7 +16,7 @@ import pytest
 from morisot.compile.syntax import reader
 from morisot.compile.syntax.reader import Source, read
 from morisot.compile.verdict import Refusal
-from morisot.plan.closure import freeze
+from morisot.plan.nodes.closure import freeze
 
 
 def text_of(function: Callable[..., Any]) -> str:

@@ -21,7 +21,7 @@ from morisot.compile.choose import decide
 from morisot.compile.ir.expressions import Input, Literal, walk
 from morisot.compile.verdict import ColumnForm, KernelForm, StageForm, Verdict
 from morisot.errors import Location
-from morisot.plan.closure import Closure
+from morisot.plan.nodes.closure import Closure
 from morisot.types.element import (
     ANY,
     BOOL,

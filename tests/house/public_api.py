@@ -21,9 +21,10 @@ from morisot.api.methods import kafka
 from morisot.compile import verdict
 from morisot.errors import Location
 from morisot.physical.explain import FormRecord
-from morisot.plan import metrics, sink
-from morisot.plan import source as source_nodes
+from morisot.plan.nodes import sink
+from morisot.plan.nodes import source as source_nodes
 from morisot.run.job import Job
+from morisot.runtime import metrics
 from morisot.testing import plugin
 from morisot.types import moments
 from morisot.viz.picture import Picture

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import morisot as mo
-from morisot.plan.metrics import ContextMetrics
+from morisot.runtime.metrics import ContextMetrics
 from tests.house import public_api
 
 SAMPLES: dict[str, tuple[str, str, Any]] = {

@@ -10,9 +10,9 @@ import pytest
 
 import morisot as mo
 from morisot.compile.choose import decide
-from morisot.plan.description import describe
-from morisot.plan.rowwise import Map
-from morisot.plan.sink import Sink, WriteKafka
+from morisot.plan.analysis.fingerprint import describe
+from morisot.plan.nodes.rowwise import Map
+from morisot.plan.nodes.sink import Sink, WriteKafka
 
 SERVERS = "127.0.0.1:9092"
 SECRET = 'PlainLoginModule required username="berthe" password="tulip-garden";'

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 import morisot as mo
-from morisot.plan.metrics import JobMetrics
 from morisot.run import live
+from morisot.runtime.metrics import JobMetrics
 
 pytestmark = [pytest.mark.jvm, pytest.mark.unbounded]
 

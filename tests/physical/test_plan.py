@@ -9,8 +9,8 @@ import pytest
 import morisot as mo
 from morisot.physical.ops import FusingOp, Given, KernelOp, Physical, StageOp
 from morisot.physical.plan import Plan, choices_of, plan
-from morisot.plan.graph import everything, walk
-from morisot.plan.node import Node
+from morisot.plan.analysis.graph import everything, walk
+from morisot.plan.nodes.node import Node
 from tests.physical.golden import text_of_program
 from tests.physical.programs import PROGRAMS, numbers, opaque
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from morisot.lower import rules
 from morisot.lower.registry import supported
-from morisot.plan.node import Node
+from morisot.plan.nodes.node import Node
 
 ROOT = Path(__file__).parents[2]
 PROGRAM = """

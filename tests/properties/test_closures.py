@@ -25,7 +25,7 @@ from pyspark.sql import SparkSession
 from morisot.compile.choose import decide
 from morisot.compile.verdict import ColumnForm
 from morisot.errors import Location
-from morisot.plan.closure import Closure
+from morisot.plan.nodes.closure import Closure
 from morisot.types.element import BOOL, DATE, DATETIME, FLOAT, INT, STR, Dict, List, Optional, Record, Tuple, Type
 from morisot.types.infer import of_record_class
 from tests.properties.proof.columns import set_for_proof, tried

@@ -10,9 +10,9 @@ import pytest
 
 import morisot as mo
 from morisot.errors import Location
-from morisot.plan.description import describe
-from morisot.plan.sink import Sink, WriteText
-from morisot.plan.source import StreamFile
+from morisot.plan.analysis.fingerprint import describe
+from morisot.plan.nodes.sink import Sink, WriteText
+from morisot.plan.nodes.source import StreamFile
 from morisot.private import private_file
 from morisot.run import logs, records
 from morisot.run.checkpoint import Checkpoint

@@ -19,7 +19,7 @@ from morisot.run.java_runtime import find_java, launcher_variables
 from morisot.run.streams import refuse_on_connect
 
 if TYPE_CHECKING:
-    from morisot.plan.sink import Sink
+    from morisot.plan.nodes.sink import Sink
 
 PROGRAM = Path(__file__).with_name("plain_session.py")
 SERVER = """

@@ -11,8 +11,8 @@ import pytest
 
 import morisot as mo
 from morisot.errors import Location
-from morisot.plan.closure import Closure
-from morisot.plan.description import describe, differences, fingerprint
+from morisot.plan.analysis.fingerprint import describe, differences, fingerprint
+from morisot.plan.nodes.closure import Closure
 
 
 def described(program: Callable[[Any], Any], directory: Path, **settings: int) -> Any:

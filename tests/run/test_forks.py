@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import morisot as mo
-from morisot.plan.forks import groups
+from morisot.plan.analysis.query_groups import groups
 
 
 def served(program: Callable[[mo.StreamContext], None]) -> list[tuple[str, list[str]]]:

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 import morisot as mo
-from morisot.plan.guarantees import guarantee
-from morisot.plan.pace import Pace, pace_of
-from morisot.plan.partition import BatchMode
+from morisot.plan.analysis.guarantees import guarantee
+from morisot.plan.analysis.trigger import Pace, pace_of
+from morisot.plan.nodes.partition import BatchMode
 
 
 class Repeats(mo.Sink[Any]):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from morisot.plan.metrics import JobMetrics, LeftOutMetrics
 from morisot.run.job import Job, ThreadPart
+from morisot.runtime.metrics import JobMetrics, LeftOutMetrics
 
 
 class Finished:

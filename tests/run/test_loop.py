@@ -21,9 +21,9 @@ from pyspark.sql import SparkSession
 import morisot as mo
 from morisot.errors import Location
 from morisot.lower.frame import Frame
-from morisot.plan.closure import Closure
-from morisot.plan.iterate import Body, LoopInput, Replay
-from morisot.plan.source import StreamIter
+from morisot.plan.nodes.closure import Closure
+from morisot.plan.nodes.iterate import Body, LoopInput, Replay
+from morisot.plan.nodes.source import StreamIter
 from morisot.run.frames import broadcast_bytes, counted
 from morisot.run.leader import Leader
 from morisot.run.rounds import Progress, Rounds

@@ -13,7 +13,7 @@ import pytest
 import morisot as mo
 from morisot.lower.stages import dumps
 from morisot.physical.choose.iterate import loop_kernel
-from morisot.plan.iterate import Loop
+from morisot.plan.nodes.iterate import Loop
 from morisot.run.leader import Leader
 from morisot.run.rounds import Progress, Rounds
 from morisot.run.snapshot import SnapshotStore

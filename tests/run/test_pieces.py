@@ -12,7 +12,7 @@ import pytest
 
 import morisot as mo
 from morisot.physical.refusals import refuse_unbounded
-from morisot.plan.pieces import cut
+from morisot.plan.analysis.resumable import cut
 from morisot.run.listing import Listing, in_pieces
 from morisot.run.pieces import Pieces, refuse_unread
 

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from morisot.errors import Location
-from morisot.plan.closure import Closure
-from morisot.plan.testing import StreamBatches
-from morisot.plan.time import AddTimestamps
+from morisot.plan.nodes.closure import Closure
+from morisot.plan.nodes.testing import StreamBatches
+from morisot.plan.nodes.time import AddTimestamps
 from morisot.run.silence import Silence
 from morisot.types.element import INT
 

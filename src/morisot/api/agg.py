@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from morisot.plan.window import MeasureKind
+from morisot.plan.nodes.window import MeasureKind
 
 __all__ = ["count", "first", "fold", "last", "map", "max", "max_element", "mean", "min", "min_element", "reduce", "sum"]
 

@@ -12,12 +12,12 @@ from morisot.api.location import caller
 from morisot.compile.choose import decide
 from morisot.compile.verdict import Verdict
 from morisot.errors import ElementError, PlanError
-from morisot.plan.closure import Closure
 from morisot.plan.late import Late
-from morisot.plan.node import Node
+from morisot.plan.nodes.closure import Closure
+from morisot.plan.nodes.node import Node
+from morisot.plan.nodes.rowwise import Inspect
 from morisot.plan.on_error import Divert
 from morisot.plan.on_error import OnError as Policy
-from morisot.plan.rowwise import Inspect
 from morisot.types import infer
 from morisot.types.element import Type, arguments
 

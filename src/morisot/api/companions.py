@@ -10,7 +10,7 @@ from morisot.errors import PlanError
 from morisot.types.element import Keyed
 
 if TYPE_CHECKING:
-    from morisot.plan.node import Node
+    from morisot.plan.nodes.node import Node
 
 
 def companion(stream: StreamBase[Any], other: Any, operator: str, *, same_kind: bool = True) -> Node:

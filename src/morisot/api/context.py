@@ -17,11 +17,11 @@ from morisot.api.methods.source import SourceMethods
 from morisot.api.output import Channel
 from morisot.config import Config
 from morisot.errors import JobError, Location, PlanError
-from morisot.plan.metrics import ContextMetrics
-from morisot.plan.node import Node
-from morisot.plan.sink import ForEach, Sink
+from morisot.plan.nodes.node import Node
+from morisot.plan.nodes.sink import ForEach, Sink
+from morisot.plan.nodes.source import StreamCsv, StreamJson
 from morisot.plan.snapshots import Snapshots
-from morisot.plan.source import StreamCsv, StreamJson
+from morisot.runtime.metrics import ContextMetrics
 from morisot.types.element import Type
 from morisot.worker.failure import element_error
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
-from morisot.plan.metrics import LoopMetrics
-from morisot.plan.node import Node
-from morisot.plan.sink import Sink
-from morisot.plan.source import StreamCsv, StreamJson
-from morisot.plan.tally import Tally
+from morisot.plan.nodes.node import Node
+from morisot.plan.nodes.sink import Sink
+from morisot.plan.nodes.source import StreamCsv, StreamJson
+from morisot.runtime.metrics import LoopMetrics
+from morisot.runtime.tally import Tally
 from morisot.types.element import Record
 
 Receiver = Callable[[list[Any]], None]

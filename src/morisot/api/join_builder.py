@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from morisot.api.location import caller
 from morisot.errors import PlanError
-from morisot.plan.join import Local, Ship, Variant
+from morisot.plan.nodes.join import Local, Ship, Variant
 
 if TYPE_CHECKING:
     from morisot.api.keyed_stream import KeyedStream

@@ -14,11 +14,10 @@ from morisot.api.location import caller
 from morisot.api.methods.join import LATE_PAIR
 from morisot.compile.choose import decide
 from morisot.errors import PlanError
-from morisot.plan.closure import Closure
 from morisot.plan.late import Late
-from morisot.plan.node import Node
-from morisot.plan.on_error import OnError as Policy
-from morisot.plan.window import (
+from morisot.plan.nodes.closure import Closure
+from morisot.plan.nodes.node import Node
+from morisot.plan.nodes.window import (
     AllKind,
     CountKind,
     Measure,
@@ -29,6 +28,7 @@ from morisot.plan.window import (
     WindowKind,
     WithoutFailures,
 )
+from morisot.plan.on_error import OnError as Policy
 from morisot.types import infer
 from morisot.types.element import (
     ANY,

@@ -10,8 +10,8 @@ from morisot.api.base import check_callable
 from morisot.api.location import caller
 from morisot.api.methods.time import checked_ticks
 from morisot.errors import Location, PlanError
-from morisot.plan import window as plan
-from morisot.plan.closure import Closure
+from morisot.plan.nodes import window as plan
+from morisot.plan.nodes.closure import Closure
 from morisot.types.element import DATETIME, Type
 from morisot.types.moments import Duration, microseconds
 from morisot.types.windows import Accumulator, Assigned, CustomWindow, Tx, Windowed

@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from morisot.compile.syntax.reader import read
 from morisot.compile.verdict import ColumnForm, KernelForm, Refusal, StageForm, Verdict
-from morisot.plan.closure import Closure, global_names
+from morisot.plan.nodes.closure import Closure, global_names
 from morisot.types.element import ANY, Type
 from morisot.types.infer import of_return
 

@@ -17,7 +17,7 @@ from morisot.lower.ordered import CANONICAL, ORDER, grouped_by_key, numbered, wi
 from morisot.lower.planner import Lowering
 from morisot.lower.registry import lowers
 from morisot.physical.choose.aggregate import FoldNode
-from morisot.plan.aggregate import (
+from morisot.plan.nodes.aggregate import (
     Aggregate,
     Avg,
     Count,
@@ -31,8 +31,8 @@ from morisot.plan.aggregate import (
     Sum,
     WithAggregate,
 )
-from morisot.plan.closure import Closure
-from morisot.plan.node import Node
+from morisot.plan.nodes.closure import Closure
+from morisot.plan.nodes.node import Node
 from morisot.types.element import BOOL, FLOAT, INT, Keyed, Tuple, Type, contains_any, leaves
 
 _VALUE, _CHOSEN = quoted("by"), quoted("chosen")

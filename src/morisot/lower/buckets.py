@@ -16,8 +16,8 @@ from morisot.lower.ordered import grouped_by_key, origin
 from morisot.lower.sealing import current_seal
 from morisot.lower.ship import check_travels
 from morisot.lower.stages import dumps, in_worker
-from morisot.plan.check import gives_running_values
-from morisot.plan.node import Node
+from morisot.plan.analysis.validate import gives_running_values
+from morisot.plan.nodes.node import Node
 from morisot.types.element import Keyed
 from morisot.worker.buckets import Bucket, PackBuckets, UnpackBuckets
 from morisot.worker.failure import reporting

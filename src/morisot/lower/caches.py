@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from morisot.lower.frame import Frame
-from morisot.plan.graph import walk
-from morisot.plan.node import Node
+from morisot.plan.analysis.graph import walk
+from morisot.plan.nodes.node import Node
 from morisot.worker.seal import Seal
 
 

@@ -17,7 +17,7 @@ from morisot.lower.planner import Lowering
 from morisot.lower.recode import as_type
 from morisot.lower.registry import lowers
 from morisot.lower.sides import both_sides, types_of_sides
-from morisot.plan.combine import Branch, Merge, Route, SplitBy, Zip
+from morisot.plan.nodes.combine import Branch, Merge, Route, SplitBy, Zip
 from morisot.types.element import BOOL, INT, Keyed
 from morisot.worker import branches
 from morisot.worker.branches import NOWHERE

@@ -18,7 +18,7 @@ from morisot.lower import schema
 from morisot.lower.frame import Frame
 from morisot.lower.ship import check_travels
 from morisot.lower.stages import dumps, in_worker
-from morisot.plan.iterate import DeltaIterate
+from morisot.plan.nodes.iterate import DeltaIterate
 from morisot.types.element import Type
 from morisot.worker.deltas import DELTA, ENTRY, ApplyDeltas, Deltas, OpenEntries, PackEntries
 

@@ -16,7 +16,7 @@ from morisot.types.element import NONE, leaves
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from morisot.plan.node import Node
+    from morisot.plan.nodes.node import Node
 
 _ROW = quoted("row")
 """A column for files of elements that have no other which a file can hold."""

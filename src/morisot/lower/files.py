@@ -10,8 +10,8 @@ from pyspark.sql import SparkSession
 from morisot.lower.planner import Lowering
 from morisot.lower.tables import complete_in_file
 from morisot.plan.files import columns_of_fields, is_local, local_files
-from morisot.plan.node import Node
-from morisot.plan.source import StreamParquet
+from morisot.plan.nodes.node import Node
+from morisot.plan.nodes.source import StreamParquet
 from morisot.types.element import BOOL, FLOAT, INT, Record, Type
 from morisot.worker.file_rows import FileRows, Groups
 

@@ -12,9 +12,9 @@ from morisot.lower.frame import Frame
 from morisot.lower.registry import folds
 from morisot.lower.ship import check_travels
 from morisot.lower.stages import dumps, in_worker, partition_id
-from morisot.plan import aggregate
-from morisot.plan.closure import Closure
-from morisot.plan.node import Node
+from morisot.plan.nodes import aggregate
+from morisot.plan.nodes.closure import Closure
+from morisot.plan.nodes.node import Node
 from morisot.types.element import ANY, Keyed, leaves
 from morisot.worker import fold
 from morisot.worker.machine import Machine

@@ -15,8 +15,8 @@ from morisot.lower.registry import lowers, lowers_whole
 from morisot.lower.ship import carry_value, check_travels
 from morisot.lower.stages import dumps, in_worker
 from morisot.physical.choose.iterate import body_nodes
-from morisot.plan.iterate import DeltaIterate, Elements, Iterate, Loop, Replay, State
-from morisot.plan.source import StreamRange
+from morisot.plan.nodes.iterate import DeltaIterate, Elements, Iterate, Loop, Replay, State
+from morisot.plan.nodes.source import StreamRange
 from morisot.types.element import Type
 from morisot.worker import kernel_stage
 from morisot.worker.file_rows import FileRows

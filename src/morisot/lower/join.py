@@ -16,10 +16,10 @@ from morisot.lower.recode import as_type
 from morisot.lower.registry import lowers
 from morisot.lower.stages import dumps
 from morisot.physical.choose.join import compares_natively
-from morisot.plan.join import IntervalJoin, Join
-from morisot.plan.node import Node
-from morisot.plan.partition import Broadcast
-from morisot.plan.rowwise import Rowwise
+from morisot.plan.nodes.join import IntervalJoin, Join
+from morisot.plan.nodes.node import Node
+from morisot.plan.nodes.partition import Broadcast
+from morisot.plan.nodes.rowwise import Rowwise
 from morisot.types.element import ANY, Keyed, Leaf, Optional, Type, arguments, leaves
 from morisot.worker.batches import field_name
 

@@ -20,8 +20,8 @@ from morisot.lower.frame import PLACE, Frame, named
 from morisot.lower.planner import Lowering
 from morisot.lower.tables import BAD_ROW
 from morisot.plan.kafka import without_secrets
-from morisot.plan.sink import WriteKafka
-from morisot.plan.source import StreamKafka
+from morisot.plan.nodes.sink import WriteKafka
+from morisot.plan.nodes.source import StreamKafka
 from morisot.types.element import BYTES, Optional, Record, Type
 from morisot.types.infer import without_none
 

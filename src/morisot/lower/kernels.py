@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from morisot.lower import stages
 from morisot.lower.frame import Frame
 from morisot.physical.ops import KernelOp
-from morisot.plan.node import Node
-from morisot.plan.source import StreamRange
+from morisot.plan.nodes.node import Node
+from morisot.plan.nodes.source import StreamRange
 from morisot.types.element import INT
 from morisot.worker import kernel_stage
 from morisot.worker.kernel_stage import KernelStage, Numbers

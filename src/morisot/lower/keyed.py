@@ -5,7 +5,7 @@ from __future__ import annotations
 from morisot.lower.frame import Frame
 from morisot.lower.planner import Lowering
 from morisot.lower.registry import lowers
-from morisot.plan.keyed import KeyBy, Unkey
+from morisot.plan.nodes.keyed import KeyBy, Unkey
 from morisot.types.element import Keyed
 
 

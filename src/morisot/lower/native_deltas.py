@@ -15,7 +15,7 @@ from morisot.lower.frame import Frame
 from morisot.lower.join import equal_keys, side
 from morisot.lower.ordered import ORDER, numbered
 from morisot.lower.planner import Lowering
-from morisot.plan.iterate import DeltaIterate
+from morisot.plan.nodes.iterate import DeltaIterate
 from morisot.types.element import FLOAT, Keyed, Leaf, Optional, Tuple, Type, leaves
 
 _CHANGED, _HAS_DELTA, _LAST = quoted("changed"), quoted("has delta"), quoted("last")

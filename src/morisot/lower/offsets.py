@@ -14,7 +14,7 @@ from morisot.lower import schema
 from morisot.lower.sealing import current_seal
 from morisot.lower.stages import dumps
 from morisot.plan.endpoints import OffsetSource
-from morisot.plan.source import StreamOffsets
+from morisot.plan.nodes.source import StreamOffsets
 from morisot.types.element import Type
 from morisot.worker.batches import Misfit, encode
 from morisot.worker.failure import SOURCE, WorkerFailure

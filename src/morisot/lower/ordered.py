@@ -17,7 +17,7 @@ from morisot.lower.columns import quoted
 from morisot.lower.frame import TIME, Frame
 from morisot.lower.ship import check_travels
 from morisot.lower.stages import dumps, in_worker
-from morisot.plan.node import Node
+from morisot.plan.nodes.node import Node
 from morisot.types.element import FLOAT, Keyed, Optional, Type, contains_any, leaves
 from morisot.worker.fold import WithCanonical
 from morisot.worker.machine import ORDER_COLUMNS, InOrder, Machine, Origin

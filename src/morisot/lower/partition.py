@@ -8,8 +8,8 @@ from morisot.lower.frame import Frame
 from morisot.lower.ordered import ORDER, grouped_by_key, numbered
 from morisot.lower.planner import Lowering
 from morisot.lower.registry import lowers, lowers_whole
-from morisot.plan.node import Node
-from morisot.plan.partition import Batched, Broadcast, Cache, Parallelism, RepartitionBy, Shuffle
+from morisot.plan.nodes.node import Node
+from morisot.plan.nodes.partition import Batched, Broadcast, Cache, Parallelism, RepartitionBy, Shuffle
 
 
 @lowers(Shuffle)

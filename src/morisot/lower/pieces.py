@@ -15,7 +15,7 @@ from morisot.lower.places import place_in_files
 from morisot.lower.planner import Lowering
 from morisot.lower.registry import lowers
 from morisot.lower.source import in_order, of_listed_files
-from morisot.plan.pieces import KeepPieces, SavedPieces, StreamCopied
+from morisot.plan.analysis.resumable import KeepPieces, SavedPieces, StreamCopied
 from morisot.types.element import Keyed
 
 NUMBER = quoted("piece")

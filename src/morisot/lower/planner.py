@@ -28,17 +28,24 @@ from morisot.physical.ops import (
     TwoPhaseFoldOp,
 )
 from morisot.physical.plan import plan
-from morisot.plan.check import gives_running_values
-from morisot.plan.closure import Closure
-from morisot.plan.graph import consumer_counts, meets_endless, met_by_endless, order_needed, order_observed, walk
-from morisot.plan.iterate import DeltaIterate, Loop
-from morisot.plan.node import Node
-from morisot.plan.pace import Pace
-from morisot.plan.partition import Batched, Cache
-from morisot.plan.sink import Sink, WriteSink
-from morisot.plan.source import StreamArrow, StreamIter, StreamParquet, StreamRange
-from morisot.plan.tally import is_diverting
-from morisot.plan.window import WithoutFailures
+from morisot.plan.analysis.graph import (
+    consumer_counts,
+    meets_endless,
+    met_by_endless,
+    order_needed,
+    order_observed,
+    walk,
+)
+from morisot.plan.analysis.trigger import Pace
+from morisot.plan.analysis.validate import gives_running_values
+from morisot.plan.nodes.closure import Closure
+from morisot.plan.nodes.iterate import DeltaIterate, Loop
+from morisot.plan.nodes.node import Node
+from morisot.plan.nodes.partition import Batched, Cache
+from morisot.plan.nodes.sink import Sink, WriteSink
+from morisot.plan.nodes.source import StreamArrow, StreamIter, StreamParquet, StreamRange
+from morisot.plan.nodes.window import WithoutFailures
+from morisot.runtime.tally import is_diverting
 from morisot.types.element import ANY, BOOL, DATE, DATETIME, FLOAT, INT, Optional, Type, leaves
 from morisot.worker.left_out import Account, Policy
 from morisot.worker.seal import Seal

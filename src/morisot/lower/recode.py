@@ -6,7 +6,7 @@ from morisot.lower import stages
 from morisot.lower.columns import quoted
 from morisot.lower.frame import Frame
 from morisot.lower.sink import rebuilt
-from morisot.plan.node import Node
+from morisot.plan.nodes.node import Node
 from morisot.types.element import Keyed, Optional, Tuple, Type, leaves
 from morisot.worker.stage import Step
 

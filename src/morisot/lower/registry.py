@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
-from morisot.plan.node import Node
-from morisot.plan.rowwise import Rowwise
+from morisot.plan.nodes.node import Node
+from morisot.plan.nodes.rowwise import Rowwise
 
 if TYPE_CHECKING:
     from morisot.lower.frame import Frame

@@ -21,7 +21,7 @@ from morisot.compile.verdict import Value
 from morisot.lower.columns import NameOf, render
 from morisot.lower.frame import Frame
 from morisot.lower.planner import Lowering
-from morisot.plan.iterate import Loop
+from morisot.plan.nodes.iterate import Loop
 from morisot.types.element import FLOAT, Tuple, Type
 
 _MOST_ROWS = 2**31 - 1

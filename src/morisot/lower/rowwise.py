@@ -10,8 +10,8 @@ from morisot.lower.columns import quoted, render
 from morisot.lower.frame import Frame
 from morisot.lower.planner import Lowering
 from morisot.lower.registry import lowers
-from morisot.plan.closure import Closure
-from morisot.plan.rowwise import Filter, FilterMap, FlatMap, Flatten, Map, MapMemo, Rowwise
+from morisot.plan.nodes.closure import Closure
+from morisot.plan.nodes.rowwise import Filter, FilterMap, FlatMap, Flatten, Map, MapMemo, Rowwise
 from morisot.types.element import Keyed, Type, arguments, leaves
 from morisot.worker.batches import field_name
 

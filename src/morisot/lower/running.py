@@ -8,7 +8,7 @@ from morisot.lower.frame import Frame
 from morisot.lower.ordered import origin
 from morisot.lower.planner import Lowering
 from morisot.lower.registry import lowers
-from morisot.plan.aggregate import (
+from morisot.plan.nodes.aggregate import (
     Aggregate,
     Avg,
     First,

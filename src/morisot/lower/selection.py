@@ -16,9 +16,9 @@ from morisot.lower.ordered import CANONICAL, ORDER, in_order, numbered, origin, 
 from morisot.lower.planner import Lowering
 from morisot.lower.registry import folds, lowers
 from morisot.lower.waiting import clock_of, in_waiting_buckets
-from morisot.plan.aggregate import Limit, SortedBy, Unique, UniqueWithin
-from morisot.plan.graph import walk
-from morisot.plan.time import is_direct
+from morisot.plan.analysis.graph import walk
+from morisot.plan.nodes.aggregate import Limit, SortedBy, Unique, UniqueWithin
+from morisot.plan.nodes.time import is_direct
 from morisot.types.element import BOOL, FLOAT, Keyed, Tuple, Type, arguments, contains_any, key_of, leaves
 from morisot.worker.apart import Apart, ApartBucket, ApartForNow
 from morisot.worker.stage import Step

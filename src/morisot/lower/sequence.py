@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from morisot.lower.buckets import in_buckets
 from morisot.lower.frame import Frame
 from morisot.lower.ordered import in_order
-from morisot.plan.node import Node
+from morisot.plan.nodes.node import Node
 from morisot.worker.machine import Machine
 
 if TYPE_CHECKING:

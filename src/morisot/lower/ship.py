@@ -13,7 +13,7 @@ from typing import Any
 from pyspark import cloudpickle
 
 from morisot.errors import PlanError
-from morisot.plan.closure import Closure
+from morisot.plan.nodes.closure import Closure
 
 _INSTALLED = tuple(
     str(Path(place).resolve())

@@ -7,7 +7,7 @@ from morisot.lower.frame import PLACE, Frame
 from morisot.lower.recode import as_type
 from morisot.lower.sink import rebuilt
 from morisot.lower.stages import dumps
-from morisot.plan.node import Node
+from morisot.plan.nodes.node import Node
 from morisot.types import infer
 from morisot.types.element import ANY, INT, NONE, Keyed, Tuple, Type, arguments, leaves
 

@@ -9,7 +9,7 @@ from morisot.lower.columns import quoted
 from morisot.lower.frame import PLACE, Frame
 from morisot.lower.planner import Lowering
 from morisot.lower.registry import lowers
-from morisot.plan.sink import (
+from morisot.plan.nodes.sink import (
     CollectChannel,
     CollectCount,
     CollectVec,

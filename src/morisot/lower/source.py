@@ -18,7 +18,7 @@ from morisot.lower.places import with_places
 from morisot.lower.planner import Lowering
 from morisot.lower.registry import lowers
 from morisot.lower.stages import dumps
-from morisot.plan.source import (
+from morisot.plan.nodes.source import (
     PathSource,
     Spooled,
     StreamArrow,

@@ -11,7 +11,7 @@ from morisot.lower.frame import Frame
 from morisot.lower.sealing import current_seal
 from morisot.lower.ship import check_travels
 from morisot.physical.steps import step_of
-from morisot.plan.node import Node
+from morisot.plan.nodes.node import Node
 from morisot.types.element import INT, Type
 from morisot.worker.batches import Dumps
 from morisot.worker.failure import reporting

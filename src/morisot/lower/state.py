@@ -7,7 +7,7 @@ from morisot.lower.ordered import origin
 from morisot.lower.planner import Lowering
 from morisot.lower.registry import lowers
 from morisot.lower.sequence import in_sequence
-from morisot.plan.state import Rich, RichFilterMap, RichFlatMap, RichMap
+from morisot.plan.nodes.state import Rich, RichFilterMap, RichFlatMap, RichMap
 from morisot.worker import state
 from morisot.worker.machine import Machine
 

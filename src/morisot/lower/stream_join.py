@@ -10,11 +10,11 @@ from morisot.lower.registry import lowers
 from morisot.lower.sides import both_sides, types_of_sides
 from morisot.lower.stages import dumps
 from morisot.lower.waiting import Clock, clock_of, in_waiting_buckets
-from morisot.plan import window as plan
-from morisot.plan.join import IntervalJoin
-from morisot.plan.node import Node
-from morisot.plan.time import is_direct
-from morisot.plan.window import WindowJoin
+from morisot.plan.nodes import window as plan
+from morisot.plan.nodes.join import IntervalJoin
+from morisot.plan.nodes.node import Node
+from morisot.plan.nodes.time import is_direct
+from morisot.plan.nodes.window import WindowJoin
 from morisot.types.element import Keyed, Type, key_of
 from morisot.worker.meetings import Meeting, MeetingBucket, Pairing, PairingBucket
 from morisot.worker.pairs import CountedPairs

@@ -13,8 +13,8 @@ from pyspark.sql import types as spark
 from morisot.lower.columns import quoted, sql_text, sql_type
 from morisot.lower.frame import Frame
 from morisot.plan.files import columns_of_fields, is_local, local_files, open_text
-from morisot.plan.node import Node
-from morisot.plan.source import StreamArrow, StreamCsv, StreamDataframe, StreamJson, StreamParquet
+from morisot.plan.nodes.node import Node
+from morisot.plan.nodes.source import StreamArrow, StreamCsv, StreamDataframe, StreamJson, StreamParquet
 from morisot.types.element import STR, Optional, Record, Type
 
 Load = Callable[[Any, str], DataFrame]

@@ -6,7 +6,7 @@ from morisot.lower import schema
 from morisot.lower.frame import Frame
 from morisot.lower.planner import Lowering
 from morisot.lower.registry import lowers
-from morisot.plan.testing import StreamBatches
+from morisot.plan.nodes.testing import StreamBatches
 
 
 @lowers(StreamBatches, "unbounded")

@@ -10,7 +10,7 @@ from morisot.lower.ordered import ORDER, numbered
 from morisot.lower.planner import Lowering
 from morisot.lower.registry import folds, lowers
 from morisot.lower.waiting import clock_of, in_waiting_buckets
-from morisot.plan.time import AddTimestamps, DropTimestamps, Reorder, is_direct
+from morisot.plan.nodes.time import AddTimestamps, DropTimestamps, Reorder, is_direct
 from morisot.types.element import DATETIME, Tuple, Type
 from morisot.worker.stage import Step
 from morisot.worker.waiting import ReorderBucket

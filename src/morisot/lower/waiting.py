@@ -13,7 +13,7 @@ from morisot.lower.frame import Frame
 from morisot.lower.marks import LATEST
 from morisot.lower.sealing import current_seal
 from morisot.lower.stages import dumps, in_worker
-from morisot.plan.node import Node
+from morisot.plan.nodes.node import Node
 from morisot.types.element import DATETIME, Type
 from morisot.worker.failure import reporting
 from morisot.worker.garbage import leave_modules_alone

@@ -21,7 +21,7 @@ from morisot.lower.planner import Lowering
 from morisot.lower.registry import lowers
 from morisot.lower.ship import check_travels
 from morisot.lower.time import lower_add_timestamps, lower_add_timestamps_in_python, ticks_of
-from morisot.plan.time import AddTimestamps, that_may_idle
+from morisot.plan.nodes.time import AddTimestamps, that_may_idle
 from morisot.private import private_directory
 from morisot.types.element import DATETIME, Keyed, Optional, Tuple, Type
 from morisot.worker.stage import Step

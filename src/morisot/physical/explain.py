@@ -9,10 +9,10 @@ from morisot.errors import Location
 from morisot.physical.choose.iterate import path_of
 from morisot.physical.ops import Choice
 from morisot.physical.plan import choices_of
-from morisot.plan.closure import Closure
-from morisot.plan.graph import everything
-from morisot.plan.iterate import DeltaIterate, Loop
-from morisot.plan.node import Node
+from morisot.plan.analysis.graph import everything
+from morisot.plan.nodes.closure import Closure
+from morisot.plan.nodes.iterate import DeltaIterate, Loop
+from morisot.plan.nodes.node import Node
 
 _LONGEST_VALUE = 40
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from morisot.compile.verdict import ColumnForm, Form, Refusal
-from morisot.plan.closure import Closure
-from morisot.plan.node import Node
+from morisot.plan.nodes.closure import Closure
+from morisot.plan.nodes.node import Node
 from morisot.worker.kernels import Kernel
 
 

@@ -24,10 +24,10 @@ from morisot.physical.ops import (
 from morisot.physical.passes.fuse_stages import fuse_stages
 from morisot.physical.passes.join_kernels import join_kernels
 from morisot.physical.passes.neighbours import Neighbours
-from morisot.plan.closure import Closure
-from morisot.plan.graph import consumer_counts, walk
-from morisot.plan.iterate import DeltaIterate, Loop
-from morisot.plan.node import Node
+from morisot.plan.analysis.graph import consumer_counts, walk
+from morisot.plan.nodes.closure import Closure
+from morisot.plan.nodes.iterate import DeltaIterate, Loop
+from morisot.plan.nodes.node import Node
 
 Pass = Callable[[Neighbours, frozenset[Node]], dict[Node, Choice]]
 PASSES: tuple[Pass, ...] = (lambda graph, _: fuse_stages(graph), join_kernels)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from morisot.compile.aggregates.folds import NativeFold
 from morisot.errors import PlanError
 from morisot.physical.choose.aggregate import recognised_fold
-from morisot.plan.aggregate import Fold, Reduce
-from morisot.plan.check import breaks_running_values, mixed_above, unmatched_above
-from morisot.plan.node import Node
-from morisot.plan.sink import WriteSink
+from morisot.plan.analysis.validate import breaks_running_values, mixed_above, unmatched_above
+from morisot.plan.nodes.aggregate import Fold, Reduce
+from morisot.plan.nodes.node import Node
+from morisot.plan.nodes.sink import WriteSink
 
 _BOUND_IT = (
     "bound the input (leave out unbounded=True), or end the plan with collect_channel(), for_each(…) or write_…(…) and "

@@ -6,13 +6,13 @@ from collections.abc import Callable
 from typing import Any
 
 from morisot.compile.choose import declared
-from morisot.plan import combine, keyed, rowwise
-from morisot.plan.closure import Closure
-from morisot.plan.node import Node
-from morisot.plan.partition import Batched, Broadcast
-from morisot.plan.source import StreamParIter
-from morisot.plan.time import AddTimestamps
-from morisot.plan.window import WithoutFailures
+from morisot.plan.nodes import combine, keyed, rowwise
+from morisot.plan.nodes.closure import Closure
+from morisot.plan.nodes.node import Node
+from morisot.plan.nodes.partition import Batched, Broadcast
+from morisot.plan.nodes.source import StreamParIter
+from morisot.plan.nodes.time import AddTimestamps
+from morisot.plan.nodes.window import WithoutFailures
 from morisot.types.element import ANY, INT, Keyed, Type, arguments, holds
 from morisot.worker.accumulators import Apart
 from morisot.worker.branches import Choice, FirstMatch, GoesTo

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from morisot.physical.ops import FusingOp, Physical
 from morisot.physical.plan import Plan
-from morisot.plan.node import Node
+from morisot.plan.nodes.node import Node
 
 
 def text_of(plan: Plan) -> str:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TextIO
 
 from morisot.errors import SourceError
-from morisot.plan.node import Node
+from morisot.plan.nodes.node import Node
 from morisot.types.element import Record
 
 

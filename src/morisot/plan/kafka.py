@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from morisot.plan.node import Node
-from morisot.plan.sink import WriteKafka
-from morisot.plan.source import StreamKafka
+from morisot.plan.nodes.node import Node
+from morisot.plan.nodes.sink import WriteKafka
+from morisot.plan.nodes.source import StreamKafka
 
 _HARMLESS = re.compile(r"true|false|\d*", re.IGNORECASE)
 _QUOTED = re.compile(r'"([^"]*)"')

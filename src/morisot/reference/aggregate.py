@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 from morisot.errors import ElementError
-from morisot.plan.aggregate import (
+from morisot.plan.nodes.aggregate import (
     Aggregate,
     Avg,
     Count,
@@ -27,7 +27,7 @@ from morisot.plan.aggregate import (
     UniqueWithin,
     WithAggregate,
 )
-from morisot.plan.closure import Closure
+from morisot.plan.nodes.closure import Closure
 from morisot.reference.registry import (
     Timed,
     advance,

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from functools import partial
 from typing import Any
 
-from morisot.plan.combine import Branch, Merge, Route, SplitBy, Zip
+from morisot.plan.nodes.combine import Branch, Merge, Route, SplitBy, Zip
 from morisot.reference.registry import Timed, evaluates, failing_as, on_element, with_key_of
 from morisot.worker.branches import NOWHERE, chosen
 

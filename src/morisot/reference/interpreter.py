@@ -6,13 +6,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from morisot.errors import ElementError, PlanError
-from morisot.plan.aggregate import Aggregate
-from morisot.plan.graph import walk
-from morisot.plan.node import Node
-from morisot.plan.partition import Cache
-from morisot.plan.rowwise import Rowwise
-from morisot.plan.state import Rich
-from morisot.plan.window import Window
+from morisot.plan.analysis.graph import walk
+from morisot.plan.nodes.aggregate import Aggregate
+from morisot.plan.nodes.node import Node
+from morisot.plan.nodes.partition import Cache
+from morisot.plan.nodes.rowwise import Rowwise
+from morisot.plan.nodes.state import Rich
+from morisot.plan.nodes.window import Window
 from morisot.reference import (
     aggregate,
     combine,

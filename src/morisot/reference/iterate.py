@@ -6,9 +6,9 @@ import copy
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from morisot.plan.closure import Closure
-from morisot.plan.iterate import Body, DeltaIterate, Elements, Iterate, Loop, Replay, State
-from morisot.plan.node import Node
+from morisot.plan.nodes.closure import Closure
+from morisot.plan.nodes.iterate import Body, DeltaIterate, Elements, Iterate, Loop, Replay, State
+from morisot.plan.nodes.node import Node
 from morisot.reference.registry import call, evaluates
 from morisot.types.array import own_numbers
 from morisot.worker.keys import canonical

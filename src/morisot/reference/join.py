@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from morisot.plan.join import IntervalJoin, Join
+from morisot.plan.nodes.join import IntervalJoin, Join
 from morisot.reference.registry import Timed, evaluates, identity
 
 

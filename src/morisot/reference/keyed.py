@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from morisot.plan.keyed import KeyBy, Unkey
+from morisot.plan.nodes.keyed import KeyBy, Unkey
 from morisot.reference.registry import call, evaluates, fitting
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from morisot.plan.node import Node
-from morisot.plan.partition import Batched, Broadcast, Cache, Parallelism, RepartitionBy, Shuffle
+from morisot.plan.nodes.node import Node
+from morisot.plan.nodes.partition import Batched, Broadcast, Cache, Parallelism, RepartitionBy, Shuffle
 from morisot.reference.registry import evaluates
 
 

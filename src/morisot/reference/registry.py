@@ -11,9 +11,9 @@ from typing import Any, NamedTuple, TypeVar
 
 from morisot.compile.choose import declared
 from morisot.errors import ElementError
-from morisot.plan.closure import Closure
-from morisot.plan.keyed import KeyBy
-from morisot.plan.node import Node
+from morisot.plan.nodes.closure import Closure
+from morisot.plan.nodes.keyed import KeyBy
+from morisot.plan.nodes.node import Node
 from morisot.types.element import ANY, INT, Dict, List, Optional, Type, arguments, holds
 from morisot.worker.failure import element_error, misfit_error
 from morisot.worker.fits import Refused, checker

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from morisot.plan.rowwise import Filter, FilterMap, FlatMap, Flatten, Inspect, Map, MapAsync, MapMemo, Rowwise
+from morisot.plan.nodes.rowwise import Filter, FilterMap, FlatMap, Flatten, Inspect, Map, MapAsync, MapMemo, Rowwise
 from morisot.reference.registry import evaluates, fitting, on_element, with_key_of
 from morisot.worker.failure import element_error
 

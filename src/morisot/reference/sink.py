@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from morisot.errors import SinkError
-from morisot.plan.sink import WriteCsv, WriteJson, WriteParquet, WriteSink, WriteText
+from morisot.plan.nodes.sink import WriteCsv, WriteJson, WriteParquet, WriteSink, WriteText
 from morisot.reference.registry import evaluates
 from morisot.types.element import Record, Type, table_columns
 from morisot.worker.batches import arrow_type, encode_leaf

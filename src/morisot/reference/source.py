@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from morisot.errors import PlanError, SourceError
 from morisot.plan.files import columns_of_fields, local_files, open_text
-from morisot.plan.source import (
+from morisot.plan.nodes.source import (
     StreamArrow,
     StreamChannel,
     StreamCsv,

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from morisot.errors import ElementError
-from morisot.plan.state import Rich, RichFilterMap, RichFlatMap, RichMap
+from morisot.plan.nodes.state import Rich, RichFilterMap, RichFlatMap, RichMap
 from morisot.reference.registry import Timed, advance, evaluates, failing_as, identity, leave_out
 from morisot.worker.state import pair
 

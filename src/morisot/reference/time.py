@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from functools import partial
 from typing import Any
 
-from morisot.plan.time import AddTimestamps, DropTimestamps, Reorder
+from morisot.plan.nodes.time import AddTimestamps, DropTimestamps, Reorder
 from morisot.reference.registry import Timed, evaluates, failing_as, on_element
 from morisot.types.moments import to_ticks
 

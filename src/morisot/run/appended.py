@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Any
 
 from morisot.errors import SinkError
-from morisot.plan.check import gives_running_values
+from morisot.plan.analysis.graph import walk
+from morisot.plan.analysis.validate import gives_running_values
 from morisot.plan.files import is_local
-from morisot.plan.graph import walk
-from morisot.plan.sink import WriteSink
+from morisot.plan.nodes.sink import WriteSink
 from morisot.run import logs
 from morisot.run.snapshot_files import damaged, missing
 

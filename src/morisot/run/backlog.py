@@ -9,11 +9,11 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from morisot.plan.files import is_local, local_files
-from morisot.plan.metrics import BacklogMetrics
-from morisot.plan.node import Node
-from morisot.plan.source import PathSource
+from morisot.plan.nodes.node import Node
+from morisot.plan.nodes.source import PathSource
 from morisot.run.checkpoint import Checkpoint
 from morisot.run.spool import Spool
+from morisot.runtime.metrics import BacklogMetrics
 
 
 def backlog(nodes: Iterable[Node], channels: Sequence[Spool], checkpoint: Checkpoint) -> BacklogMetrics:

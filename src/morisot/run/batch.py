@@ -20,18 +20,18 @@ from morisot.lower.ledgers import Ledger
 from morisot.lower.planner import Lowering
 from morisot.lower.sink import as_table
 from morisot.lower.stages import in_worker
+from morisot.plan.analysis.trigger import Pace
 from morisot.plan.files import is_local
 from morisot.plan.kafka import without_secrets
-from morisot.plan.node import Node
-from morisot.plan.pace import Pace
-from morisot.plan.sink import CollectCount, CollectVec, Sink, WriteKafka, WriteSink, WriteTo
-from morisot.plan.source import StreamCsv, StreamJson
-from morisot.plan.tally import Failures, Tally, divert
+from morisot.plan.nodes.node import Node
+from morisot.plan.nodes.sink import CollectCount, CollectVec, Sink, WriteKafka, WriteSink, WriteTo
+from morisot.plan.nodes.source import StreamCsv, StreamJson
 from morisot.reference.source import misfits
 from morisot.run import kafka
 from morisot.run.failures import SPARK_ERRORS, is_data_error, is_lost_worker, job_error, users_error
 from morisot.run.files import write
 from morisot.run.left_out import reported
+from morisot.runtime.tally import Failures, Tally, divert
 from morisot.types.element import Type
 from morisot.worker.batches import decode
 from morisot.worker.ipc import PackBatches, unpack_batch

@@ -17,9 +17,8 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from morisot.errors import ConfigError, PlanError, SinkError, SnapshotError
-from morisot.plan.description import Description, differences
-from morisot.plan.metrics import StateMetrics
-from morisot.plan.sink import Sink, WriteSink
+from morisot.plan.analysis.fingerprint import Description, differences
+from morisot.plan.nodes.sink import Sink, WriteSink
 from morisot.plan.snapshots import Snapshot
 from morisot.private import private_directory
 from morisot.run import logs, spark_checkpoint
@@ -29,6 +28,7 @@ from morisot.run.records import replace_text
 from morisot.run.restore_failures import refuse_unreadable
 from morisot.run.snapshot_files import read_record, write_record
 from morisot.run.spark_checkpoint import FILE_OFFSET
+from morisot.runtime.metrics import StateMetrics
 
 _STATE_FILE = re.compile(r"(\d+)(_[\w-]+)?\.(zip|changelog|delta|snapshot)")
 

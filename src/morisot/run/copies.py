@@ -10,8 +10,8 @@ import pyarrow.parquet as pq
 
 from morisot.errors import SinkError
 from morisot.lower.ended import for_files
-from morisot.plan.graph import met_by_endless
-from morisot.plan.node import Node
+from morisot.plan.analysis.graph import met_by_endless
+from morisot.plan.nodes.node import Node
 from morisot.private import private_directory
 from morisot.run.batch import BatchRunner
 from morisot.run.snapshot_files import check_manifest, write_manifest

@@ -15,11 +15,11 @@ import pyarrow.parquet as pq
 
 from morisot.errors import PlanError, SinkError
 from morisot.lower.stages import dumps
+from morisot.plan.analysis.resumable import copied, in_pieces_of_files
 from morisot.plan.files import is_local
-from morisot.plan.node import Node
-from morisot.plan.pieces import copied, in_pieces_of_files
+from morisot.plan.nodes.node import Node
+from morisot.plan.nodes.source import PathSource, StreamArrow, StreamIter, StreamParquet, StreamRange
 from morisot.plan.snapshots import Snapshots
-from morisot.plan.source import PathSource, StreamArrow, StreamIter, StreamParquet, StreamRange
 from morisot.private import private_directory, private_file
 from morisot.run.batch import BatchRunner
 from morisot.run.copies import ROWS, copy

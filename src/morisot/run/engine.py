@@ -22,15 +22,13 @@ from morisot.lower.ledgers import Ledger
 from morisot.lower.planner import Lowering
 from morisot.lower.sink import as_table
 from morisot.physical.refusals import refuse_unbounded
-from morisot.plan.graph import met_by_endless, walk
-from morisot.plan.iterate import DeltaIterate, Loop
+from morisot.plan.analysis.graph import met_by_endless, walk
 from morisot.plan.kafka import without_secrets
-from morisot.plan.metrics import LoopMetrics
-from morisot.plan.node import Node
-from morisot.plan.sink import Sink
+from morisot.plan.nodes.iterate import DeltaIterate, Loop
+from morisot.plan.nodes.node import Node
+from morisot.plan.nodes.sink import Sink
+from morisot.plan.nodes.source import StreamCsv, StreamJson
 from morisot.plan.snapshots import Snapshots
-from morisot.plan.source import StreamCsv, StreamJson
-from morisot.plan.tally import Tally, is_diverting, say
 from morisot.run import batch, live
 from morisot.run.batch import BatchRunner, Demotions, Receiver
 from morisot.run.causes import keep_causes_of_connect
@@ -46,6 +44,8 @@ from morisot.run.running import running
 from morisot.run.scratch import scratch
 from morisot.run.session import borrow_session, check_session, return_session
 from morisot.run.streams import Streams
+from morisot.runtime.metrics import LoopMetrics
+from morisot.runtime.tally import Tally, is_diverting, say
 from morisot.types.element import Record
 
 assert rules.FAMILIES, "importing the rules registers them"

@@ -12,7 +12,7 @@ from pyspark.sql import functions as F  # noqa: N812 - the name every Spark prog
 from pyspark.sql.classic.dataframe import DataFrame as ClassicDataFrame
 
 from morisot.errors import SinkError
-from morisot.plan.sink import WriteCsv, WriteSink
+from morisot.plan.nodes.sink import WriteCsv, WriteSink
 
 _COUNTED = "morisot"
 """The name under which rows are counted on their way into files."""

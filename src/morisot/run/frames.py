@@ -22,8 +22,8 @@ from morisot.lower.frame import Frame
 from morisot.lower.native_deltas import entries_of, resumed
 from morisot.lower.planner import Lowering
 from morisot.lower.round_folds import kept_with_delta, measured, native_round_fold
-from morisot.plan.iterate import Body, DeltaIterate, Loop
-from morisot.plan.node import Node
+from morisot.plan.nodes.iterate import Body, DeltaIterate, Loop
+from morisot.plan.nodes.node import Node
 from morisot.run.files import is_connect
 from morisot.run.rounds import Progress, Rounds
 from morisot.run.snapshot import LoopSaves, Saved

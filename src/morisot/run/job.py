@@ -8,11 +8,11 @@ from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from morisot.errors import JobError, MorisotError
-from morisot.plan.metrics import BoundedSinkMetrics, JobMetrics, LeftOutMetrics
 from morisot.plan.snapshots import Snapshot
-from morisot.plan.tally import merged
 from morisot.run.ending import Worker
 from morisot.run.jvm_death import JvmEnded
+from morisot.runtime.metrics import BoundedSinkMetrics, JobMetrics, LeftOutMetrics
+from morisot.runtime.tally import merged
 
 
 class Part(Protocol):

@@ -8,7 +8,7 @@ from morisot.lower.frame import PLACE
 from morisot.lower.kafka import client_options
 from morisot.lower.ordered import ORDER, gathered, numbered
 from morisot.lower.planner import Lowering
-from morisot.plan.sink import WriteKafka
+from morisot.plan.nodes.sink import WriteKafka
 
 
 def write(sink: WriteKafka, df: DataFrame, lowering: Lowering) -> None:

@@ -6,9 +6,9 @@ from pathlib import Path
 
 from pyspark.sql import functions as F  # noqa: N812 - the name every Spark program uses
 
-from morisot.plan.check import gives_running_values
-from morisot.plan.graph import walk
-from morisot.plan.pieces import KeepPieces
+from morisot.plan.analysis.graph import walk
+from morisot.plan.analysis.resumable import KeepPieces
+from morisot.plan.analysis.validate import gives_running_values
 from morisot.run.files import replace
 from morisot.run.outlets import HandingOver, Outlet, Share
 from morisot.run.snapshot_files import check_manifest, write_manifest

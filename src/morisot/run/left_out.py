@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from morisot.errors import ElementError
 from morisot.lower.ledgers import Ledger
 from morisot.lower.planner import Lowering, failing_type
-from morisot.plan.node import Node
-from morisot.plan.tally import Failures
+from morisot.plan.nodes.node import Node
+from morisot.runtime.tally import Failures
 from morisot.worker import failure
 from morisot.worker.failure import Report
 from morisot.worker.left_out import LeftOut, Reports, decoded, totals

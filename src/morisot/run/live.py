@@ -8,8 +8,8 @@ import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from morisot.plan.metrics import JobMetrics
-from morisot.plan.tally import KINDS
+from morisot.runtime.metrics import JobMetrics
+from morisot.runtime.tally import KINDS
 
 if TYPE_CHECKING:
     from rich.console import Group

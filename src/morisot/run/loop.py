@@ -16,7 +16,7 @@ from morisot.lower.frame import Frame
 from morisot.lower.iterate import LoopFrame, Restart
 from morisot.lower.planner import Lowering
 from morisot.physical.choose.iterate import path_of
-from morisot.plan.iterate import DeltaIterate, Loop
+from morisot.plan.nodes.iterate import DeltaIterate, Loop
 from morisot.plan.snapshots import Snapshot, Snapshots
 from morisot.run import frames
 from morisot.run.failures import SPARK_ERRORS, users_error

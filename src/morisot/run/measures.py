@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from morisot.lower.planner import counted_as
-from morisot.plan.forks import STATELESS
-from morisot.plan.metrics import OperatorMetrics, QueryMetrics, StateMetrics
-from morisot.plan.node import Node
+from morisot.plan.analysis.query_groups import STATELESS
+from morisot.plan.nodes.node import Node
+from morisot.runtime.metrics import OperatorMetrics, QueryMetrics, StateMetrics
 
 _MILLISECONDS = 1000
 

@@ -17,13 +17,13 @@ from pyspark.sql import functions as F  # noqa: N812 - the name every Spark prog
 
 from morisot.errors import MorisotError
 from morisot.lower.planner import Lowering
-from morisot.plan.check import gives_running_values
-from morisot.plan.graph import walk
-from morisot.plan.handover import HandOver
-from morisot.plan.sink import ForEach, Sink, WriteKafka, WriteSink, WriteTo
+from morisot.plan.analysis.graph import walk
+from morisot.plan.analysis.validate import gives_running_values
+from morisot.plan.nodes.sink import ForEach, Sink, WriteKafka, WriteSink, WriteTo
 from morisot.run import kafka
 from morisot.run.batch import Receiver
 from morisot.run.files import FORMATS, append, replace, write_options
+from morisot.runtime.sink_protocol import HandOver
 from morisot.types.element import Type
 from morisot.worker.batches import decode
 

@@ -22,16 +22,15 @@ from pyspark.sql import SparkSession
 from morisot.errors import JobError, SnapshotError
 from morisot.lower.buckets import BUCKETS_PER_PARTITION
 from morisot.lower.marks import LATEST
-from morisot.plan.check import gives_running_values
-from morisot.plan.description import describe
+from morisot.plan.analysis.fingerprint import describe
+from morisot.plan.analysis.graph import walk
+from morisot.plan.analysis.query_groups import Group
+from morisot.plan.analysis.resumable import Cut, KeepPieces, Part, SavedPieces, cut, substituted
+from morisot.plan.analysis.trigger import Pace
+from morisot.plan.analysis.validate import gives_running_values
 from morisot.plan.files import is_local
-from morisot.plan.forks import Group
-from morisot.plan.graph import walk
-from morisot.plan.handover import handing_over
-from morisot.plan.node import Node
-from morisot.plan.pace import Pace
-from morisot.plan.pieces import Cut, KeepPieces, Part, SavedPieces, cut, substituted
-from morisot.plan.sink import Sink, WriteSink, WriteTo
+from morisot.plan.nodes.node import Node
+from morisot.plan.nodes.sink import Sink, WriteSink, WriteTo
 from morisot.plan.snapshots import Snapshot, Snapshots
 from morisot.private import private_directory
 from morisot.run import logs
@@ -44,6 +43,7 @@ from morisot.run.ownership import SnapshotLock
 from morisot.run.records import replace_text
 from morisot.run.snapshot_files import read_record, write_record
 from morisot.run.streaming import StreamPart
+from morisot.runtime.sink_protocol import handing_over
 
 _PIECE = re.compile(r"piece-(\d+)")
 _NO_LISTS = "spark.sql.streaming.fileStreamSink.ignoreMetadata"

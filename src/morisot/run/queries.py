@@ -6,8 +6,8 @@ from typing import Any
 
 from pyspark.sql import DataFrame
 
-from morisot.plan.node import Node
-from morisot.plan.window import Window, WindowJoin
+from morisot.plan.nodes.node import Node
+from morisot.plan.nodes.window import Window, WindowJoin
 from morisot.run.files import is_connect
 
 

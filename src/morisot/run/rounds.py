@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from morisot.plan.closure import Closure
-from morisot.plan.iterate import Loop
-from morisot.plan.metrics import LoopMetrics
+from morisot.plan.nodes.closure import Closure
+from morisot.plan.nodes.iterate import Loop
 from morisot.run.snapshot import LoopSaves, Saved
 from morisot.run.snapshot_files import Digest
+from morisot.runtime.metrics import LoopMetrics
 from morisot.worker.failure import element_error
 
 

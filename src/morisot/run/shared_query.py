@@ -14,14 +14,14 @@ from pyspark.sql import DataFrame
 from morisot.lower.frame import Frame
 from morisot.lower.ledgers import MICRO_BATCH
 from morisot.lower.planner import Lowering
-from morisot.plan.forks import Group
-from morisot.plan.graph import walk
-from morisot.plan.node import Node
-from morisot.plan.sink import CollectChannel
-from morisot.plan.tally import Failures
+from morisot.plan.analysis.graph import walk
+from morisot.plan.analysis.query_groups import Group
+from morisot.plan.nodes.node import Node
+from morisot.plan.nodes.sink import CollectChannel
 from morisot.run.batch import BatchRunner
 from morisot.run.left_out import reported
 from morisot.run.outlets import HandingOver, Outlet, Share
+from morisot.runtime.tally import Failures
 
 
 class Delivery:

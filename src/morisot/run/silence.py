@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from morisot.lower.watermarks import observed_as
-from morisot.plan.node import Node
-from morisot.plan.time import that_may_idle
+from morisot.plan.nodes.node import Node
+from morisot.plan.nodes.time import that_may_idle
 from morisot.private import private_file
 
 _EVERY_SECONDS = 1.0

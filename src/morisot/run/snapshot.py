@@ -22,7 +22,7 @@ from typing import Any
 
 from morisot.errors import SinkError, SnapshotError
 from morisot.lower.stages import dumps
-from morisot.plan.node import Node
+from morisot.plan.nodes.node import Node
 from morisot.plan.snapshots import Snapshot, Snapshots
 from morisot.private import private_directory, private_file
 from morisot.run.snapshot_files import Digest, check_manifest, write_manifest

@@ -16,17 +16,15 @@ from pyspark.sql.streaming.readwriter import DataStreamWriter
 from morisot.errors import JobError, MorisotError, SnapshotError
 from morisot.lower.buckets import BUCKETS_PER_PARTITION
 from morisot.lower.planner import Lowering
-from morisot.plan.description import Description, describe
-from morisot.plan.forks import Group
-from morisot.plan.graph import walk
-from morisot.plan.metrics import BacklogMetrics, CountedSinkMetrics, JobMetrics, SinkMetrics
-from morisot.plan.node import Node
-from morisot.plan.pace import Pace
-from morisot.plan.pieces import KeepPieces
-from morisot.plan.sink import WriteSink
+from morisot.plan.analysis.fingerprint import Description, describe
+from morisot.plan.analysis.graph import walk
+from morisot.plan.analysis.query_groups import Group
+from morisot.plan.analysis.resumable import KeepPieces
+from morisot.plan.analysis.trigger import Pace
+from morisot.plan.nodes.node import Node
+from morisot.plan.nodes.sink import WriteSink
+from morisot.plan.nodes.source import Spooled
 from morisot.plan.snapshots import Snapshot, Snapshots
-from morisot.plan.source import Spooled
-from morisot.plan.tally import Failures, Tally, divert
 from morisot.run.backlog import backlog
 from morisot.run.batch import BatchRunner
 from morisot.run.checkpoint import Checkpoint
@@ -44,6 +42,8 @@ from morisot.run.reports import Reports
 from morisot.run.shared_query import Delivery
 from morisot.run.silence import Silence
 from morisot.run.spool import Spool
+from morisot.runtime.metrics import BacklogMetrics, CountedSinkMetrics, JobMetrics, SinkMetrics
+from morisot.runtime.tally import Failures, Tally, divert
 
 _POLL_SECONDS = 0.2
 _OBSERVED = "morisot"

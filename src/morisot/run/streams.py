@@ -10,15 +10,14 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from morisot.errors import EnvironmentProblem, PlanError
-from morisot.plan.check import gives_running_values
-from morisot.plan.forks import Group, groups
-from morisot.plan.graph import walk
-from morisot.plan.node import Node
-from morisot.plan.pace import pace_of
-from morisot.plan.sink import Sink, WriteSink
+from morisot.plan.analysis.graph import walk
+from morisot.plan.analysis.query_groups import Group, groups
+from morisot.plan.analysis.trigger import pace_of
+from morisot.plan.analysis.validate import gives_running_values
+from morisot.plan.nodes.node import Node
+from morisot.plan.nodes.sink import Sink, WriteSink
+from morisot.plan.nodes.source import Spooled
 from morisot.plan.snapshots import Snapshots
-from morisot.plan.source import Spooled
-from morisot.plan.tally import Tally
 from morisot.run.batch import BatchRunner, Receiver
 from morisot.run.checkpoint import Checkpoint, was_alone
 from morisot.run.outlets import outlet
@@ -26,6 +25,7 @@ from morisot.run.ownership import SnapshotLock
 from morisot.run.scratch import temporary_directory
 from morisot.run.spool import Spool
 from morisot.run.streaming import StreamPart
+from morisot.runtime.tally import Tally
 
 Closers = Mapping[Sink, Callable[[], None]]
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from morisot.api.location import caller
-from morisot.plan.testing import StreamBatches
+from morisot.plan.nodes.testing import StreamBatches
 from morisot.types import infer
 from morisot.types.element import ANY, NONE, Type, leaves
 

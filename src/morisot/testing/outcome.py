@@ -6,10 +6,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from morisot.plan.aggregate import Aggregate
-from morisot.plan.check import gives_running_values
-from morisot.plan.graph import walk
-from morisot.plan.node import Node
+from morisot.plan.analysis.graph import walk
+from morisot.plan.analysis.validate import gives_running_values
+from morisot.plan.nodes.aggregate import Aggregate
+from morisot.plan.nodes.node import Node
 from morisot.worker.keys import canonical
 
 

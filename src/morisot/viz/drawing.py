@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from morisot.physical.explain import record_of
 from morisot.physical.plan import choices_of
-from morisot.plan.graph import walk
-from morisot.plan.node import Node
+from morisot.plan.analysis.graph import walk
+from morisot.plan.nodes.node import Node
 from morisot.viz.text import below_shortcut, is_shortcut, short
 
 _LONGEST = 44

@@ -5,8 +5,8 @@ from __future__ import annotations
 import html
 
 from morisot.physical.explain import FormRecord, forms_of
-from morisot.plan.graph import everything
-from morisot.plan.node import Node
+from morisot.plan.analysis.graph import everything
+from morisot.plan.nodes.node import Node
 from morisot.viz.text import title
 
 _COLOURS = {"column": "#1a7f37", "kernel": "#0969da", "stage": "#9a6700"}

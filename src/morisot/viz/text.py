@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from morisot.physical.explain import FormRecord, path_line, record_of
 from morisot.physical.plan import choices_of
-from morisot.plan.graph import consumer_counts, walk
-from morisot.plan.guarantees import offered
-from morisot.plan.keyed import KeyBy
-from morisot.plan.node import Node
+from morisot.plan.analysis.graph import consumer_counts, walk
+from morisot.plan.analysis.guarantees import offered
+from morisot.plan.nodes.keyed import KeyBy
+from morisot.plan.nodes.node import Node
 
 _BRANCH, _LAST, _PIPE, _SPACE = "├─ ", "└─ ", "│  ", "   "
 

@@ -17,7 +17,7 @@ import morisot.lower.rules
 from morisot.compile.verdict import Refusal
 from morisot.lower.planner import Lowering
 from morisot.physical.choose.aggregate import recognised_fold
-from morisot.plan.aggregate import FoldAssoc, ReduceAssoc
+from morisot.plan.nodes.aggregate import FoldAssoc, ReduceAssoc
 from morisot.run.failures import is_data_error
 from morisot.worker.batches import decode
 from tests.properties.proof.grammar import KINDS, Grammar, NoWay

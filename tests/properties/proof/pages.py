@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from morisot.errors import Location
-from morisot.plan.closure import Closure
+from morisot.plan.nodes.closure import Closure
 from morisot.types.element import Type
 from tests.properties.proof.world import NAMESPACE
 

@@ -9,7 +9,7 @@ from morisot.api.base import OnError, StreamBase, T
 from morisot.api.location import caller
 from morisot.api.methods.keyed import KeyedMethods
 from morisot.compile.choose import decide
-from morisot.plan.aggregate import (
+from morisot.plan.nodes.aggregate import (
     Avg,
     Count,
     Fold,
@@ -21,7 +21,7 @@ from morisot.plan.aggregate import (
     Sum,
     WithAggregate,
 )
-from morisot.plan.node import Node
+from morisot.plan.nodes.node import Node
 from morisot.types import infer
 from morisot.types.element import ANY, BOOL, FLOAT, INT, NONE, Tuple, Type, arguments, with_value
 

@@ -11,8 +11,8 @@ from morisot.api.base import OnError, StreamBase, T
 from morisot.api.companions import check_times, companion
 from morisot.api.location import caller
 from morisot.errors import PlanError
-from morisot.plan.combine import Branch, Marked, Merge, Route, SplitBy, Zip
-from morisot.plan.node import Node
+from morisot.plan.nodes.combine import Branch, Marked, Merge, Route, SplitBy, Zip
+from morisot.plan.nodes.node import Node
 from morisot.types import infer
 from morisot.types.element import ANY, BOOL, INT, Keyed, List, Tuple, Type, contains_any, with_value
 from morisot.worker.branches import MOST_BITS

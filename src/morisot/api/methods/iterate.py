@@ -10,9 +10,9 @@ from morisot.api.base import StreamBase, T
 from morisot.api.location import caller
 from morisot.compile.choose import decide
 from morisot.errors import Location, PlanError
-from morisot.plan.closure import Closure
-from morisot.plan.iterate import Body, DeltaIterate, Elements, Iterate, Loop, LoopInput, Replay, State
-from morisot.plan.node import Node
+from morisot.plan.nodes.closure import Closure
+from morisot.plan.nodes.iterate import Body, DeltaIterate, Elements, Iterate, Loop, LoopInput, Replay, State
+from morisot.plan.nodes.node import Node
 from morisot.types import infer
 from morisot.types.element import ANY, NONE, Keyed, Optional, Type
 from morisot.worker.loop_state import LoopState

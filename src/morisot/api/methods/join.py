@@ -11,8 +11,8 @@ from morisot.api.join_builder import JoinBuilder
 from morisot.api.location import caller
 from morisot.api.methods.keyed import KeyingMethods
 from morisot.errors import PlanError
-from morisot.plan.join import IntervalJoin, Join, Local, Ship, Variant
-from morisot.plan.node import Node
+from morisot.plan.nodes.join import IntervalJoin, Join, Local, Ship, Variant
+from morisot.plan.nodes.node import Node
 from morisot.types import infer
 from morisot.types.element import NONE, Keyed, Tuple, Type, arguments, may_be_equal, with_value
 from morisot.types.moments import Duration, ticks

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict, TypeVar, Unpack, over
 from morisot.api import kafka
 from morisot.api.base import check_batch_size
 from morisot.api.location import caller
-from morisot.plan.node import Node
-from morisot.plan.source import Starting, StreamKafka
+from morisot.plan.nodes.node import Node
+from morisot.plan.nodes.source import Starting, StreamKafka
 
 if TYPE_CHECKING:
     from morisot.api.stream import Stream

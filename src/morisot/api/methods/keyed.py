@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 from morisot.api.base import OnError, StreamBase, T
 from morisot.api.location import caller
 from morisot.errors import PlanError
-from morisot.plan.keyed import KeyBy, Unkey
-from morisot.plan.node import Node
+from morisot.plan.nodes.keyed import KeyBy, Unkey
+from morisot.plan.nodes.node import Node
 from morisot.types.element import Keyed, Tuple, Type, is_hashable
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from morisot.api.base import StreamBase, T
 from morisot.api.location import caller
 from morisot.api.methods.keyed import KeyingMethods
 from morisot.errors import PlanError
-from morisot.plan.node import Node
-from morisot.plan.partition import Batched, BatchMode, Broadcast, Cache, Parallelism, RepartitionBy, Shuffle
+from morisot.plan.nodes.node import Node
+from morisot.plan.nodes.partition import Batched, BatchMode, Broadcast, Cache, Parallelism, RepartitionBy, Shuffle
 
 if TYPE_CHECKING:
     from typing import Self

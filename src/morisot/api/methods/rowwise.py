@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from morisot.api.base import OnError, StreamBase, T
 from morisot.api.location import caller
 from morisot.errors import PlanError
-from morisot.plan.node import Node
-from morisot.plan.rowwise import Filter, FilterMap, FlatMap, Flatten, Inspect, Map, MapAsync, MapMemo
+from morisot.plan.nodes.node import Node
+from morisot.plan.nodes.rowwise import Filter, FilterMap, FlatMap, Flatten, Inspect, Map, MapAsync, MapMemo
 from morisot.types import infer
 from morisot.types.element import ANY, NONE, Dict, List, Optional, Type, with_value
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from morisot.api.base import StreamBase, T
-from morisot.plan.keyed import KeyBy
+from morisot.plan.nodes.keyed import KeyBy
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -10,10 +10,10 @@ from morisot.api.location import caller
 from morisot.api.methods.keyed import KeyedMethods, check_hashable
 from morisot.api.methods.time import checked_ticks, checked_time
 from morisot.errors import PlanError
-from morisot.plan.aggregate import First, Limit, SortedBy, Unique, UniqueWithin
-from morisot.plan.keyed import Unkey
 from morisot.plan.late import Late
-from morisot.plan.node import Node
+from morisot.plan.nodes.aggregate import First, Limit, SortedBy, Unique, UniqueWithin
+from morisot.plan.nodes.keyed import Unkey
+from morisot.plan.nodes.node import Node
 from morisot.types.element import Tuple
 from morisot.types.moments import Duration
 

@@ -11,13 +11,12 @@ from morisot.api.base import PathLike, StreamBase, T
 from morisot.api.location import caller
 from morisot.api.output import Channel, Output
 from morisot.errors import PlanError
-from morisot.plan.closure import Closure
 from morisot.plan.endpoints import Sink as UsersSink
 from morisot.plan.files import is_local
-from morisot.plan.handover import handing_over
-from morisot.plan.node import Node
-from morisot.plan.rowwise import Map
-from morisot.plan.sink import (
+from morisot.plan.nodes.closure import Closure
+from morisot.plan.nodes.node import Node
+from morisot.plan.nodes.rowwise import Map
+from morisot.plan.nodes.sink import (
     AT_THE_END,
     CollectChannel,
     CollectCount,
@@ -32,6 +31,7 @@ from morisot.plan.sink import (
     WriteText,
     WriteTo,
 )
+from morisot.runtime.sink_protocol import handing_over
 from morisot.types.element import ANY, STR, Dict, List, Optional, Tuple, Type, contains_any, with_value
 
 if TYPE_CHECKING:

@@ -13,10 +13,10 @@ from morisot.api.location import caller
 from morisot.api.methods.kafka import KafkaMethods
 from morisot.api.methods.rowwise import items_declared
 from morisot.errors import Location, PlanError, SourceError
-from morisot.plan.closure import Closure
 from morisot.plan.endpoints import OffsetSource, Source
 from morisot.plan.files import is_local, local_files
-from morisot.plan.source import (
+from morisot.plan.nodes.closure import Closure
+from morisot.plan.nodes.source import (
     OnError,
     StreamArrow,
     StreamChannel,

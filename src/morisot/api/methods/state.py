@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from morisot.api.base import OnError, StreamBase, T
-from morisot.plan.node import Node, snake_case
-from morisot.plan.state import Rich, RichFilterMap, RichFlatMap, RichMap
+from morisot.plan.nodes.node import Node, snake_case
+from morisot.plan.nodes.state import Rich, RichFilterMap, RichFlatMap, RichMap
 from morisot.types import infer
 from morisot.types.element import ANY, List, Tuple, Type, with_value
 

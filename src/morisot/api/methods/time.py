@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from morisot.api.base import OnError, StreamBase, T
 from morisot.api.location import caller
 from morisot.errors import PlanError
-from morisot.plan.closure import Closure
-from morisot.plan.node import Node
-from morisot.plan.time import AddTimestamps, DropTimestamps, Reorder
+from morisot.plan.nodes.closure import Closure
+from morisot.plan.nodes.node import Node
+from morisot.plan.nodes.time import AddTimestamps, DropTimestamps, Reorder
 from morisot.types.element import ANY, DATETIME, INT, NONE, Optional, Type
 from morisot.types.moments import Duration, ticks
 

@@ -9,8 +9,8 @@ from morisot.api.base import StreamBase, T
 from morisot.api.location import caller
 from morisot.errors import PlanError
 from morisot.plan.late import Late
-from morisot.plan.node import Node
-from morisot.plan.window import Window, WindowJoin, WindowKind, WithoutFailures
+from morisot.plan.nodes.node import Node
+from morisot.plan.nodes.window import Window, WindowJoin, WindowKind, WithoutFailures
 from morisot.types.windows import Windowed
 
 if TYPE_CHECKING:

@@ -24,7 +24,7 @@ from morisot.compile.ir import expressions as ex
 from morisot.compile.ir.expressions import Call, Case, Expr, Input
 from morisot.compile.ir.values import negate
 from morisot.compile.verdict import ColumnForm, Refusal
-from morisot.plan.closure import Closure
+from morisot.plan.nodes.closure import Closure
 from morisot.types.element import BOOL, DATE, DATETIME, FLOAT, INT, STR, Leaf, Type, leaves
 
 Kind = Literal["sum", "max", "min", "bool_or", "bool_and", "bit_or", "bit_and", "bit_xor"]

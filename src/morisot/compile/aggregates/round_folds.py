@@ -13,7 +13,7 @@ from morisot.compile.aggregates.folds import Part, leaf_values, may_fail, part_f
 from morisot.compile.choose import decide
 from morisot.compile.ir.expressions import Input
 from morisot.compile.verdict import ColumnForm
-from morisot.plan.closure import Closure
+from morisot.plan.nodes.closure import Closure
 from morisot.types import infer
 from morisot.types.element import BOOL, FLOAT, INT, Tuple, Type, leaves
 

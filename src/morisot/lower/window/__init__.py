@@ -20,8 +20,8 @@ from morisot.lower.window import (
     unbounded,
 )
 from morisot.physical.ops import NativeAggregateOp
-from morisot.plan import window as plan
-from morisot.plan.window import Window
+from morisot.plan.nodes import window as plan
+from morisot.plan.nodes.window import Window
 
 _NATIVE = {
     plan.CountKind: count_window.lower_count_window,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from morisot.lower.frame import Frame
 from morisot.lower.planner import Lowering
 from morisot.lower.window.grouping import END, FIRST, NEWEST, ROWS, START, finished, prepared
-from morisot.plan.window import Window
+from morisot.plan.nodes.window import Window
 
 
 def lower_all_window(node: Window, lowering: Lowering, frame: Frame) -> Frame:

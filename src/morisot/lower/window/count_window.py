@@ -21,7 +21,7 @@ from morisot.lower.window.grouping import (
     prepared,
 )
 from morisot.lower.window.panes import windows_of
-from morisot.plan.window import CountKind, Window
+from morisot.plan.nodes.window import CountKind, Window
 from morisot.worker.machine import LAST as AFTER_ALL
 
 

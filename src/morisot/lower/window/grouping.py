@@ -13,8 +13,8 @@ from morisot.lower.frame import TIME, Frame
 from morisot.lower.ordered import CANONICAL, ORDER, numbered, with_canonical
 from morisot.lower.planner import Lowering
 from morisot.lower.window.measures import Columns, NativeMeasure, Step, native_measures
-from morisot.plan.node import Node
-from morisot.plan.window import Window, WindowJoin
+from morisot.plan.nodes.node import Node
+from morisot.plan.nodes.window import Window, WindowJoin
 from morisot.types.element import DATETIME, Keyed, contains_any, leaves
 
 START, END = quoted("start"), quoted("end")

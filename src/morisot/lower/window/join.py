@@ -17,8 +17,8 @@ from morisot.lower.window.grouping import END, POSITION, START, in_their_order, 
 from morisot.lower.window.panes import exploded
 from morisot.lower.window.session_window import begun, ended
 from morisot.lower.window.time_window import clocked
-from morisot.plan import window as plan
-from morisot.plan.window import WindowJoin
+from morisot.plan.nodes import window as plan
+from morisot.plan.nodes.window import WindowJoin
 from morisot.types.element import Keyed, contains_any
 
 _SIDE = quoted("side")

@@ -7,7 +7,7 @@ from morisot.lower.frame import Frame
 from morisot.lower.ordered import ORDER
 from morisot.lower.planner import Lowering
 from morisot.lower.window.grouping import END, LAST, NEWEST, START, finished, prepared
-from morisot.plan.window import LastKind, Window
+from morisot.plan.nodes.window import LastKind, Window
 
 _ALL = quoted("all")
 

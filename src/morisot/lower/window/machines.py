@@ -19,8 +19,8 @@ from morisot.lower.window.measures import in_python
 from morisot.lower.window.panes import exploded
 from morisot.lower.window.session_window import begun, ended
 from morisot.lower.window.time_window import clocked
-from morisot.plan import window as plan
-from morisot.plan.window import Window
+from morisot.plan.nodes import window as plan
+from morisot.plan.nodes.window import Window
 from morisot.types.element import INT, Keyed, Tuple, leaves
 from morisot.worker import windows
 from morisot.worker.count_windows import TumblingCount

@@ -20,8 +20,8 @@ from morisot.lower.ordered import ORDER
 from morisot.lower.planner import Lowering
 from morisot.lower.stages import dumps
 from morisot.physical.choose.window import recognised_fold
+from morisot.plan.nodes.window import Measure, Window
 from morisot.plan.on_error import Divert
-from morisot.plan.window import Measure, Window
 from morisot.types.element import BOOL, FLOAT, Type, leaves
 from morisot.worker import accumulators
 from morisot.worker.accumulators import Accumulates, itself

@@ -11,7 +11,7 @@ from morisot.lower.frame import TIME, Frame
 from morisot.lower.planner import Lowering
 from morisot.lower.window.grouping import END, FIRST, NEWEST, START, finished, prepared
 from morisot.lower.window.time_window import clocked
-from morisot.plan.window import SessionKind, Window
+from morisot.plan.nodes.window import SessionKind, Window
 
 _BEGINS, _ALL = quoted("begins"), quoted("all")
 

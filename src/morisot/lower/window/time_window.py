@@ -8,7 +8,7 @@ from morisot.lower.frame import TIME, Frame
 from morisot.lower.planner import Lowering
 from morisot.lower.window.grouping import END, FIRST, finished, prepared
 from morisot.lower.window.panes import windows_of
-from morisot.plan.window import TimeKind, Window, WindowKind
+from morisot.plan.nodes.window import TimeKind, Window, WindowKind
 
 
 def lower_time_window(node: Window, lowering: Lowering, frame: Frame) -> Frame:

@@ -12,9 +12,9 @@ from morisot.lower.stages import dumps
 from morisot.lower.waiting import clock_of, in_waiting_buckets
 from morisot.lower.window.machines import machine_in_order
 from morisot.lower.window.measures import in_python
-from morisot.plan import window as plan
-from morisot.plan.time import is_direct
-from morisot.plan.window import Window
+from morisot.plan.nodes import window as plan
+from morisot.plan.nodes.time import is_direct
+from morisot.plan.nodes.window import Window
 from morisot.types.element import Keyed, key_of
 from morisot.worker.time_windows import Measuring, Sessions, Sliding
 from morisot.worker.waiting import TimeMachine, WindowBucket

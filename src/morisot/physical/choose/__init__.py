@@ -21,14 +21,14 @@ from morisot.physical.ops import (
     UnionOp,
     WriteOp,
 )
-from morisot.plan import aggregate as aggregates
-from morisot.plan import combine, join, partition, sink, source
-from morisot.plan import iterate as loops
-from morisot.plan import state as states
-from morisot.plan import time as times
-from morisot.plan import window as windows
-from morisot.plan.node import Node
-from morisot.plan.rowwise import Rowwise
+from morisot.plan.nodes import aggregate as aggregates
+from morisot.plan.nodes import combine, join, partition, sink, source
+from morisot.plan.nodes import iterate as loops
+from morisot.plan.nodes import state as states
+from morisot.plan.nodes import time as times
+from morisot.plan.nodes import window as windows
+from morisot.plan.nodes.node import Node
+from morisot.plan.nodes.rowwise import Rowwise
 
 Chooser = Callable[[Any, frozenset[Node]], Choice]
 

@@ -18,7 +18,7 @@ from morisot.physical.ops import (
     SortOp,
     TwoPhaseFoldOp,
 )
-from morisot.plan.aggregate import (
+from morisot.plan.nodes.aggregate import (
     Avg,
     First,
     Fold,
@@ -32,8 +32,8 @@ from morisot.plan.aggregate import (
     Sum,
     Unique,
 )
-from morisot.plan.closure import Closure
-from morisot.plan.node import Node
+from morisot.plan.nodes.closure import Closure
+from morisot.plan.nodes.node import Node
 from morisot.types.element import BOOL, DATE, DATETIME, FLOAT, INT, STR, arguments, leaves
 
 SUMMABLE = (INT, FLOAT, BOOL)

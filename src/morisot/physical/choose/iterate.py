@@ -13,12 +13,12 @@ from morisot.physical.choose.aggregate import all_of
 from morisot.physical.choose.join import compares_natively
 from morisot.physical.ops import Choice, LoopOp, Reason
 from morisot.physical.steps import step_of
-from morisot.plan.aggregate import Aggregate
-from morisot.plan.closure import Closure
-from morisot.plan.iterate import DeltaIterate, Loop
-from morisot.plan.node import Node
-from morisot.plan.partition import Cache, Parallelism, RepartitionBy, Shuffle
-from morisot.plan.rowwise import Filter, Map, Rowwise
+from morisot.plan.nodes.aggregate import Aggregate
+from morisot.plan.nodes.closure import Closure
+from morisot.plan.nodes.iterate import DeltaIterate, Loop
+from morisot.plan.nodes.node import Node
+from morisot.plan.nodes.partition import Cache, Parallelism, RepartitionBy, Shuffle
+from morisot.plan.nodes.rowwise import Filter, Map, Rowwise
 from morisot.types.array import of_numbers
 from morisot.types.element import ANY, contains_any, leaves
 from morisot.worker.loop_kernel import LoopKernel

@@ -6,13 +6,13 @@ from morisot.compile.choose import decide, kernel
 from morisot.compile.syntax.translate import STAGE
 from morisot.compile.verdict import ColumnForm, KernelForm, Refusal, Verdict
 from morisot.physical.ops import COLUMN, Choice, ColumnsOp, KernelOp, Reason, StageOp
-from morisot.plan.closure import Closure
-from morisot.plan.combine import SplitBy
-from morisot.plan.keyed import KeyBy
-from morisot.plan.node import Node
-from morisot.plan.rowwise import Filter, FlatMap, Flatten, Inspect, Map, MapAsync, MapMemo, Rowwise
-from morisot.plan.source import StreamParIter
-from morisot.plan.window import WithoutFailures
+from morisot.plan.nodes.closure import Closure
+from morisot.plan.nodes.combine import SplitBy
+from morisot.plan.nodes.keyed import KeyBy
+from morisot.plan.nodes.node import Node
+from morisot.plan.nodes.rowwise import Filter, FlatMap, Flatten, Inspect, Map, MapAsync, MapMemo, Rowwise
+from morisot.plan.nodes.source import StreamParIter
+from morisot.plan.nodes.window import WithoutFailures
 from morisot.types.element import BOOL, INT, List, Tuple, arguments, leaves
 from morisot.worker.kernels import Kernel
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from morisot.physical.choose.aggregate import all_of
 from morisot.physical.ops import Choice, InOrderOp, KeyedStateOp, NativeJoinOp, Reason, TimersOp
-from morisot.plan.aggregate import UniqueWithin
-from morisot.plan.combine import Zip
-from morisot.plan.join import IntervalJoin
-from morisot.plan.node import Node
-from morisot.plan.state import RichFilterMap, RichFlatMap, RichMap
-from morisot.plan.window import WindowJoin
+from morisot.plan.nodes.aggregate import UniqueWithin
+from morisot.plan.nodes.combine import Zip
+from morisot.plan.nodes.join import IntervalJoin
+from morisot.plan.nodes.node import Node
+from morisot.plan.nodes.state import RichFilterMap, RichFlatMap, RichMap
+from morisot.plan.nodes.window import WindowJoin
 
 _STATE = "it carries a state from element to element"
 

@@ -6,9 +6,9 @@ from morisot.compile.choose import decide
 from morisot.compile.verdict import ColumnForm
 from morisot.physical.choose.rowwise import MOVED
 from morisot.physical.ops import COLUMN, Choice, Reason, SortOp, TimersOp, TimestampsInPythonOp, TimestampsOp
-from morisot.plan.closure import Closure
-from morisot.plan.node import Node
-from morisot.plan.time import AddTimestamps, Reorder
+from morisot.plan.nodes.closure import Closure
+from morisot.plan.nodes.node import Node
+from morisot.plan.nodes.time import AddTimestamps, Reorder
 
 
 def choose_timestamps(node: AddTimestamps, demoted: frozenset[Node]) -> Choice:

@@ -17,9 +17,9 @@ from morisot.physical.ops import (
     Reason,
     TimersOp,
 )
-from morisot.plan.closure import Closure
-from morisot.plan.node import Node
-from morisot.plan.window import (
+from morisot.plan.nodes.closure import Closure
+from morisot.plan.nodes.node import Node
+from morisot.plan.nodes.window import (
     AllKind,
     CountKind,
     LastKind,

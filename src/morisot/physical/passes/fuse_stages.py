@@ -6,8 +6,8 @@ from collections.abc import Iterable
 
 from morisot.physical.ops import Choice, KernelOp, Reason, StageOp
 from morisot.physical.passes.neighbours import Neighbours
-from morisot.plan.node import Node
-from morisot.plan.rowwise import Rowwise
+from morisot.plan.nodes.node import Node
+from morisot.plan.nodes.rowwise import Rowwise
 
 BETWEEN = Reason(
     "stage",

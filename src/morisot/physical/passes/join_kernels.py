@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from morisot.physical.choose.rowwise import kernel_of, lets_less_out
 from morisot.physical.ops import Choice, ColumnsOp, KernelOp, Reason
 from morisot.physical.passes.neighbours import Neighbours
-from morisot.plan.node import Node
-from morisot.plan.source import StreamRange
+from morisot.plan.nodes.node import Node
+from morisot.plan.nodes.source import StreamRange
 
 BESIDE_KERNELS = "it stands beside a function that runs as machine code, and can be machine code too"
 

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from morisot.physical.ops import Choice
-from morisot.plan.node import Node
-from morisot.plan.rowwise import Rowwise
+from morisot.plan.nodes.node import Node
+from morisot.plan.nodes.rowwise import Rowwise
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Literal
 
+from morisot.plan.analysis.graph import walk
 from morisot.plan.endpoints import Sink as UsersSink
-from morisot.plan.graph import walk
-from morisot.plan.node import Node
-from morisot.plan.sink import CollectChannel, Sink, WriteSink, WriteTo
-from morisot.plan.source import StreamSocket
+from morisot.plan.nodes.node import Node
+from morisot.plan.nodes.sink import CollectChannel, Sink, WriteSink, WriteTo
+from morisot.plan.nodes.source import StreamSocket
 
 Guarantee = Literal["none", "at most once", "at least once", "exactly once"]
 Delivery = Literal["replaces", "repeats", "forgets"]

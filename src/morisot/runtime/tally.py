@@ -9,9 +9,9 @@ from typing import Any, Literal
 
 from morisot.errors import ElementError
 from morisot.plan.late import Late
-from morisot.plan.metrics import LeftOutMetrics
-from morisot.plan.node import Node
+from morisot.plan.nodes.node import Node
 from morisot.plan.on_error import Divert
+from morisot.runtime.metrics import LeftOutMetrics
 
 Kind = Literal["skipped", "diverted", "late"]
 """What becomes of elements that are left out, as metrics call it."""

@@ -6,11 +6,11 @@ import functools
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
-from morisot.plan.closure import Closure
 from morisot.plan.late import Late
-from morisot.plan.node import Node
+from morisot.plan.nodes.closure import Closure
+from morisot.plan.nodes.node import Node
+from morisot.plan.nodes.rowwise import Rowwise
 from morisot.plan.on_error import OnError
-from morisot.plan.rowwise import Rowwise
 from morisot.types.element import ANY, DATETIME, INT, List, Record, Tuple, Type, arguments
 from morisot.types.windows import Accumulator, CustomWindow
 

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
-from morisot.plan.closure import Closure
 from morisot.plan.endpoints import Sink as UsersSink
-from morisot.plan.node import Node
+from morisot.plan.nodes.closure import Closure
+from morisot.plan.nodes.node import Node
 from morisot.types.element import Type, arguments
 
 AT_THE_END = "its result is there when the stream has ended"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
-from morisot.plan.closure import Closure
-from morisot.plan.rowwise import Rowwise
+from morisot.plan.nodes.closure import Closure
+from morisot.plan.nodes.rowwise import Rowwise
 from morisot.types.element import Type, arguments
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from morisot.plan.node import Node
-from morisot.plan.rowwise import Rowwise
+from morisot.plan.nodes.node import Node
+from morisot.plan.nodes.rowwise import Rowwise
 
 
 @dataclass(frozen=True)

@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from morisot.plan.closure import Closure
-from morisot.plan.graph import order_observed, walk
-from morisot.plan.node import Node
+from morisot.plan.analysis.graph import order_observed, walk
+from morisot.plan.nodes.closure import Closure
+from morisot.plan.nodes.node import Node
 from morisot.types.element import ANY, Keyed, Optional, Type, arguments
 
 

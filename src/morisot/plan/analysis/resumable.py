@@ -13,15 +13,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from morisot.errors import PlanError
-from morisot.plan.check import gives_running_values
+from morisot.plan.analysis.graph import order_needed, order_observed, walk
+from morisot.plan.analysis.validate import gives_running_values
 from morisot.plan.files import is_local
-from morisot.plan.graph import order_needed, order_observed, walk
-from morisot.plan.iterate import DeltaIterate, Loop
-from morisot.plan.join import Join
-from morisot.plan.node import Node
-from morisot.plan.partition import Cache
-from morisot.plan.sink import Sink
-from morisot.plan.source import (
+from morisot.plan.nodes.iterate import DeltaIterate, Loop
+from morisot.plan.nodes.join import Join
+from morisot.plan.nodes.node import Node
+from morisot.plan.nodes.partition import Cache
+from morisot.plan.nodes.sink import Sink
+from morisot.plan.nodes.source import (
     PathSource,
     StreamArrow,
     StreamDataframe,
@@ -30,8 +30,8 @@ from morisot.plan.source import (
     StreamParIter,
     StreamRange,
 )
-from morisot.plan.time import AddTimestamps
-from morisot.plan.window import CountKind, LastKind, SessionKind, TimeKind, Window
+from morisot.plan.nodes.time import AddTimestamps
+from morisot.plan.nodes.window import CountKind, LastKind, SessionKind, TimeKind, Window
 from morisot.types.element import NONE, Type, leaves
 
 _COPIED = (StreamIter, StreamRange, StreamArrow, StreamDataframe, StreamParIter, StreamKafka)

@@ -6,11 +6,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from morisot.errors import PlanError
-from morisot.plan.graph import walk
-from morisot.plan.node import Node
-from morisot.plan.partition import Batched
+from morisot.plan.analysis.graph import walk
+from morisot.plan.nodes.node import Node
+from morisot.plan.nodes.partition import Batched
+from morisot.plan.nodes.source import PathSource, Spooled, StreamKafka
 from morisot.plan.snapshots import Snapshots
-from morisot.plan.source import PathSource, Spooled, StreamKafka
 
 _MILLISECONDS = 1000
 

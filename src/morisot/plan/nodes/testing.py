@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from dataclasses import dataclass, field
 
-from morisot.plan.node import Node
+from morisot.plan.nodes.node import Node
 
 
 @dataclass(frozen=True, eq=False)

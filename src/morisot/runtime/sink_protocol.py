@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from morisot.errors import SinkError
-from morisot.plan.sink import WriteTo
+from morisot.plan.nodes.sink import WriteTo
 
 
 class HandOver:

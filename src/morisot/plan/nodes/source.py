@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
-from morisot.plan.closure import Closure
 from morisot.plan.endpoints import OffsetSource
-from morisot.plan.node import Node
+from morisot.plan.nodes.closure import Closure
+from morisot.plan.nodes.node import Node
 from morisot.types.element import INT, Type
 
 IN_MEMORY = "what is in memory has an end"

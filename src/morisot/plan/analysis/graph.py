@@ -6,8 +6,8 @@ import itertools
 from collections import Counter
 from collections.abc import Container, Iterable, Iterator
 
-from morisot.plan.node import Node
-from morisot.plan.sink import Sink
+from morisot.plan.nodes.node import Node
+from morisot.plan.nodes.sink import Sink
 
 
 def walk(*roots: Node, known: Container[Node] = ()) -> Iterator[Node]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
-from morisot.plan.closure import Closure
-from morisot.plan.node import Node
+from morisot.plan.nodes.closure import Closure
+from morisot.plan.nodes.node import Node
 from morisot.plan.on_error import OnError
 from morisot.types.element import Type, arguments
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from morisot.errors import Location
-from morisot.plan.closure import Closure
+from morisot.plan.nodes.closure import Closure
 from morisot.types.element import Keyed, Type
 
 

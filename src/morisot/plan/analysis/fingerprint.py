@@ -10,11 +10,11 @@ import types
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from morisot.plan.closure import Closure, global_names
-from morisot.plan.graph import walk
-from morisot.plan.node import Node
-from morisot.plan.rowwise import Rowwise
-from morisot.plan.window import Window
+from morisot.plan.analysis.graph import walk
+from morisot.plan.nodes.closure import Closure, global_names
+from morisot.plan.nodes.node import Node
+from morisot.plan.nodes.rowwise import Rowwise
+from morisot.plan.nodes.window import Window
 from morisot.types.element import Dict, Keyed, List, Optional, Record, Tuple, Type
 
 Description = dict[str, Any]

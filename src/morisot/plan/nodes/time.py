@@ -7,10 +7,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from morisot.plan.closure import Closure
-from morisot.plan.graph import walk
+from morisot.plan.analysis.graph import walk
 from morisot.plan.late import Late
-from morisot.plan.node import Node
+from morisot.plan.nodes.closure import Closure
+from morisot.plan.nodes.node import Node
 from morisot.types.element import Type, arguments
 
 

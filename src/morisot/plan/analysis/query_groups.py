@@ -7,13 +7,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from morisot.plan.combine import Merge
-from morisot.plan.graph import walk
-from morisot.plan.node import Node
-from morisot.plan.partition import Parallelism, RepartitionBy, Shuffle
-from morisot.plan.rowwise import Rowwise
-from morisot.plan.sink import Sink
-from morisot.plan.time import AddTimestamps, DropTimestamps
+from morisot.plan.analysis.graph import walk
+from morisot.plan.nodes.combine import Merge
+from morisot.plan.nodes.node import Node
+from morisot.plan.nodes.partition import Parallelism, RepartitionBy, Shuffle
+from morisot.plan.nodes.rowwise import Rowwise
+from morisot.plan.nodes.sink import Sink
+from morisot.plan.nodes.time import AddTimestamps, DropTimestamps
 
 STATELESS = (AddTimestamps, DropTimestamps, Merge, Parallelism, RepartitionBy, Rowwise, Shuffle, Sink)
 """The operators that keep nothing from one micro-batch to the next."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from morisot.plan.late import Late
-from morisot.plan.node import Node
+from morisot.plan.nodes.node import Node
 
 Variant = Literal["inner", "left", "outer"]
 Ship = Literal["hash", "broadcast_right"]

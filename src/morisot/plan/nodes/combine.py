@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from morisot.plan.closure import Closure
-from morisot.plan.node import Node
-from morisot.plan.rowwise import Rowwise
+from morisot.plan.nodes.closure import Closure
+from morisot.plan.nodes.node import Node
+from morisot.plan.nodes.rowwise import Rowwise
 from morisot.types.element import INT, Type, arguments
 
 

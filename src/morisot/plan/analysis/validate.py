@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from morisot.plan.aggregate import Aggregate, FoldAssoc, ReduceAssoc, Unique
-from morisot.plan.combine import Merge
-from morisot.plan.graph import walk
-from morisot.plan.join import IntervalJoin, Join
-from morisot.plan.keyed import Unkey
-from morisot.plan.node import Node
-from morisot.plan.rowwise import Inspect, Map, MapAsync, MapMemo
-from morisot.plan.sink import Sink
-from morisot.plan.time import Reorder
-from morisot.plan.window import CountKind, WindowJoin
+from morisot.plan.analysis.graph import walk
+from morisot.plan.nodes.aggregate import Aggregate, FoldAssoc, ReduceAssoc, Unique
+from morisot.plan.nodes.combine import Merge
+from morisot.plan.nodes.join import IntervalJoin, Join
+from morisot.plan.nodes.keyed import Unkey
+from morisot.plan.nodes.node import Node
+from morisot.plan.nodes.rowwise import Inspect, Map, MapAsync, MapMemo
+from morisot.plan.nodes.sink import Sink
+from morisot.plan.nodes.time import Reorder
+from morisot.plan.nodes.window import CountKind, WindowJoin
 from morisot.types.element import Keyed
 
 _ONE_TO_ONE = (Map, MapMemo, MapAsync, Inspect)
