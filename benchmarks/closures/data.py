@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 
 from benchmarks.data import cache
 from morisot.types.element import Record, Tuple, leaves
-from morisot.worker.batches import arrow_type, encode
+from morisot.worker.codec.batches import arrow_type, encode
 
 if TYPE_CHECKING:
     from benchmarks.closures.rows import Rows

@@ -16,10 +16,10 @@ from morisot.plan.nodes.closure import freeze
 from morisot.types import infer
 from morisot.types.array import flat, of_numbers, own_numbers, rebuilt
 from morisot.types.element import FLOAT, INT, Record, Tuple, Type
-from morisot.worker.batches import encode
-from morisot.worker.loop_kernel import LoopKernel, MachineRound, machine_code
-from morisot.worker.loop_state import LoopState
-from morisot.worker.stage import Pipeline, Step
+from morisot.worker.codec.batches import encode
+from morisot.worker.loops.kernel import LoopKernel, MachineRound, machine_code
+from morisot.worker.loops.state import LoopState
+from morisot.worker.rowwise.stage import Pipeline, Step
 
 STATE = LoopState()
 

@@ -9,8 +9,8 @@ import random
 from pathlib import Path
 from typing import Any
 
-from morisot.worker.failure import ELEMENT, report_of
-from morisot.worker.seal import Seal
+from morisot.worker.report.failure import ELEMENT, report_of
+from morisot.worker.report.signature import Seal
 
 NUMBER = 500
 

@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 
 import morisot as mo
 from morisot.errors import ElementError, Location
-from morisot.worker.exceptions import described, rebuilt
-from morisot.worker.failure import WorkerFailure, element_error, report_of, reported, reporting
-from morisot.worker.seal import Seal
+from morisot.worker.report.exceptions import described, rebuilt
+from morisot.worker.report.failure import WorkerFailure, element_error, report_of, reported, reporting
+from morisot.worker.report.signature import Seal
 from tests.hostile.strings import hostile_strings
 
 
@@ -170,7 +170,8 @@ def test_a_failure_is_the_same_on_the_other_side() -> None:
 
 def test_no_unpickling_in_what_reads_messages() -> None:
     from morisot.run import causes, failures, left_out
-    from morisot.worker import exceptions, failure, seal
+    from morisot.worker.report import exceptions, failure
+    from morisot.worker.report import signature as seal
 
     for module in (causes, failures, left_out, exceptions, failure, seal):
         assert not {"pickle", "cloudpickle"} & set(vars(module)), module

@@ -28,7 +28,7 @@ from morisot.runtime import metrics
 from morisot.testing import plugin
 from morisot.types import moments
 from morisot.viz.picture import Picture
-from morisot.worker.loop_state import LoopState
+from morisot.worker.loops.state import LoopState
 
 FILE = Path(__file__).with_name("public_api.txt")
 COMMAND = "python -m tests.house.public_api"

@@ -28,8 +28,8 @@ from morisot.compile.verdict import ColumnForm, KernelForm
 from morisot.lower.columns import quoted, render
 from morisot.lower.frame import Frame
 from morisot.types.element import arguments
-from morisot.worker.batches import decode, encode, schema_of
-from morisot.worker.stage import Pipeline, Step
+from morisot.worker.codec.batches import decode, encode, schema_of
+from morisot.worker.rowwise.stage import Pipeline, Step
 
 SAMPLE = 60
 

@@ -18,7 +18,7 @@ import pytest
 import morisot as mo
 from morisot.lower.files import parts_of
 from morisot.physical.choose.iterate import AGGREGATED, FOR_EACH_PARTITION
-from morisot.worker import kernel_stage
+from morisot.worker.rowwise import kernel_stage
 
 
 def add(left: Any, right: Any) -> Any:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import pytest
 
 import morisot as mo
-from morisot.worker import kernel_stage
+from morisot.worker.rowwise import kernel_stage
 from tests.operators.engines import Runner
 
 

@@ -416,7 +416,7 @@ def test_forms_say_why(spark_ctx: mo.StreamContext) -> None:
 def test_kernel_leaves_out_the_rows_that_fail_in_python(
     spark_ctx: mo.StreamContext, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("morisot.worker.kernel_stage.PATIENCE", 0.0)
+    monkeypatch.setattr("morisot.worker.rowwise.kernel_stage.PATIENCE", 0.0)
     stream = spark_ctx.stream_iter(range(-2, 4)).map(lambda n: math.log(n), on_error="skip").filter(lambda x: x > 0.5)
     assert stream.collect() == [math.log(2), math.log(3)]
     assert list(spark_ctx.metrics()["skipped"].values()) == [3]

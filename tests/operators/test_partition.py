@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import morisot as mo
-from morisot.worker.stage import in_pieces
+from morisot.worker.rowwise.stage import in_pieces
 from tests.operators.engines import Runner
 
 MOVES: dict[str, Callable[[Any], Any]] = {

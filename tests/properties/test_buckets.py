@@ -13,14 +13,14 @@ from hypothesis import strategies as st
 from pyspark import cloudpickle
 
 from morisot.types.element import ANY, DATE, FLOAT, INT, STR, Keyed, Tuple
-from morisot.worker.accumulators import Listing
-from morisot.worker.batches import encode, schema_of
-from morisot.worker.buckets import Bucket, PackBuckets
-from morisot.worker.count_windows import TumblingCount
-from morisot.worker.ipc import unpack_batch
-from morisot.worker.machine import Machine, Origin
-from morisot.worker.state import Rich
-from morisot.worker.windows import Counted, Windows
+from morisot.worker.aggregate.accumulators import Listing
+from morisot.worker.codec.batches import encode, schema_of
+from morisot.worker.codec.ipc import unpack_batch
+from morisot.worker.stateful.buckets import Bucket, PackBuckets
+from morisot.worker.stateful.count_windows import TumblingCount
+from morisot.worker.stateful.machine import Machine, Origin
+from morisot.worker.stateful.state import Rich
+from morisot.worker.stateful.windows import Counted, Windows
 
 ORIGIN = Origin("window", None)
 KEYS: dict[str, tuple[Any, list[Any]]] = {

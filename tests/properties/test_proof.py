@@ -17,7 +17,7 @@ from morisot.compile.table import rows
 from morisot.compile.verdict import ColumnForm
 from morisot.types import infer
 from morisot.types.element import ANY, INT, STR, Tuple
-from morisot.worker.batches import encode
+from morisot.worker.codec.batches import encode
 from tests.properties.proof.__main__ import report
 from tests.properties.proof.bodies import NUMBERS, SIGNATURES, Bodies
 from tests.properties.proof.columns import set_for_proof, tried

@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 import morisot as mo
 from morisot.types.element import INT, STR, Keyed, Record
 from morisot.types.windows import Windowed
-from morisot.worker.accumulators import Listing
-from morisot.worker.apart import ApartBucket, ApartForNow
-from morisot.worker.ipc import pack_batch, unpack_batch
-from morisot.worker.machine import Origin
-from morisot.worker.time_windows import Measuring, Sessions, Sliding
-from morisot.worker.waiting import Moment, ReorderBucket, TimeMachine, WindowBucket
+from morisot.worker.aggregate.accumulators import Listing
+from morisot.worker.codec.ipc import pack_batch, unpack_batch
+from morisot.worker.stateful.machine import Origin
+from morisot.worker.stateful.time_windows import Measuring, Sessions, Sliding
+from morisot.worker.stateful.timers import Moment, ReorderBucket, TimeMachine, WindowBucket
+from morisot.worker.stateful.unique_within import ApartBucket, ApartForNow
 
 INPUT = Keyed(STR, INT)
 OUTPUT = Keyed(STR, Record(Windowed, Windowed._fields, (INT, INT, STR)))

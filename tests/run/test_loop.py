@@ -28,9 +28,9 @@ from morisot.run.frames import broadcast_bytes, counted
 from morisot.run.leader import Leader
 from morisot.run.rounds import Progress, Rounds
 from morisot.types.element import INT
-from morisot.worker.link import Address, connect
-from morisot.worker.loop_messages import Delta, End, Hello, Place, Round
-from morisot.worker.loop_state import LoopState
+from morisot.worker.loops.link import Address, connect
+from morisot.worker.loops.messages import Delta, End, Hello, Place, Round
+from morisot.worker.loops.state import LoopState
 
 ROOT = Path(__file__).parents[2]
 HERE = Location(__file__, 1)

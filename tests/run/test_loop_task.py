@@ -18,11 +18,11 @@ from morisot.run.leader import Leader
 from morisot.run.rounds import Progress, Rounds
 from morisot.run.snapshot import SnapshotStore
 from morisot.types.element import INT
-from morisot.worker.batches import decode, encode, schema_of
-from morisot.worker.loop import LocalFold, LoopTask
-from morisot.worker.loop_kernel import LoopKernel
-from morisot.worker.loop_messages import Place
-from morisot.worker.stage import Step
+from morisot.worker.codec.batches import decode, encode, schema_of
+from morisot.worker.loops.kernel import LoopKernel
+from morisot.worker.loops.messages import Place
+from morisot.worker.loops.task import LocalFold, LoopTask
+from morisot.worker.rowwise.stage import Step
 
 
 def added(left: Any, right: Any) -> Any:

@@ -28,7 +28,7 @@ from morisot.types.element import (
     Type,
 )
 from morisot.types.infer import of_record_class
-from morisot.worker.batches import decode, encode
+from morisot.worker.codec.batches import decode, encode
 
 
 class Point(NamedTuple):

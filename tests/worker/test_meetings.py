@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import morisot as mo
-from morisot.worker.machine import Emit
-from morisot.worker.meetings import Meeting
-from morisot.worker.waiting import Rows
+from morisot.worker.stateful.interval_joins import Meeting
+from morisot.worker.stateful.machine import Emit
+from morisot.worker.stateful.timers import Rows
 
 LAST = 10**6
 EVENTS = st.lists(

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from morisot.worker.machine import Emit, Machine
-from morisot.worker.pairs import CountedPairs, Zipper
-from morisot.worker.state import Limiter
+from morisot.worker.stateful.machine import Emit, Machine
+from morisot.worker.stateful.pairs import CountedPairs, Zipper
+from morisot.worker.stateful.state import Limiter
 
 PIECES = st.lists(st.lists(st.integers(), max_size=5), max_size=6)
 

@@ -22,22 +22,22 @@ import morisot as mo
 import morisot.worker
 from morisot.types.element import ANY, INT, STR, Dict, Keyed, List, Optional, Record, Tuple, Type
 from morisot.types.infer import row_type
-from morisot.worker import accumulators, fold
-from morisot.worker.apart import Apart, ApartBucket, ApartForNow
-from morisot.worker.batches import Dumps, decode, encode, schema_of
-from morisot.worker.buckets import Bucket
-from morisot.worker.count_windows import TumblingCount
-from morisot.worker.ipc import pack_batch, unpack_batch
-from morisot.worker.left_out import LeftOut
-from morisot.worker.loop import Held
-from morisot.worker.machine import Machine, Origin
-from morisot.worker.meetings import Meeting, MeetingBucket, Pairing, PairingBucket
-from morisot.worker.pairs import CountedPairs, Zipper
-from morisot.worker.state import Aggregating, Firsts, Folder, Limiter, Reducer, Rich, Sorter
-from morisot.worker.stored import NOTHING, Form, Layout, form_of, form_of_identities, loose_form_of
-from morisot.worker.time_windows import Measuring, Sessions, Sliding
-from morisot.worker.waiting import Moment, ReorderBucket, TimeMachine, WindowBucket
-from morisot.worker.windows import Counted, Everything, LastFew, Own, Transactions, Windows
+from morisot.worker.aggregate import accumulators, fold
+from morisot.worker.codec.batches import Dumps, decode, encode, schema_of
+from morisot.worker.codec.ipc import pack_batch, unpack_batch
+from morisot.worker.codec.stored import NOTHING, Form, Layout, form_of, form_of_identities, loose_form_of
+from morisot.worker.loops.task import Held
+from morisot.worker.report.left_out import LeftOut
+from morisot.worker.stateful.buckets import Bucket
+from morisot.worker.stateful.count_windows import TumblingCount
+from morisot.worker.stateful.interval_joins import Meeting, MeetingBucket, Pairing, PairingBucket
+from morisot.worker.stateful.machine import Machine, Origin
+from morisot.worker.stateful.pairs import CountedPairs, Zipper
+from morisot.worker.stateful.state import Aggregating, Firsts, Folder, Limiter, Reducer, Rich, Sorter
+from morisot.worker.stateful.time_windows import Measuring, Sessions, Sliding
+from morisot.worker.stateful.timers import Moment, ReorderBucket, TimeMachine, WindowBucket
+from morisot.worker.stateful.unique_within import Apart, ApartBucket, ApartForNow
+from morisot.worker.stateful.windows import Counted, Everything, LastFew, Own, Transactions, Windows
 from tests.pickles import globals_in, own_globals_in
 
 
@@ -421,7 +421,7 @@ def test_the_columns_of_a_loop_are_saved_as_arrow(tmp_path: Path) -> None:
 def test_globals_are_found_wherever_they_are(protocol: int) -> None:
     inner = pickle.dumps([LeftOut(), LeftOut()], protocol)
     for data in (inner, b"before" + inner + b"after", pickle.dumps({"a": [b"", inner]}, protocol)):
-        assert own_globals_in(data) == ["morisot.worker.left_out LeftOut"]
+        assert own_globals_in(data) == ["morisot.worker.report.left_out LeftOut"]
     batch = pa.RecordBatch.from_pydict({"a": pa.array([inner], pa.binary())})
-    assert own_globals_in(pack_batch(batch)) == ["morisot.worker.left_out LeftOut"]
-    assert own_globals_in(pickle.dumps([1, "morisot.worker.left_out", "LeftOut"], protocol)) == []
+    assert own_globals_in(pack_batch(batch)) == ["morisot.worker.report.left_out LeftOut"]
+    assert own_globals_in(pickle.dumps([1, "morisot.worker.report.left_out", "LeftOut"], protocol)) == []

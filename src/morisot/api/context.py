@@ -23,7 +23,7 @@ from morisot.plan.nodes.source import StreamCsv, StreamJson
 from morisot.plan.snapshots import Snapshots
 from morisot.runtime.metrics import ContextMetrics
 from morisot.types.element import Type
-from morisot.worker.failure import element_error
+from morisot.worker.report.failure import element_error
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -216,7 +216,7 @@ class StreamContext(SourceMethods):
 
     def _store(self, type_: Type, capacity: int) -> tuple[Store, Callable[[Any], None]]:
         """Where the elements of a channel wait, and what refuses those that are of another type."""
-        from morisot.worker.fits import Refused, checker
+        from morisot.worker.codec.fits import Refused, checker
 
         store: Store = Memory() if self.config.engine == "reference" else self._spool(type_, capacity)
         check = checker(type_, pickle.dumps)

@@ -7,7 +7,7 @@ from typing import ClassVar, Literal
 
 from morisot.compile.ir.expressions import Expr
 from morisot.types.element import Type
-from morisot.worker.kernels import Kernel
+from morisot.worker.rowwise.kernels import Kernel
 
 Form = Literal["column", "kernel", "stage"]
 

@@ -19,11 +19,11 @@ from morisot.lower.stages import dumps, in_worker
 from morisot.plan.analysis.validate import gives_running_values
 from morisot.plan.nodes.node import Node
 from morisot.types.element import Keyed
-from morisot.worker.buckets import Bucket, PackBuckets, UnpackBuckets
-from morisot.worker.failure import reporting
 from morisot.worker.garbage import leave_modules_alone
-from morisot.worker.machine import Machine
-from morisot.worker.seal import Seal
+from morisot.worker.report.failure import reporting
+from morisot.worker.report.signature import Seal
+from morisot.worker.stateful.buckets import Bucket, PackBuckets, UnpackBuckets
+from morisot.worker.stateful.machine import Machine
 
 if TYPE_CHECKING:
     from morisot.lower.planner import Lowering

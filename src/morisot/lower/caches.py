@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from morisot.lower.frame import Frame
 from morisot.plan.analysis.graph import walk
 from morisot.plan.nodes.node import Node
-from morisot.worker.seal import Seal
+from morisot.worker.report.signature import Seal
 
 
 @dataclass(frozen=True)

@@ -19,9 +19,9 @@ from morisot.lower.registry import lowers
 from morisot.lower.sides import both_sides, types_of_sides
 from morisot.plan.nodes.combine import Branch, Merge, Route, SplitBy, Zip
 from morisot.types.element import BOOL, INT, Keyed
-from morisot.worker import branches
-from morisot.worker.branches import NOWHERE
-from morisot.worker.pairs import Zipper
+from morisot.worker.rowwise import branches
+from morisot.worker.rowwise.branches import NOWHERE
+from morisot.worker.stateful.pairs import Zipper
 
 _MARK = quoted("mark")
 _NO_SUCH_BRANCH = "raise_error('morisot: there is no such branch')"

@@ -20,7 +20,7 @@ from morisot.lower.ship import check_travels
 from morisot.lower.stages import dumps, in_worker
 from morisot.plan.nodes.iterate import DeltaIterate
 from morisot.types.element import Type
-from morisot.worker.deltas import DELTA, ENTRY, ApplyDeltas, Deltas, OpenEntries, PackEntries
+from morisot.worker.loops.deltas import DELTA, ENTRY, ApplyDeltas, Deltas, OpenEntries, PackEntries
 
 
 class Entries(Protocol):

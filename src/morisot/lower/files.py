@@ -13,7 +13,7 @@ from morisot.plan.files import columns_of_fields, is_local, local_files
 from morisot.plan.nodes.node import Node
 from morisot.plan.nodes.source import StreamParquet
 from morisot.types.element import BOOL, FLOAT, INT, Record, Type
-from morisot.worker.file_rows import FileRows, Groups
+from morisot.worker.codec.file_rows import FileRows, Groups
 
 _WIDENED: dict[Type, frozenset[str]] = {
     BOOL: frozenset({"bool"}),

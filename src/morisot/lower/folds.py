@@ -16,10 +16,10 @@ from morisot.plan.nodes import aggregate
 from morisot.plan.nodes.closure import Closure
 from morisot.plan.nodes.node import Node
 from morisot.types.element import ANY, Keyed, leaves
-from morisot.worker import fold
-from morisot.worker.machine import Machine
-from morisot.worker.stage import Step, policies
-from morisot.worker.state import Folder, Reducer
+from morisot.worker.aggregate import fold
+from morisot.worker.rowwise.stage import Step, policies
+from morisot.worker.stateful.machine import Machine
+from morisot.worker.stateful.state import Folder, Reducer
 
 if TYPE_CHECKING:
     from morisot.lower.planner import Lowering

@@ -18,14 +18,14 @@ from morisot.physical.choose.iterate import body_nodes
 from morisot.plan.nodes.iterate import DeltaIterate, Elements, Iterate, Loop, Replay, State
 from morisot.plan.nodes.source import StreamRange
 from morisot.types.element import Type
-from morisot.worker import kernel_stage
-from morisot.worker.file_rows import FileRows
-from morisot.worker.kernel_stage import Numbers
-from morisot.worker.link import Address
-from morisot.worker.loop import LocalFold, LoopTask, RoundFold
-from morisot.worker.loop_kernel import LoopKernel
-from morisot.worker.loop_messages import Place
-from morisot.worker.stage import Step
+from morisot.worker.codec.file_rows import FileRows
+from morisot.worker.loops.kernel import LoopKernel
+from morisot.worker.loops.link import Address
+from morisot.worker.loops.messages import Place
+from morisot.worker.loops.task import LocalFold, LoopTask, RoundFold
+from morisot.worker.rowwise import kernel_stage
+from morisot.worker.rowwise.kernel_stage import Numbers
+from morisot.worker.rowwise.stage import Step
 
 
 @dataclass(frozen=True)

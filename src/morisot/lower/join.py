@@ -21,7 +21,7 @@ from morisot.plan.nodes.node import Node
 from morisot.plan.nodes.partition import Broadcast
 from morisot.plan.nodes.rowwise import Rowwise
 from morisot.types.element import ANY, Keyed, Leaf, Optional, Type, arguments, leaves
-from morisot.worker.batches import field_name
+from morisot.worker.codec.batches import field_name
 
 _MATCHED = "matched"
 _HINTS = {"hash": "shuffle_hash", "sort_merge": "merge"}

@@ -10,9 +10,9 @@ from morisot.physical.ops import KernelOp
 from morisot.plan.nodes.node import Node
 from morisot.plan.nodes.source import StreamRange
 from morisot.types.element import INT
-from morisot.worker import kernel_stage
-from morisot.worker.kernel_stage import KernelStage, Numbers
-from morisot.worker.stage import policies
+from morisot.worker.rowwise import kernel_stage
+from morisot.worker.rowwise.kernel_stage import KernelStage, Numbers
+from morisot.worker.rowwise.stage import policies
 
 if TYPE_CHECKING:
     from morisot.lower.planner import Lowering

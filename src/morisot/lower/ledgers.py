@@ -13,7 +13,7 @@ from pyspark import Accumulator
 from pyspark.sql import SparkSession
 
 from morisot.errors import EnvironmentProblem
-from morisot.worker.left_out import LatestReports, Reports
+from morisot.worker.report.left_out import LatestReports, Reports
 
 MICRO_BATCH = "morisot.microBatch"
 """The local property by which a job that runs for a micro-batch says for which, where Spark does not."""

@@ -16,9 +16,9 @@ from morisot.lower.stages import dumps
 from morisot.plan.endpoints import OffsetSource
 from morisot.plan.nodes.source import StreamOffsets
 from morisot.types.element import Type
-from morisot.worker.batches import Misfit, encode
-from morisot.worker.failure import SOURCE, WorkerFailure
-from morisot.worker.seal import Seal
+from morisot.worker.codec.batches import Misfit, encode
+from morisot.worker.report.failure import SOURCE, WorkerFailure
+from morisot.worker.report.signature import Seal
 
 
 def stream(spark: SparkSession, node: StreamOffsets) -> DataFrame:

@@ -19,8 +19,8 @@ from morisot.lower.ship import check_travels
 from morisot.lower.stages import dumps, in_worker
 from morisot.plan.nodes.node import Node
 from morisot.types.element import FLOAT, Keyed, Optional, Type, contains_any, leaves
-from morisot.worker.fold import WithCanonical
-from morisot.worker.machine import ORDER_COLUMNS, InOrder, Machine, Origin
+from morisot.worker.aggregate.fold import WithCanonical
+from morisot.worker.stateful.machine import ORDER_COLUMNS, InOrder, Machine, Origin
 
 if TYPE_CHECKING:
     from morisot.lower.planner import Lowering

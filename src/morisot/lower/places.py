@@ -6,7 +6,7 @@ from pyspark.errors import AnalysisException
 
 from morisot.lower.frame import PLACE, Frame
 from morisot.lower.stages import in_worker, partition_id
-from morisot.worker.buckets import PlaceRows
+from morisot.worker.stateful.buckets import PlaceRows
 
 _AGE = "CAST(1000000000000000000 + unix_micros(_metadata.file_modification_time) AS STRING)"
 _START = "CAST(1000000000000000000 + _metadata.file_block_start AS STRING)"

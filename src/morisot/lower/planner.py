@@ -47,9 +47,9 @@ from morisot.plan.nodes.source import StreamArrow, StreamIter, StreamParquet, St
 from morisot.plan.nodes.window import WithoutFailures
 from morisot.runtime.tally import is_diverting
 from morisot.types.element import ANY, BOOL, DATE, DATETIME, FLOAT, INT, Optional, Type, leaves
-from morisot.worker.left_out import Account, Policy
-from morisot.worker.seal import Seal
-from morisot.worker.stage import Step
+from morisot.worker.report.left_out import Account, Policy
+from morisot.worker.report.signature import Seal
+from morisot.worker.rowwise.stage import Step
 
 if TYPE_CHECKING:
     from morisot.lower.caches import Caches

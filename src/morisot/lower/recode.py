@@ -8,7 +8,7 @@ from morisot.lower.frame import Frame
 from morisot.lower.sink import rebuilt
 from morisot.plan.nodes.node import Node
 from morisot.types.element import Keyed, Optional, Tuple, Type, leaves
-from morisot.worker.stage import Step
+from morisot.worker.rowwise.stage import Step
 
 
 def as_type(frame: Frame, type_: Type, node: Node) -> Frame:

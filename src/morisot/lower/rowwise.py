@@ -13,7 +13,7 @@ from morisot.lower.registry import lowers
 from morisot.plan.nodes.closure import Closure
 from morisot.plan.nodes.rowwise import Filter, FilterMap, FlatMap, Flatten, Map, MapMemo, Rowwise
 from morisot.types.element import Keyed, Type, arguments, leaves
-from morisot.worker.batches import field_name
+from morisot.worker.codec.batches import field_name
 
 _EXPLODED = quoted("item")
 

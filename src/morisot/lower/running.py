@@ -21,8 +21,8 @@ from morisot.plan.nodes.aggregate import (
     Sum,
 )
 from morisot.types.element import arguments
-from morisot.worker.machine import Machine
-from morisot.worker.state import Aggregating, Firsts, Folder, Reducer
+from morisot.worker.stateful.machine import Machine
+from morisot.worker.stateful.state import Aggregating, Firsts, Folder, Reducer
 
 
 @lowers(Fold, "unbounded")

@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import Iterator
 from contextvars import ContextVar
 
-from morisot.worker.seal import Seal
+from morisot.worker.report.signature import Seal
 
 _current: ContextVar[Seal | None] = ContextVar("morisot_seal", default=None)
 

@@ -20,9 +20,9 @@ from morisot.plan.analysis.graph import walk
 from morisot.plan.nodes.aggregate import Limit, SortedBy, Unique, UniqueWithin
 from morisot.plan.nodes.time import is_direct
 from morisot.types.element import BOOL, FLOAT, Keyed, Tuple, Type, arguments, contains_any, key_of, leaves
-from morisot.worker.apart import Apart, ApartBucket, ApartForNow
-from morisot.worker.stage import Step
-from morisot.worker.state import Firsts, Limiter, Sorter
+from morisot.worker.rowwise.stage import Step
+from morisot.worker.stateful.state import Firsts, Limiter, Sorter
+from morisot.worker.stateful.unique_within import Apart, ApartBucket, ApartForNow
 
 _LARGEST_INT = 2**31 - 1
 

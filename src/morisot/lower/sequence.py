@@ -8,7 +8,7 @@ from morisot.lower.buckets import in_buckets
 from morisot.lower.frame import Frame
 from morisot.lower.ordered import in_order
 from morisot.plan.nodes.node import Node
-from morisot.worker.machine import Machine
+from morisot.worker.stateful.machine import Machine
 
 if TYPE_CHECKING:
     from morisot.lower.planner import Lowering

@@ -23,7 +23,7 @@ from morisot.plan.nodes.sink import (
     WriteTo,
 )
 from morisot.types.element import Type, leaves, table_columns
-from morisot.worker.batches import field_name
+from morisot.worker.codec.batches import field_name
 
 
 @lowers(CollectVec, "bounded")

@@ -36,7 +36,7 @@ from morisot.plan.nodes.source import (
     StreamSocket,
 )
 from morisot.types.element import Record
-from morisot.worker.batches import encode, schema_of
+from morisot.worker.codec.batches import encode, schema_of
 
 _MOST_FILES_READ_ONE_BY_ONE = 64
 PIECE = 2**40

@@ -13,10 +13,10 @@ from morisot.lower.ship import check_travels
 from morisot.physical.steps import step_of
 from morisot.plan.nodes.node import Node
 from morisot.types.element import INT, Type
-from morisot.worker.batches import Dumps
-from morisot.worker.failure import reporting
+from morisot.worker.codec.batches import Dumps
 from morisot.worker.garbage import leave_modules_alone, little_garbage_collection
-from morisot.worker.stage import Stage, Step, policies
+from morisot.worker.report.failure import reporting
+from morisot.worker.rowwise.stage import Stage, Step, policies
 
 if TYPE_CHECKING:
     from morisot.lower.planner import Lowering

@@ -8,8 +8,8 @@ from morisot.lower.planner import Lowering
 from morisot.lower.registry import lowers
 from morisot.lower.sequence import in_sequence
 from morisot.plan.nodes.state import Rich, RichFilterMap, RichFlatMap, RichMap
-from morisot.worker import state
-from morisot.worker.machine import Machine
+from morisot.worker.stateful import state
+from morisot.worker.stateful.machine import Machine
 
 
 @lowers(RichMap)

@@ -16,10 +16,10 @@ from morisot.plan.nodes.node import Node
 from morisot.plan.nodes.time import is_direct
 from morisot.plan.nodes.window import WindowJoin
 from morisot.types.element import Keyed, Type, key_of
-from morisot.worker.meetings import Meeting, MeetingBucket, Pairing, PairingBucket
-from morisot.worker.pairs import CountedPairs
-from morisot.worker.time_windows import Sessions, Sliding
-from morisot.worker.waiting import TimeMachine
+from morisot.worker.stateful.interval_joins import Meeting, MeetingBucket, Pairing, PairingBucket
+from morisot.worker.stateful.pairs import CountedPairs
+from morisot.worker.stateful.time_windows import Sessions, Sliding
+from morisot.worker.stateful.timers import TimeMachine
 
 
 @lowers(IntervalJoin, "unbounded")

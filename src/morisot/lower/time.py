@@ -12,8 +12,8 @@ from morisot.lower.registry import folds, lowers
 from morisot.lower.waiting import clock_of, in_waiting_buckets
 from morisot.plan.nodes.time import AddTimestamps, DropTimestamps, Reorder, is_direct
 from morisot.types.element import DATETIME, Tuple, Type
-from morisot.worker.stage import Step
-from morisot.worker.waiting import ReorderBucket
+from morisot.worker.rowwise.stage import Step
+from morisot.worker.stateful.timers import ReorderBucket
 
 
 @lowers(AddTimestamps, "bounded")

@@ -15,11 +15,11 @@ from morisot.lower.sealing import current_seal
 from morisot.lower.stages import dumps, in_worker
 from morisot.plan.nodes.node import Node
 from morisot.types.element import DATETIME, Type
-from morisot.worker.failure import reporting
 from morisot.worker.garbage import leave_modules_alone
-from morisot.worker.late import UnpackWaiting
-from morisot.worker.seal import Seal
-from morisot.worker.waiting import Moment, Outcome, WaitingBucket
+from morisot.worker.report.failure import reporting
+from morisot.worker.report.signature import Seal
+from morisot.worker.stateful.late import UnpackWaiting
+from morisot.worker.stateful.timers import Moment, Outcome, WaitingBucket
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -24,7 +24,7 @@ from morisot.lower.time import lower_add_timestamps, lower_add_timestamps_in_pyt
 from morisot.plan.nodes.time import AddTimestamps, that_may_idle
 from morisot.private import private_directory
 from morisot.types.element import DATETIME, Keyed, Optional, Tuple, Type
-from morisot.worker.stage import Step
+from morisot.worker.rowwise.stage import Step
 
 _TOLD = quoted("told")
 _LATEST = {True: 2**63 - 1, False: LATEST}

@@ -9,7 +9,7 @@ from typing import Any
 from morisot.compile.verdict import ColumnForm, Form, Refusal
 from morisot.plan.nodes.closure import Closure
 from morisot.plan.nodes.node import Node
-from morisot.worker.kernels import Kernel
+from morisot.worker.rowwise.kernels import Kernel
 
 
 @dataclass(frozen=True)

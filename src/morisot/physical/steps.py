@@ -14,10 +14,10 @@ from morisot.plan.nodes.source import StreamParIter
 from morisot.plan.nodes.time import AddTimestamps
 from morisot.plan.nodes.window import WithoutFailures
 from morisot.types.element import ANY, INT, Keyed, Type, arguments, holds
-from morisot.worker.accumulators import Apart
-from morisot.worker.branches import Choice, FirstMatch, GoesTo
-from morisot.worker.left_out import Policy
-from morisot.worker.stage import Generator, Kind, Memo, Step
+from morisot.worker.aggregate.accumulators import Apart
+from morisot.worker.report.left_out import Policy
+from morisot.worker.rowwise.branches import Choice, FirstMatch, GoesTo
+from morisot.worker.rowwise.stage import Generator, Kind, Memo, Step
 
 _KINDS: dict[type[Node], Kind] = {
     rowwise.Map: "map",

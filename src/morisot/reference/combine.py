@@ -8,7 +8,7 @@ from typing import Any
 
 from morisot.plan.nodes.combine import Branch, Merge, Route, SplitBy, Zip
 from morisot.reference.registry import Timed, evaluates, failing_as, on_element, with_key_of
-from morisot.worker.branches import NOWHERE, chosen
+from morisot.worker.rowwise.branches import NOWHERE, chosen
 
 
 @evaluates(Merge, sees_time=True)

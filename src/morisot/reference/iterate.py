@@ -11,7 +11,7 @@ from morisot.plan.nodes.iterate import Body, DeltaIterate, Elements, Iterate, Lo
 from morisot.plan.nodes.node import Node
 from morisot.reference.registry import call, evaluates
 from morisot.types.array import own_numbers
-from morisot.worker.keys import canonical
+from morisot.worker.codec.keys import canonical
 
 ABSENT = object()
 """The value of a key that a delta names first."""
@@ -55,7 +55,7 @@ def folded(node: Loop, delta: Any, element: Any) -> Any:
 
 def call_on(node: Node, closure: Closure, element: Any, *arguments: Any) -> Any:
     """What a function gives; its failure is that of the element."""
-    from morisot.worker.failure import element_error
+    from morisot.worker.report.failure import element_error
 
     try:
         return closure.function(*arguments)

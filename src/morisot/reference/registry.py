@@ -15,10 +15,10 @@ from morisot.plan.nodes.closure import Closure
 from morisot.plan.nodes.keyed import KeyBy
 from morisot.plan.nodes.node import Node
 from morisot.types.element import ANY, INT, Dict, List, Optional, Type, arguments, holds
-from morisot.worker.failure import element_error, misfit_error
-from morisot.worker.fits import Refused, checker
-from morisot.worker.keys import canonical
-from morisot.worker.left_out import failed
+from morisot.worker.codec.fits import Refused, checker
+from morisot.worker.codec.keys import canonical
+from morisot.worker.report.failure import element_error, misfit_error
+from morisot.worker.report.left_out import failed
 
 Meaning = Callable[..., Iterable[Any]]
 """(node, *elements of the inputs) -> elements"""

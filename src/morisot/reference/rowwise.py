@@ -8,7 +8,7 @@ from typing import Any
 
 from morisot.plan.nodes.rowwise import Filter, FilterMap, FlatMap, Flatten, Inspect, Map, MapAsync, MapMemo, Rowwise
 from morisot.reference.registry import evaluates, fitting, on_element, with_key_of
-from morisot.worker.failure import element_error
+from morisot.worker.report.failure import element_error
 
 
 @evaluates(Map)

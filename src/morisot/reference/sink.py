@@ -13,7 +13,7 @@ from morisot.errors import SinkError
 from morisot.plan.nodes.sink import WriteCsv, WriteJson, WriteParquet, WriteSink, WriteText
 from morisot.reference.registry import evaluates
 from morisot.types.element import Record, Type, table_columns
-from morisot.worker.batches import arrow_type, encode_leaf
+from morisot.worker.codec.batches import arrow_type, encode_leaf
 
 
 def as_row(element: Any, type_: Type) -> Sequence[Any]:

@@ -10,7 +10,7 @@ from typing import Any
 from morisot.errors import ElementError
 from morisot.plan.nodes.state import Rich, RichFilterMap, RichFlatMap, RichMap
 from morisot.reference.registry import Timed, advance, evaluates, failing_as, identity, leave_out
-from morisot.worker.state import pair
+from morisot.worker.stateful.state import pair
 
 
 @evaluates(RichMap, sees_time=True)

@@ -33,9 +33,9 @@ from morisot.run.files import write
 from morisot.run.left_out import reported
 from morisot.runtime.tally import Failures, Tally, divert
 from morisot.types.element import Type
-from morisot.worker.batches import decode
-from morisot.worker.ipc import PackBatches, unpack_batch
-from morisot.worker.seal import Seal
+from morisot.worker.codec.batches import decode
+from morisot.worker.codec.ipc import PackBatches, unpack_batch
+from morisot.worker.report.signature import Seal
 
 Receiver = Callable[..., None]
 """Takes the elements of a batch; that of a for_each also its number, which it takes for 0 otherwise."""

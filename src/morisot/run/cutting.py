@@ -27,7 +27,7 @@ from morisot.run.listing import Listing, in_pieces
 from morisot.run.records import write_table
 from morisot.run.snapshot_files import check_manifest, read_record, write_manifest, write_record
 from morisot.types.element import contains_any
-from morisot.worker.batches import encode, schema_of
+from morisot.worker.codec.batches import encode, schema_of
 
 _PIECES = 20
 """How many pieces a job has that is not told how many elements one has."""

@@ -14,8 +14,8 @@ from pyspark.errors import PySparkException
 from morisot.errors import JobError, MorisotError, SnapshotError, SourceError
 from morisot.lower.tables import BAD_ROW
 from morisot.run.causes import Cause, causes
-from morisot.worker.failure import ELEMENT, MEMORY, SOURCE, STATE, Report, reported
-from morisot.worker.seal import Seal
+from morisot.worker.report.failure import ELEMENT, MEMORY, SOURCE, STATE, Report, reported
+from morisot.worker.report.signature import Seal
 
 # PySpark prints every failure with the JVM's stack before it raises it; here it is caught and said in the user's words.
 for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):

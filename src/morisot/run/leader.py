@@ -16,9 +16,9 @@ from morisot.errors import JobError, SinkError
 from morisot.lower.stages import dumps
 from morisot.run.rounds import Rounds
 from morisot.run.snapshot_files import Digest
-from morisot.worker.failure import reported
-from morisot.worker.link import Address, Gone, Link, accept
-from morisot.worker.loop_messages import Delta, End, Failed, Hello, Place, Round, Save, Saved, Unsaved
+from morisot.worker.loops.link import Address, Gone, Link, accept
+from morisot.worker.loops.messages import Delta, End, Failed, Hello, Place, Round, Save, Saved, Unsaved
+from morisot.worker.report.failure import reported
 
 _NOTICING_SECONDS = 2.0
 _STOPPING_SECONDS = 10.0

@@ -9,9 +9,9 @@ from morisot.lower.ledgers import Ledger
 from morisot.lower.planner import Lowering, failing_type
 from morisot.plan.nodes.node import Node
 from morisot.runtime.tally import Failures
-from morisot.worker import failure
-from morisot.worker.failure import Report
-from morisot.worker.left_out import LeftOut, Reports, decoded, totals
+from morisot.worker.report import failure
+from morisot.worker.report.failure import Report
+from morisot.worker.report.left_out import LeftOut, Reports, decoded, totals
 
 
 def reported(ledger: Ledger, lowering: Lowering) -> Failures:

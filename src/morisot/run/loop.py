@@ -27,7 +27,7 @@ from morisot.run.leader import Leader
 from morisot.run.rounds import Progress, Rounds
 from morisot.run.snapshot import SnapshotStore
 from morisot.types.element import Type
-from morisot.worker.batches import encode, schema_of
+from morisot.worker.codec.batches import encode, schema_of
 
 _MOST_TRIES = 3
 """So often a loop is started again without a round more done."""

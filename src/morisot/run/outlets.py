@@ -25,7 +25,7 @@ from morisot.run.batch import Receiver
 from morisot.run.files import FORMATS, append, replace, write_options
 from morisot.runtime.sink_protocol import HandOver
 from morisot.types.element import Type
-from morisot.worker.batches import decode
+from morisot.worker.codec.batches import decode
 
 HandingOver = Callable[[], None]
 """The second step."""

@@ -14,7 +14,7 @@ from morisot.plan.nodes.iterate import Loop
 from morisot.run.snapshot import LoopSaves, Saved
 from morisot.run.snapshot_files import Digest
 from morisot.runtime.metrics import LoopMetrics
-from morisot.worker.failure import element_error
+from morisot.worker.report.failure import element_error
 
 
 @dataclass

@@ -27,7 +27,7 @@ from morisot.plan.snapshots import Snapshot, Snapshots
 from morisot.private import private_directory, private_file
 from morisot.run.snapshot_files import Digest, check_manifest, write_manifest
 from morisot.types.element import Type
-from morisot.worker.stored import Layout, loose_form_of
+from morisot.worker.codec.stored import Layout, loose_form_of
 
 _NAME = re.compile(r"snapshot-(\d+)-round-(\d+)")
 _INSIDE = re.compile(r"inside-(\d+)")

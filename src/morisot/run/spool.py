@@ -24,7 +24,7 @@ from morisot.private import private_directory
 from morisot.run.records import write_table
 from morisot.run.snapshot_files import check_format, damaged
 from morisot.types.element import Type
-from morisot.worker.batches import encode, schema_of
+from morisot.worker.codec.batches import encode, schema_of
 
 _FORMAT = 1
 """What the columns of a file mean; it is in the metadata of each."""

@@ -29,7 +29,7 @@ class Followed:
         import pyarrow.parquet as pq
 
         from morisot.lower.stages import dumps
-        from morisot.worker.batches import encode, schema_of
+        from morisot.worker.codec.batches import encode, schema_of
 
         table = pa.Table.from_arrays(encode(list(batch), self._type, dumps), schema=schema_of(self._type))
         self._files += 1

@@ -10,7 +10,7 @@ from morisot.plan.analysis.graph import walk
 from morisot.plan.analysis.validate import gives_running_values
 from morisot.plan.nodes.aggregate import Aggregate
 from morisot.plan.nodes.node import Node
-from morisot.worker.keys import canonical
+from morisot.worker.codec.keys import canonical
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from morisot.lower.planner import Lowering
 from morisot.physical.choose.aggregate import recognised_fold
 from morisot.plan.nodes.aggregate import FoldAssoc, ReduceAssoc
 from morisot.run.failures import is_data_error
-from morisot.worker.batches import decode
+from morisot.worker.codec.batches import decode
 from tests.properties.proof.grammar import KINDS, Grammar, NoWay
 from tests.properties.proof.outcomes import FAILED, by_python
 from tests.properties.proof.pages import Case, Pages

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from morisot.types.element import BOOL, FLOAT, INT, Record, Type, leaves
-from morisot.worker.kernels import Kernel, compiled, loop_source
+from morisot.worker.rowwise.kernels import Kernel, compiled, loop_source
 from tests.properties.proof.outcomes import FAILED, by_python
 from tests.properties.proof.pages import Case
 

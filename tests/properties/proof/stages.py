@@ -8,8 +8,8 @@ from typing import Any
 import pyarrow as pa
 
 from morisot.types.element import Tuple, Type
-from morisot.worker.batches import decode, encode, schema_of
-from morisot.worker.stage import Stage, Step
+from morisot.worker.codec.batches import decode, encode, schema_of
+from morisot.worker.rowwise.stage import Stage, Step
 from tests.properties.proof.outcomes import FAILED
 from tests.properties.proof.pages import Case
 

@@ -15,7 +15,7 @@ from morisot.plan.nodes.combine import Branch, Marked, Merge, Route, SplitBy, Zi
 from morisot.plan.nodes.node import Node
 from morisot.types import infer
 from morisot.types.element import ANY, BOOL, INT, Keyed, List, Tuple, Type, contains_any, with_value
-from morisot.worker.branches import MOST_BITS
+from morisot.worker.rowwise.branches import MOST_BITS
 
 if TYPE_CHECKING:
     from morisot.api.keyed_stream import KeyedStream

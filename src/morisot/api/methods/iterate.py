@@ -15,7 +15,7 @@ from morisot.plan.nodes.iterate import Body, DeltaIterate, Elements, Iterate, Lo
 from morisot.plan.nodes.node import Node
 from morisot.types import infer
 from morisot.types.element import ANY, NONE, Keyed, Optional, Type
-from morisot.worker.loop_state import LoopState
+from morisot.worker.loops.state import LoopState
 
 if TYPE_CHECKING:
     from morisot.api.keyed_stream import KeyedStream

@@ -20,7 +20,7 @@ from morisot.compile.syntax.scope import Refused, refuse
 from morisot.compile.syntax.translate import STAGE, shown
 from morisot.compile.verdict import Refusal
 from morisot.types.element import ANY, Keyed, Optional, Record, Tuple, Type, leaves
-from morisot.worker.kernels import Kernel, Place
+from morisot.worker.rowwise.kernels import Kernel, Place
 
 _ENTRY = "kernel"
 

@@ -23,9 +23,9 @@ from morisot.compile.syntax.translate import STAGE, shown
 from morisot.compile.verdict import Refusal
 from morisot.types.array import Array, of_numbers
 from morisot.types.element import ANY, BOOL, FLOAT, INT, NUMBERS, Keyed, Product, Tuple, Type, arguments, leaves
-from morisot.worker.loop_kernel import LoopKernel
-from morisot.worker.loop_state import LoopState
-from morisot.worker.stage import Step
+from morisot.worker.loops.kernel import LoopKernel
+from morisot.worker.loops.state import LoopState
+from morisot.worker.rowwise.stage import Step
 
 
 @dataclass

@@ -22,7 +22,7 @@ from morisot.lower.window.grouping import (
 )
 from morisot.lower.window.panes import windows_of
 from morisot.plan.nodes.window import CountKind, Window
-from morisot.worker.machine import LAST as AFTER_ALL
+from morisot.worker.stateful.machine import LAST as AFTER_ALL
 
 
 def lower_count_window(node: Window, lowering: Lowering, frame: Frame) -> Frame:

@@ -22,10 +22,10 @@ from morisot.lower.window.time_window import clocked
 from morisot.plan.nodes import window as plan
 from morisot.plan.nodes.window import Window
 from morisot.types.element import INT, Keyed, Tuple, leaves
-from morisot.worker import windows
-from morisot.worker.count_windows import TumblingCount
-from morisot.worker.machine import ORDER_COLUMNS, InOrder, Machine
-from morisot.worker.windows import Windower, Windows
+from morisot.worker.stateful import windows
+from morisot.worker.stateful.count_windows import TumblingCount
+from morisot.worker.stateful.machine import ORDER_COLUMNS, InOrder, Machine
+from morisot.worker.stateful.windows import Windower, Windows
 
 _WINDOWERS: dict[type[plan.WindowKind], Callable[[Any, Window], Windower]] = {
     plan.CountKind: lambda kind, _: windows.Counted(kind.size, kind.slide, kind.exact),

@@ -23,8 +23,8 @@ from morisot.physical.choose.window import recognised_fold
 from morisot.plan.nodes.window import Measure, Window
 from morisot.plan.on_error import Divert
 from morisot.types.element import BOOL, FLOAT, Type, leaves
-from morisot.worker import accumulators
-from morisot.worker.accumulators import Accumulates, itself
+from morisot.worker.aggregate import accumulators
+from morisot.worker.aggregate.accumulators import Accumulates, itself
 
 _EXACT = 2**53
 """The largest integer up to which every integer is a double."""

@@ -16,8 +16,8 @@ from morisot.plan.nodes import window as plan
 from morisot.plan.nodes.time import is_direct
 from morisot.plan.nodes.window import Window
 from morisot.types.element import Keyed, key_of
-from morisot.worker.time_windows import Measuring, Sessions, Sliding
-from morisot.worker.waiting import TimeMachine, WindowBucket
+from morisot.worker.stateful.time_windows import Measuring, Sessions, Sliding
+from morisot.worker.stateful.timers import TimeMachine, WindowBucket
 
 
 @lowers(Window, "unbounded")

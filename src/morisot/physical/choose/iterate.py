@@ -21,8 +21,8 @@ from morisot.plan.nodes.partition import Cache, Parallelism, RepartitionBy, Shuf
 from morisot.plan.nodes.rowwise import Filter, Map, Rowwise
 from morisot.types.array import of_numbers
 from morisot.types.element import ANY, contains_any, leaves
-from morisot.worker.loop_kernel import LoopKernel
-from morisot.worker.stage import Step
+from morisot.worker.loops.kernel import LoopKernel
+from morisot.worker.rowwise.stage import Step
 
 PathName = Literal["barrier", "frame"]
 

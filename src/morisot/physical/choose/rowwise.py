@@ -14,7 +14,7 @@ from morisot.plan.nodes.rowwise import Filter, FlatMap, Flatten, Inspect, Map, M
 from morisot.plan.nodes.source import StreamParIter
 from morisot.plan.nodes.window import WithoutFailures
 from morisot.types.element import BOOL, INT, List, Tuple, arguments, leaves
-from morisot.worker.kernels import Kernel
+from morisot.worker.rowwise.kernels import Kernel
 
 OWN_OUTCOME = "on_error needs each element's own outcome"
 MOVED = "moved to Python at run time: its native form met a value it cannot do exactly"

@@ -1,0 +1,105 @@
+"""Whether a value has the type its function declares: a line of generated code where that is possible."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from morisot.types.element import ANY, INT, STR, Decimal, Dict, List, Optional, Record, Type
+from morisot.worker.codec.batches import Dumps, Misfit, class_of, encode
+
+_SMALLEST, _LARGEST = -(2**63), 2**63 - 1
+
+
+class Refused(Exception):  # noqa: N818 - it is caught and named by whoever knows the operator
+    """A value was computed and does not fit: the `__cause__` says why."""
+
+
+def condition(value: str, type_: Type, names: dict[str, Any]) -> str:
+    """Python text that is true where the value of an expression fits the type; `names` gets what the text refers to.
+
+    It asks what `batches.encode` would ask of a whole column.
+
+    >>> condition("e1", Optional(STR), {})
+    '(e1 is None or (type(e1) is str and (e1.isascii() or is_text(e1))))'
+    """
+    return _condition(value, type_, names, (f"p{place}" for place in itertools.count()))
+
+
+def _condition(value: str, type_: Type, names: dict[str, Any], parts: Iterator[str]) -> str:
+    match type_:
+        case _ if type_ == ANY or isinstance(type_, Decimal):
+            return "True"
+        case _ if type_ == INT:
+            return f"(type({value}) is int and {_SMALLEST} <= {value} <= {_LARGEST})"
+        case _ if type_ == STR:
+            names["is_text"] = is_text
+            return f"(type({value}) is str and ({value}.isascii() or is_text({value})))"
+        case Optional(inner):
+            return f"({value} is None or {_condition(value, inner, names, parts)})"
+        case List(item):
+            part = next(parts)
+            return f"(type({value}) is list and all({_condition(part, item, names, parts)} for {part} in {value}))"
+        case Dict(item):
+            key, part = next(parts), next(parts)
+            each = f"{_condition(key, STR, names, parts)} and {_condition(part, item, names, parts)}"
+            return f"(type({value}) is dict and all({each} for {key}, {part} in {value}.items()))"
+    expected = type_.cls if isinstance(type_, Record) else tuple if type_.children else class_of(type_)
+    name = f"c{len(names)}"
+    names[name] = expected
+    tests = [f"type({value}) is {name}"]
+    if type_.children and not isinstance(type_, Record):
+        tests.append(f"len({value}) == {len(type_.children)}")
+    for place, (field, child) in enumerate(type_.children):
+        by_name = isinstance(type_, Record) and not type_.is_tuple
+        part = f"{value}.{field}" if by_name else f"{value}[{place}]"
+        tests.append(_condition(part, child, names, parts))
+    return f"({' and '.join(tests)})"
+
+
+def is_text(value: str) -> bool:
+    """Whether text can enter a column: lone surrogates cannot."""
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def fitting(type_: Type) -> Callable[[Any], bool]:
+    """A function that says whether a value fits."""
+    names: dict[str, Any] = {}
+    fits: Callable[[Any], bool] = eval(f"lambda value: {condition('value', type_, names)}", names)
+    return fits
+
+
+def checker(type_: Type, dumps: Dumps) -> Callable[[Any], None]:
+    """A function that raises `Refused` for a value that does not fit."""
+    fits, refuse = fitting(type_), refuser(type_, dumps)
+
+    def check(value: Any) -> None:
+        if not fits(value):
+            refuse(value)
+
+    return check
+
+
+def refuser(type_: Type, dumps: Dumps) -> Callable[[Any], None]:
+    """A function that says why a value does not fit."""
+
+    def refuse(value: Any) -> None:
+        try:
+            encode([value], type_, dumps)
+        except Exception as error:
+            raise Refused from advised(error)
+        raise AssertionError(f"{value!r} was refused although it fits {type_}")
+
+    return refuse
+
+
+def advised(error: Exception) -> Exception:
+    """The reason with what the user can do about it."""
+    if isinstance(error, Misfit):
+        return TypeError(f"{error}; correct `returns=` or the return annotation, or leave it out to carry any object")
+    return error

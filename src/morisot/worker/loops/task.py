@@ -1,0 +1,366 @@
+"""What a task of a loop does: hold its part of the data, and work on it whenever the leader sends a state.
+
+The leader is a thread of the driver. A task says who it is, gets a state, runs the body and the local fold over what
+it holds, answers with its delta, and so on until it is told to end. Nothing of the loop passes through Spark between
+two rounds.
+"""
+
+from __future__ import annotations
+
+import copy
+import hashlib
+import os
+import pickle
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from morisot.errors import ElementError, Location, SinkError
+from morisot.private import private_file
+from morisot.types.array import flat, own_numbers
+from morisot.types.element import ANY, Type, leaves
+from morisot.worker.codec.batches import Dumps, decode, encode
+from morisot.worker.codec.file_rows import FileRows
+from morisot.worker.codec.ipc import pack_batch, unpack_batch
+from morisot.worker.codec.stored import Layout
+from morisot.worker.loops.kernel import LoopKernel, MachineRound, is_compiled, machine_code
+from morisot.worker.loops.link import Address, Link, connect
+from morisot.worker.loops.messages import Delta, End, Failed, Hello, Place, Round, Save, Saved, Unsaved
+from morisot.worker.loops.state import LoopState
+from morisot.worker.report import failure
+from morisot.worker.rowwise.kernel_stage import PATIENCE, Numbers
+from morisot.worker.rowwise.stage import Pipeline, Step, decode_columns, encode_batch
+
+_OUTPUT_ROWS = 10_000
+_AS_COLUMNS, _AS_OBJECTS = Layout("elements of a loop", 1), Layout("objects of a loop", 1)
+"""How the elements of a task are saved: by their type, or pickled, where some are of another."""
+_FEW = 1 << 14
+_TELLING = 1 << 10
+"""So many elements tell how long all will take."""
+
+
+class Unreachable(Exception):  # noqa: N818 - it says what is the matter
+    """A task found nobody to lead it: the driver is gone, or the network does not let it through."""
+
+
+@dataclass(frozen=True)
+class LocalFold:
+    """The fold over what leaves the body, in one task."""
+
+    function: Callable[[Any, Any], Any]
+    delta: Any
+    operator: str
+    location: Location | None
+
+    def start(self) -> Any:
+        """A delta of its own for every round: the function may change it in place."""
+        return copy.deepcopy(self.delta)
+
+    def over(self, delta: Any, elements: list[Any]) -> Any:
+        function = self.function
+        element: Any = None
+        try:
+            for element in elements:
+                delta = function(delta, element)
+        except Exception as error:
+            raise failure.element_error(self.operator, self.location, element, error, 1) from error
+        return own_numbers(delta)
+
+
+@dataclass(frozen=True)
+class LoopTask:
+    """The function given to mapInArrow: reads its batches, then does what the leader says."""
+
+    before: tuple[Step, ...]
+    """What is done once to the elements, before the first round."""
+    body: tuple[Step, ...]
+    input: Type
+    """What the batches hold."""
+    entering: Type
+    """What enters the first round."""
+    output: Type
+    handle: LoopState
+    fold: LocalFold
+    feedback: bool
+    leader: Address
+    place: Callable[[], Place]
+    dumps: Dumps = field(repr=False)
+    kernel: LoopKernel | None = None
+    own: Numbers | FileRows | None = None
+    """What the task makes or reads itself, instead of its batches; these say which parts of it."""
+    saved: tuple[str, ...] | None = None
+    """The files of a snapshot to go on from instead of the batches, all of them, in order."""
+    patience: float = PATIENCE
+
+    def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
+        place = self.place()
+        held = self.load(batches) if self.saved is None else self.restored(self.saved, place)
+        link = connect(self.leader)
+        if link is None:
+            raise Unreachable(f"the leader of the loop cannot be reached at {self.leader.host}:{self.leader.port}")
+        worker = LoopWorker(self, held)
+        with link:
+            kept = self.follow(link, place, worker)
+        if kept and self.feedback:
+            for start in range(0, worker.held.count, _OUTPUT_ROWS):
+                part = list(map(own_numbers, worker.held.slice(start, start + _OUTPUT_ROWS)))
+                yield encode_batch(part, self.output, self.dumps, self.fold.operator, self.fold.location)
+
+    def load(self, batches: Iterator[Any]) -> Held:
+        """The task's part of the data: as columns if machine code may work on it, else as Python's elements."""
+        pipeline = Pipeline(self.before)
+        elements: list[Any] = []
+        read: list[Any] = []
+        for batch in self._read(batches):
+            if self.kernel is not None and not self.before:
+                read.append(batch)
+                continue
+            found = decode_columns(batch, self.input)
+            elements += pipeline.run(found) if self.before else found
+        if read:
+            return Held.of_batches(read, self.entering)
+        return Held(self.entering, len(elements), elements=elements)
+
+    def restored(self, files: Sequence[str], place: Place) -> Held:
+        """The task's part of a snapshot, which may come from more or fewer tasks."""
+        first, last = (len(files) * each // place.partitions for each in (place.partition, place.partition + 1))
+        parts = [Held.read(file, self.entering) for file in files[first:last]]
+        if len(parts) == 1:
+            return parts[0]
+        elements = [element for part in parts for element in part.elements()]
+        return Held(self.entering, len(elements), elements=elements)
+
+    def _read(self, batches: Iterator[Any]) -> Iterator[Any]:
+        for batch in batches:
+            if self.own is None:
+                yield batch
+            else:
+                for partition in batch.column(0).to_pylist():
+                    yield from self.own.batches(partition)
+
+    def follow(self, link: Link, place: Place, worker: LoopWorker) -> bool:
+        """Round after round, until the leader says it is enough or is gone; whether what is held is the result."""
+        link.send(pickle.dumps(Hello(place, worker.held.count)))
+        while True:
+            order = link.receive()
+            try:
+                if isinstance(order, Round):
+                    answer: Delta | Saved = Delta(order.number, *worker.round(order.state))
+                elif isinstance(order, Save):
+                    file = Path(order.directory) / f"part-{place.partition:06}"
+                    answer = Saved(file.name, *worker.held.write(file, self.dumps))
+                else:
+                    return isinstance(order, End) and order.keep
+            except ElementError as error:
+                link.send(pickle.dumps(Failed(failure.report_of(error))))
+                return False
+            except SinkError as error:
+                link.send(pickle.dumps(Unsaved(str(error))))
+                return False
+            link.send(self.dumps(answer))
+
+
+class Held:
+    """What a task holds from round to round: columns of numbers, Python's elements, or the same as both."""
+
+    def __init__(
+        self, type_: Type, count: int, *, columns: list[Any] | None = None, elements: list[Any] | None = None
+    ) -> None:
+        self.type = type_
+        self.count = count
+        self._columns = columns
+        self._elements = elements
+
+    @classmethod
+    def of_batches(cls, batches: list[Any], type_: Type) -> Held:
+        table = pa.Table.from_batches(batches).combine_chunks()
+        columns = [column.chunk(0) if column.num_chunks else column.combine_chunks() for column in table.columns]
+        return cls(type_, table.num_rows, columns=columns[: len(leaves(type_))])
+
+    def write(self, file: Path, dumps: Dumps) -> tuple[int, str]:
+        """Write everything to a file, and make sure that it is there; how many bytes, and their digest."""
+        content = self._packed(dumps)
+        try:
+            with private_file(file) as out:
+                out.write(content)
+                out.flush()
+                os.fsync(out.fileno())
+        except OSError as error:
+            raise SinkError(f"a snapshot cannot be written to {file}: {error.strerror}") from None
+        return len(content), hashlib.sha256(content).hexdigest()
+
+    def _packed(self, dumps: Dumps) -> bytes:
+        """The elements as columns, because a class of the program is another one when the program runs again."""
+        layout, columns = _AS_COLUMNS, self._columns
+        if self._elements is not None:
+            try:
+                columns = encode(self._elements, self.type, dumps)
+            except Exception:  # elements of other types than the first ones
+                layout, columns = _AS_OBJECTS, encode(self._elements, ANY, dumps)
+        arrays = [pa.array(column) for column in columns or ()]
+        schema = pa.schema([(str(place), array.type) for place, array in enumerate(arrays)], layout.metadata)
+        return pack_batch(pa.RecordBatch.from_arrays(arrays, schema=schema))
+
+    @classmethod
+    def read(cls, file: str, type_: Type) -> Held:
+        """What was written."""
+        batch = unpack_batch(Path(file).read_bytes())
+        if (batch.schema.metadata or {}).get(b"kind") == _AS_OBJECTS.metadata[b"kind"]:
+            _AS_OBJECTS.check_metadata(batch.schema.metadata)
+            return cls(type_, batch.num_rows, elements=decode(batch.columns, ANY))
+        _AS_COLUMNS.check_metadata(batch.schema.metadata)
+        return cls(type_, batch.num_rows, columns=batch.columns)
+
+    def slice(self, start: int, stop: int) -> list[Any]:
+        """Some of the elements; few are made once, because rounds on few elements are quick."""
+        if self._elements is None and self.count <= _FEW:
+            self.elements()
+        if self._elements is None:
+            assert self._columns is not None
+            return decode([pa.array(column[start:stop]) for column in self._columns], self.type)
+        return self._elements[start:stop]
+
+    def elements(self) -> list[Any]:
+        """All elements; they are kept."""
+        if self._elements is None:
+            assert self._columns is not None
+            self._elements = decode([pa.array(column) for column in self._columns], self.type)
+        return self._elements
+
+    def numbers(self, places: Sequence[int], dumps: Dumps) -> list[Any] | None:
+        """The columns as arrays, those that are needed; None if the elements are not what their type says."""
+        import numpy as np
+
+        if self._columns is None:
+            try:
+                self._columns = encode(self.elements(), self.type, dumps)
+            except Exception:  # whatever does not fit its type is Python's to work on
+                return None
+        columns = self._columns
+        for place in places:
+            column = columns[place]
+            if isinstance(column, pa.Array):
+                columns[place] = np.ascontiguousarray(column.to_numpy(zero_copy_only=False))
+        return columns
+
+
+class LoopWorker:
+    """Runs the rounds of one task: in Python until that took long enough for machine code to pay, then in that."""
+
+    def __init__(self, task: LoopTask, held: Held) -> None:
+        self.task = task
+        self.held = held
+        self._pipeline = Pipeline(task.body)
+        self._spent = 0.0
+        self._kernel = task.kernel
+        self._code: Any = None
+
+    def round(self, state: Any) -> tuple[int, Any]:
+        """How many elements left the body, and their delta."""
+        self.task.handle.set(state)
+        done = self._in_machine_code(state) if self._is_due else None
+        if done is None:
+            done = self._in_python(state)
+        return done
+
+    @property
+    def _is_due(self) -> bool:
+        return self._kernel is not None and (self._spent >= self.task.patience or is_compiled(self._kernel))
+
+    def _in_python(self, state: Any) -> tuple[int, Any]:
+        delta, count = self.task.fold.start(), 0
+        leaving: list[Any] = []
+        for start, stop in self._slices():
+            began = time.perf_counter()
+            part = self.held.slice(start, stop)
+            part = self._pipeline.run(part) if self.task.body else part
+            delta = self.task.fold.over(delta, part)
+            count += len(part)
+            if self.task.feedback:
+                leaving += part
+            was_due, took = self._is_due, time.perf_counter() - began
+            self._spent += took
+            if stop - start >= _TELLING and took / (stop - start) * self.held.count > 2 * self.task.patience:
+                self._spent = max(self._spent, self.task.patience)  # Python would take longer than a compiler
+            if self._is_due and not was_due and stop < self.held.count:  # the rest is worth compiling for
+                done = self._in_machine_code(state)
+                if done is not None:
+                    return done
+        if self.task.feedback:
+            self.held = Held(self.task.entering, count, elements=leaving)
+        return count, delta
+
+    def _slices(self) -> Iterator[tuple[int, int]]:
+        """All elements at once, or more and more of them while it is open which way is the faster."""
+        if self._kernel is None:
+            self.held.elements()
+            yield 0, self.held.count
+            return
+        start, size = 0, 64
+        while start < self.held.count:
+            yield start, min(start + size, self.held.count)
+            start, size = start + size, min(size * 4, 1 << 16)
+
+    def _in_machine_code(self, state: Any) -> tuple[int, Any] | None:
+        """The round in machine code; None if that cannot do it."""
+        kernel = self._kernel
+        assert kernel is not None
+        needed = range(kernel.outputs) if kernel.outputs else kernel.columns
+        columns = self.held.numbers(needed, self.task.dumps)
+        if self._code is None:
+            self._code = machine_code(kernel.functions, kernel.loop)
+        if columns is None or self._code is None:
+            self._kernel = None
+            return None
+        machine = MachineRound(kernel, self._code, columns, self.held.count)
+        try:
+            done = machine.run(state, self.task.fold.start(), self._repaired)
+        except Exception as error:
+            if isinstance(error, ElementError):
+                raise
+            self._kernel = None  # numba could not: the text was not what it understands
+            return None
+        if done is None:
+            return None
+        count, delta, outputs = done
+        if self.task.feedback:
+            self.held = Held(self.task.entering, count, columns=outputs)
+        return count, delta
+
+    def _repaired(self, row: int, delta: Any) -> tuple[list[list[Any]], Any] | None:
+        """One element, done in Python: what left the body, as rows of numbers, and the delta."""
+        found = self.held.slice(row, row + 1)
+        leaving = self._pipeline.run(found) if self.task.body else found
+        delta = self.task.fold.over(delta, leaving)
+        rows = [flat(element, self.task.entering) for element in leaving] if self.task.feedback else [[]] * len(leaving)
+        return None if None in rows else ([row for row in rows if row is not None], delta)
+
+
+@dataclass(frozen=True)
+class RoundFold:
+    """The function given to mapInArrow for one round of a loop whose body moves elements: a delta per partition."""
+
+    steps: tuple[Step, ...]
+    input: Type
+    fold: LocalFold
+    partition: Callable[[], int]
+    dumps: Dumps = field(repr=False)
+
+    def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
+        pipeline = Pipeline(self.steps)
+        delta, count = self.fold.start(), 0
+        for batch in batches:
+            elements = decode_columns(batch, self.input)
+            leaving = pipeline.run(elements) if self.steps else elements
+            delta = self.fold.over(delta, leaving)
+            count += len(leaving)
+        row: dict[str, list[Any]] = {
+            "partition": [self.partition()],
+            "elements": [count],
+            "delta": [self.dumps(delta)],
+        }
+        yield pa.RecordBatch.from_pydict(row)

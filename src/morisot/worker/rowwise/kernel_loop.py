@@ -1,0 +1,110 @@
+"""Neighbouring operators as one loop over arrays: where each leaf of the element is on its way through the steps."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from morisot.types.element import Leaf, List, Type, leaves
+from morisot.worker.rowwise.kernels import Kernel, loop_source, number_type
+from morisot.worker.rowwise.stage import Step
+
+Path = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class _Cell:
+    """A leaf of the element on its way through the steps."""
+
+    text: str
+    type: Type
+    column: int | None = None
+    """The input column it still is."""
+
+
+@dataclass(frozen=True)
+class Loop:
+    """The steps as one loop: its text, the columns it reads, and where each leaf of the output comes from."""
+
+    text: str
+    columns: tuple[int, ...]
+    outputs: tuple[int | Type, ...]
+    """An input column, or the type of a new array."""
+
+
+def fuse(steps: Sequence[Step], kernels: Sequence[Kernel], input_: Type, output: Type) -> Loop:
+    """One loop for all steps."""
+    cells = {leaf.path: _Cell(_read(place, leaf.type), leaf.type, place) for place, leaf in enumerate(leaves(input_))}
+    lines: list[str] = []
+    for number, (step, kernel) in enumerate(zip(steps, kernels, strict=True)):
+        results = _called(number, step, kernel, cells, lines)
+        match step.kind:
+            case "filter":
+                if not kernel.type.children:
+                    lines.append(f"if not {results[()].text}: continue")
+            case "key_by":
+                values = {
+                    path[1:] if step.keyed else path: cell for path, cell in cells.items() if not _is_key(step, path)
+                }
+                cells = {(0, *path): cell for path, cell in results.items()}
+                cells |= {(1, *path): cell for path, cell in values.items()}
+            case _:
+                kept = {path: cell for path, cell in cells.items() if _is_key(step, path)}
+                root = (1,) if step.keyed else ()
+                cells = kept | {(*root, *path): cell for path, cell in results.items()}
+    return _finished(lines, cells, leaves(output))
+
+
+def _is_key(step: Step, path: Path) -> bool:
+    return step.keyed and path[0] == 0
+
+
+def _read(column: int, type_: Type) -> str:
+    """What a kernel gets for a leaf of the input: a number, or a list as the items of all rows and its own two ends."""
+    if isinstance(type_, List):
+        return f"a<{column}>_items, a<{column}>_offsets[i], a<{column}>_offsets[i + 1]"
+    return f"a<{column}>[i]"
+
+
+def _called(number: int, step: Step, kernel: Kernel, cells: dict[Path, _Cell], lines: list[str]) -> dict[Path, _Cell]:
+    """Writes the call of one kernel; the leaves of its result."""
+
+    def given(parameter: int, path: Path) -> _Cell:
+        place = 1 if step.kind == "key_by" else parameter  # a key is made of the value alone
+        return cells[place, *path] if step.keyed else cells[path]
+
+    passed = {place: given(*source) for place, source in kernel.passed}
+    results: dict[Path, _Cell] = {}
+    names = []
+    for place, leaf in enumerate(leaves(kernel.type)):
+        if place not in passed:
+            names.append(f"r{number}_{place}")
+        results[leaf.path] = passed.get(place) or _Cell(names[-1], number_type(leaf.type))
+    arguments = ", ".join(given(*source).text for source in kernel.inputs)
+    lines += [
+        f"({', '.join([f'done{number}', *names])},) = kernel{number}({arguments})",
+        f"if not done{number}:",
+        "    status[i] = 2",
+        "    continue",
+    ]
+    return results
+
+
+def _finished(lines: list[str], cells: dict[Path, _Cell], output: Sequence[Leaf]) -> Loop:
+    outputs: list[int | Type] = []
+    arrays = 0
+    for leaf in output:
+        cell = cells[leaf.path]
+        if cell.column is None:
+            lines.append(f"o{arrays}[i] = {cell.text}")
+            arrays += 1
+        outputs.append(cell.type if cell.column is None else cell.column)
+    text = "\n".join(lines)
+    used = sorted({int(part.split(">")[0]) for part in text.split("a<")[1:]})
+    names: list[str] = []
+    for place, column in enumerate(used):
+        is_list = f"a<{column}>_items" in text
+        names += [f"a{place}_items", f"a{place}_offsets"] if is_list else [f"a{place}"]
+        text = text.replace(f"a<{column}>", f"a{place}")
+    names += [f"o{place}" for place in range(arrays)]
+    return Loop(loop_source(text.split("\n"), names), tuple(used), tuple(outputs))

@@ -1,0 +1,411 @@
+"""One fused pass of Python over Arrow batches.
+
+The steps of neighbouring operators become one generated loop, so that an element costs its functions' calls and
+nothing else. When one fails, the loop's own frame tells the step (by its line) and the element (by its variable).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import itertools
+import pickle
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from types import FrameType
+from typing import Any, Literal
+
+import pyarrow as pa
+
+from morisot.errors import ElementError, Location
+from morisot.types.element import Type, leaves
+from morisot.worker.codec.batches import Dumps, decode, encode, schema_of
+from morisot.worker.codec.fits import advised, checker, condition, refuser
+from morisot.worker.garbage import no_garbage_collection
+from morisot.worker.report import failure
+from morisot.worker.report.left_out import Account, LeftOut, Notes, Policy, failed
+
+Kind = Literal[
+    "map",
+    "filter",
+    "flat_map",
+    "filter_map",
+    "flatten",
+    "inspect",
+    "map_async",
+    "key_by",
+    "with_result",
+    "mark",
+    "branch",
+    "without_failures",
+    "same",
+    "unkey",
+    "drop_key",
+    "keys",
+]
+
+# What a step does to the element `{x}`, giving `{y}`; `f` is the step's function, `check` stands for a test of what
+# it gave. Keyed functions take (key, value) and change only the value.
+_PLAIN: dict[str, tuple[str, ...]] = {
+    "map": ("{y} = {f}({x})", "check {y}"),
+    "filter": ("if not {f}({x}): continue", "{y} = {x}"),
+    "flat_map": ("for {y} in {f}({x}):", "    check {y}"),
+    "filter_map": ("{y} = {f}({x})", "if {y} is None: continue", "check {y}"),
+    "flatten": ("for {y} in {x}:",),
+    "inspect": ("{f}({x})", "{y} = {x}"),
+    "key_by": ("{i} = {f}({x})", "check {i}", "{y} = ({i}, {x})"),
+    "with_result": ("{y} = ({f}({x}), {x})",),
+    "mark": ("{y} = ({f}({x}), {x})",),
+    "branch": ("if not {f}({x}[0]): continue", "{y} = {x}[1]"),
+    "without_failures": ("{y}, {i} = {f}({x})", "if {i} is not None: {n}({i})"),
+    "same": ("{y} = {x}",),
+}
+_KEYED: dict[str, tuple[str, ...]] = {
+    "map": ("{i} = {f}(*{x})", "check {i}", "{y} = ({x}[0], {i})"),
+    "filter": ("if not {f}(*{x}): continue", "{y} = {x}"),
+    "flat_map": ("for {i} in {f}(*{x}):", "    check {i}", "    {y} = ({x}[0], {i})"),
+    "filter_map": ("{i} = {f}(*{x})", "if {i} is None: continue", "check {i}", "{y} = ({x}[0], {i})"),
+    "flatten": ("for {i} in {x}[1]:", "    {y} = ({x}[0], {i})"),
+    "inspect": ("{f}(*{x})", "{y} = {x}"),
+    "key_by": ("{i} = {f}({x}[1])", "check {i}", "{y} = ({i}, {x}[1])"),
+    "with_result": ("{y} = ({f}(*{x}), {x})",),
+    "mark": ("{y} = ({x}[0], ({f}(*{x}), {x}[1]))",),
+    "branch": ("if not {f}({x}[1][0]): continue", "{y} = ({x}[0], {x}[1][1])"),
+    "without_failures": ("{y}, {i} = {f}({x}[1])", "if {i} is not None: {n}({i})", "{y} = ({x}[0], {y})"),
+    "same": ("{y} = {x}",),
+    "unkey": ("{y} = {x}",),
+    "drop_key": ("{y} = {x}[1]",),
+    "keys": ("{y} = {x}[0]",),
+}
+
+
+@dataclass(frozen=True)
+class Step:
+    """What one operator does to one element."""
+
+    kind: Kind
+    operator: str
+    location: Location | None
+    keyed: bool = False
+    function: Callable[..., Any] | None = None
+    concurrency: int = 1
+    returns: Type | None = None
+    """What the function gives, where that must be tested."""
+    policy: Policy | None = None
+    """What happens to an element on which the function fails; None: the job stops."""
+
+
+class Memo:
+    """A function that remembers the results of its last `capacity` distinct keys; each worker for itself."""
+
+    def __init__(self, function: Callable[..., Any], key: Callable[..., Any] | None, capacity: int) -> None:
+        self._recipe = (function, key, capacity)
+        self._key = key
+        self._remembered = functools.lru_cache(maxsize=capacity)(lambda call: function(*call.arguments))
+
+    def __call__(self, *arguments: Any) -> Any:
+        key = self._key(*arguments) if self._key else arguments
+        return self._remembered(_KeyedCall(key, arguments))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Memo, self._recipe
+
+
+@dataclass(frozen=True)
+class Generator:
+    """A parallel source's function, told how many instances there are."""
+
+    function: Callable[[int, int], Iterable[Any]]
+    instances: int
+
+    def __call__(self, instance: int) -> Iterable[Any]:
+        return self.function(instance, self.instances)
+
+
+@dataclass(frozen=True, eq=False)
+class _KeyedCall:
+    """Equal when the keys are, so that the cache asks the key and the function gets the arguments."""
+
+    key: Any
+    arguments: tuple[Any, ...]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _KeyedCall) and self.key == other.key
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+
+def loop_source(steps: Sequence[Step], names: dict[str, Any], numbered: bool = False) -> tuple[str, dict[int, int]]:
+    """The text of the fused loop, and which step each of its lines belongs to; `names` gets what the tests refer to.
+
+    Numbered elements come and go as (element, number).
+    """
+    lines = ["def loop(elements, emit):", f"    for {'e0, number' if numbered else 'e0'} in elements:"]
+    owner: dict[int, int] = {}
+    indent = 8
+    for number, step in enumerate(steps):
+        template = _lines(step, number, names)
+        for line in template:
+            lines.append(" " * indent + line)
+            owner[len(lines)] = number
+        if step.kind in ("flat_map", "flatten"):
+            indent += 4
+    result = f"e{len(steps)}"
+    lines.append(" " * indent + (f"emit(({result}, number))" if numbered else f"emit({result})"))
+    return "\n".join(lines) + "\n", owner
+
+
+def _lines(step: Step, number: int, names: dict[str, Any]) -> list[str]:
+    """The lines of one step."""
+    x, given = f"e{number}", f"i{number}"
+    filled = [
+        line.format(x=x, y=f"e{number + 1}", i=given, f=f"f{number}", n=f"note{number}")
+        for line in (_KEYED if step.keyed else _PLAIN)[step.kind]
+    ]
+    lines = [each for line in filled if (each := _tested(line, step, number, names))]
+    if step.policy is None or step.kind == "without_failures":  # whose elements failed before, and came with it
+        return lines
+    element = f"{x}[1]" if step.keyed and step.kind == "key_by" else x
+    leave = ["except Exception as error:", f"    left{number}({element}, error)", "    continue"]
+    if step.kind != "flat_map":
+        return ["try:", *(f"    {line}" for line in lines), *leave]
+    # an element is left out whole: none of its items leaves before all of them are there
+    head, _, container = lines[0].removesuffix(":").partition(" in ")
+    tests = [line for line in lines[1:] if "refuse" in line]
+    rest = [line for line in lines[1:] if line not in tests]
+    tested = [f"    {head} in items{number}:", *(f"    {line}" for line in tests)] if tests else []
+    guarded = ["try:", f"    items{number} = [*{container}]", *tested, *leave]
+    return [*guarded, f"{head} in items{number}:", *rest]
+
+
+def _tested(line: str, step: Step, number: int, names: dict[str, Any]) -> str:
+    """A line of a template, with the test that it asks for; nothing where nothing is to be tested."""
+    indent, check, value = line.partition("check ")
+    if not check:
+        return line
+    if step.returns is None:
+        return ""
+    return f"{indent}if not {condition(value, step.returns, names)}: refuse{number}({value})"
+
+
+_LOOP_FILE = "<morisot stage>"
+
+
+class Segment:
+    """A run of steps as one generated loop over elements."""
+
+    def __init__(self, steps: Sequence[Step], notes: Notes, numbered: bool = False) -> None:
+        self.steps = tuple(steps)
+        self.notes = notes
+        names: dict[str, Any] = {}
+        text, self.owner = loop_source(self.steps, names, numbered)
+        for number, step in enumerate(self.steps):
+            names[f"f{number}"] = step.function
+            names[f"left{number}"] = functools.partial(self._leave, step)
+            names[f"note{number}"] = functools.partial(self._note, step)
+            if step.returns is not None:
+                names[f"refuse{number}"] = refuser(step.returns, notes.dumps)
+        exec(compile(text, _LOOP_FILE, "exec"), names)
+        self.loop: Callable[[Iterable[Any], Callable[[Any], None]], None] = names["loop"]
+
+    def __call__(self, elements: Iterable[Any], emit: Callable[[Any], None]) -> None:
+        try:
+            self.loop(elements, emit)
+        except Exception as error:
+            found = self._where(error)
+            if found is None:
+                raise
+            step, element, skip = found
+            theirs = failed(step.operator, step.location, element, error, skip)
+            raise theirs from theirs.__cause__
+
+    def _leave(self, step: Step, element: Any, error: Exception) -> None:
+        assert step.policy is not None
+        self.notes.add(step.policy, element, error)
+
+    def _note(self, step: Step, left_out: LeftOut) -> None:
+        assert step.policy is not None
+        self.notes.add_all(step.policy, left_out)
+
+    def _where(self, error: BaseException) -> tuple[Step, Any, int] | None:
+        """The step and the element of a failure, read from the loop's frame."""
+        trace, depth = error.__traceback__, 0
+        while trace and trace.tb_frame.f_code.co_filename != _LOOP_FILE:
+            trace, depth = trace.tb_next, depth + 1
+        if trace is None or trace.tb_lineno not in self.owner:
+            return None
+        number = self.owner[trace.tb_lineno]
+        return self.steps[number], _element(trace.tb_frame, self.steps[number], number), depth + 1
+
+
+def _element(frame: FrameType, step: Step, number: int) -> Any:
+    element: Any = frame.f_locals.get(f"e{number}")
+    return element[1] if step.keyed and step.kind == "key_by" else element
+
+
+_LEFT_OUT = object()
+
+
+class AsyncSegment:
+    """A coroutine function over elements: many at once, results in order."""
+
+    def __init__(self, step: Step, notes: Notes, numbered: bool = False) -> None:
+        self.step = step
+        self.notes = notes
+        self.numbered = numbered
+        self._check = None if step.returns is None else checker(step.returns, notes.dumps)
+
+    def __call__(self, elements: Iterable[Any], emit: Callable[[Any], None]) -> None:
+        given = list(elements)
+        results = asyncio.run(self._gather([element for element, _ in given] if self.numbered else given))
+        for result, place in zip(results, given, strict=True):
+            if result is not _LEFT_OUT:
+                emit((result, place[1]) if self.numbered else result)
+
+    async def _gather(self, elements: list[Any]) -> list[Any]:
+        slots = asyncio.Semaphore(self.step.concurrency)
+        step = self.step
+
+        async def one(element: Any) -> Any:
+            async with slots:
+                try:
+                    return await self._call(element)
+                except Exception as error:
+                    if step.policy is None:
+                        theirs = failed(step.operator, step.location, element, error, 2)
+                        raise theirs from theirs.__cause__
+                    self.notes.add(step.policy, element, error, 2)
+                    return _LEFT_OUT
+
+        tasks = [asyncio.ensure_future(one(element)) for element in elements]
+        try:
+            return list(await asyncio.gather(*tasks))
+        except BaseException:
+            for task in tasks:
+                task.cancel()
+            raise
+
+    async def _call(self, element: Any) -> Any:
+        assert self.step.function is not None
+        value = await (self.step.function(*element) if self.step.keyed else self.step.function(element))
+        if self._check is not None:
+            self._check(value)
+        return (element[0], value) if self.step.keyed else value
+
+
+_MOST_NESTED = 15
+"""Loops in each other in one generated function; CPython compiles about twenty."""
+
+
+def segments(steps: Sequence[Step], notes: Notes, numbered: bool = False) -> list[Segment | AsyncSegment]:
+    """The steps cut where a coroutine needs a whole batch, and where too many loops would stand in each other."""
+    runs: list[Segment | AsyncSegment] = []
+    nested = itertools.accumulate(step.kind in ("flat_map", "flatten") for step in steps)
+    counted = zip(steps, nested, strict=True)
+    for (is_async, _), group in itertools.groupby(
+        counted, key=lambda each: (each[0].kind == "map_async", each[1] // _MOST_NESTED)
+    ):
+        run = [step for step, _ in group]
+        runs += [AsyncSegment(step, notes, numbered) for step in run] if is_async else [Segment(run, notes, numbered)]
+    return runs
+
+
+class Pipeline:
+    """Steps over lists of elements, or of (element, number); `run` is what the stage and the folds share."""
+
+    def __init__(self, steps: Sequence[Step], notes: Notes | None = None, numbered: bool = False) -> None:
+        self._runs = segments(steps, notes or Notes(pickle.dumps), numbered)
+
+    def run(self, elements: Iterable[Any]) -> list[Any]:
+        current: Iterable[Any] = elements
+        for segment in self._runs:
+            output: list[Any] = []
+            segment(current, output.append)
+            current = output
+        return current if isinstance(current, list) else list(current)
+
+
+@dataclass(frozen=True)
+class Stage:
+    """The function given to mapInArrow: batches in, batches out."""
+
+    steps: tuple[Step, ...]
+    input: Type
+    output: Type
+    dumps: Dumps
+    hidden: int = 0
+    """How many columns stand behind the elements' own and travel with them."""
+    account: Account | None = None
+    """Where it reports which elements it left out, if one of its steps does that."""
+    rows: int | None = None
+    """How many elements to take at a time, if Arrow's batches are not to be taken as they come."""
+
+    def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
+        notes = Notes(self.dumps)
+        pipeline = Pipeline(self.steps, notes, numbered=self.hidden > 0)
+        for batch in batches if self.rows is None else in_pieces(batches, self.rows):
+            elements = decode_columns(batch, self.input)
+            if not self.hidden:
+                yield self.encoded(pipeline.run(elements))
+                continue
+            numbered = list(zip(elements, range(len(elements)), strict=True))
+            results = pipeline.run(numbered)
+            output = self.encoded([element for element, _ in results])
+            origins = pa.array([number for _, number in results], pa.int64())
+            hidden = batch.select(batch.schema.names[-self.hidden :]).take(origins)
+            names = [*output.schema.names, *hidden.schema.names]
+            yield pa.RecordBatch.from_arrays([*output.columns, *hidden.columns], names=names)
+        if self.account is not None:
+            self.account.settle(policies(self.steps), notes)
+
+    def encoded(self, elements: list[Any]) -> Any:
+        """The output batch, or the failure of the last operator on the value that does not fit its type."""
+        last = self.steps[-1]
+        return encode_batch(elements, self.output, self.dumps, last.operator, last.location)
+
+
+def in_pieces(batches: Iterable[Any], rows: int) -> Iterator[Any]:
+    """The batches, cut where they have more than so many rows."""
+    for batch in batches:
+        yield from (batch.slice(start, rows) for start in range(0, batch.num_rows, rows))
+
+
+def with_column(batch: Any, name: str, numbers: Sequence[int]) -> Any:
+    """The batch with one more column, of 64-bit numbers."""
+    arrays = [*batch.columns, pa.array(numbers, pa.int64())]
+    return pa.RecordBatch.from_arrays(arrays, names=[*batch.schema.names, name])
+
+
+def policies(steps: Iterable[Step]) -> list[Policy]:
+    """What the steps that leave elements out do with them."""
+    return [step.policy for step in steps if step.policy is not None]
+
+
+def decode_columns(batch: Any, type_: Type) -> list[Any]:
+    """The elements of a record batch whose first columns are the leaves of `type_`."""
+    with no_garbage_collection():
+        return decode(batch.columns[: len(leaves(type_))], type_)
+
+
+def encode_batch(
+    elements: Sequence[Any], type_: Type, dumps: Dumps, operator: str, location: Location | None
+) -> pa.RecordBatch:
+    """The record batch of elements; one that does not fit is an ElementError of the operator."""
+    try:
+        arrays = encode(elements, type_, dumps)
+    except Exception:
+        misfit = _first_misfit(elements, type_, dumps, operator, location)
+        raise misfit from misfit.__cause__
+    return pa.RecordBatch.from_arrays(arrays, schema=schema_of(type_))
+
+
+def _first_misfit(
+    elements: Sequence[Any], type_: Type, dumps: Dumps, operator: str, location: Location | None
+) -> ElementError:
+    for element in elements:
+        try:
+            encode([element], type_, dumps)
+        except Exception as error:
+            return failure.misfit_error(operator, location, element, advised(error))
+    raise AssertionError("a batch was refused of which every element fits")

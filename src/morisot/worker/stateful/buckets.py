@@ -1,0 +1,184 @@
+"""Machines on unbounded input: the keys of a bucket share one saved state, and travel in whole batches.
+
+A call into Python for each key and micro-batch would cost milliseconds. So keys are gathered in a few buckets; the
+rows of a bucket go to it packed, as one value for each batch, and the states of its keys are saved as one value.
+"""
+
+from __future__ import annotations
+
+import pickle
+import struct
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from morisot.types.element import Keyed, Type
+from morisot.worker.codec.batches import Dumps
+from morisot.worker.codec.ipc import pack_batch, unpack_batch
+from morisot.worker.codec.keys import canonical, is_its_own_identity
+from morisot.worker.garbage import no_garbage_collection
+from morisot.worker.report.left_out import Account, LeftOut, Notes, Policy
+from morisot.worker.stateful.machine import Emit, Machine, Origin, encode_results, keys_and_values
+from morisot.worker.stateful.state_table import StateTable
+
+
+@dataclass(frozen=True)
+class PackBuckets:
+    """Given to mapInArrow: the rows of each batch as one binary row per bucket.
+
+    The last two columns say where a row's file stands in the stream, and the bucket. With the number of the
+    micro-batch, of the task and of the row in it, the place is the row's own.
+    """
+
+    task: Callable[[], tuple[int, int]]
+    """The micro-batch and the partition that this task works on."""
+
+    def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
+        micro_batch, partition = self.task()
+        before = pa.scalar(struct.pack(">q", micro_batch), pa.binary())
+        counted = 0
+        for batch in batches:
+            if not batch.num_rows:
+                continue
+            *columns, files, buckets = batch.columns
+            own = own_places(files, partition, counted)
+            places = pc.binary_join_element_wise(before, own, pa.scalar(b"", pa.binary()))
+            counted += batch.num_rows
+            content = pa.RecordBatch.from_arrays([*columns, places], names=batch.schema.names[:-1])
+            order = buckets.to_numpy().argsort(kind="stable")
+            found, starts = _runs(buckets.to_numpy()[order])
+            packed = [
+                pack_batch(content.take(pa.array(order[start:end])))
+                for start, end in zip(starts, [*starts[1:], len(order)], strict=True)
+            ]
+            yield pa.RecordBatch.from_arrays(
+                [pa.array(found, pa.int32()), pa.array(packed, pa.binary())], names=["bucket", "rows"]
+            )
+
+
+@dataclass(frozen=True)
+class PlaceRows:
+    """Given to mapInArrow: rows whose last column, their place, becomes their own instead of their file's."""
+
+    partition: Callable[[], int]
+
+    def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
+        counted = 0
+        for batch in batches:
+            *columns, files = batch.columns
+            places = own_places(files, self.partition(), counted)
+            counted += batch.num_rows
+            yield pa.RecordBatch.from_arrays([*columns, places], names=batch.schema.names)
+
+
+def own_places(files: Any, partition: int, counted: int) -> Any:
+    """Where rows stand in the stream: after their file the number of the task, and of the row in it."""
+    task = pa.scalar(struct.pack(">q", partition), pa.binary())
+    rows = as_bytes(range(counted, counted + len(files)))
+    return pc.binary_join_element_wise(files, task, rows, pa.scalar(b"", pa.binary()))
+
+
+def as_bytes(numbers: range) -> Any:
+    """Numbers that are not negative as bytes that sort as the numbers do."""
+    import numpy as np
+
+    buffer = pa.py_buffer(np.arange(numbers.start, numbers.stop, dtype=">i8").tobytes())
+    return pa.FixedSizeBinaryArray.from_buffers(pa.binary(8), len(numbers), [None, buffer]).cast(pa.binary())
+
+
+def _runs(values: Any) -> tuple[list[int], list[int]]:
+    """The distinct values of a sorted array and where each begins."""
+    starts = [0, *((values[1:] != values[:-1]).nonzero()[0] + 1).tolist()]
+    return [int(values[start]) for start in starts], starts
+
+
+@dataclass(frozen=True)
+class UnpackBuckets:
+    """Given to mapInArrow: the batches that buckets gave, as rows again; what they left out goes to the account."""
+
+    policy: Policy | None = None
+    account: Account | None = None
+
+    def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
+        left_out = LeftOut()
+        for batch in batches:
+            for packed, more in zip(batch.column(0).to_pylist(), batch.column(1).to_pylist(), strict=True):
+                if more is not None:
+                    left_out += pickle.loads(more)
+                if packed is not None:
+                    yield unpack_batch(packed)
+        if self.account is not None and self.policy is not None:
+            self.account.report({self.policy: left_out})
+
+
+@dataclass(frozen=True)
+class Bucket:
+    """What a bucket does with the rows of a micro-batch and the states of its keys."""
+
+    machine: Machine
+    origin: Origin
+    input: Type
+    output: Type
+    dumps: Dumps
+    timed: bool
+    stamps: bool
+    by_key: bool
+    running: bool
+    """Whether each key whose state changed gives the result it would have if the stream ended now."""
+    placed: bool
+    """Whether results say where they stand in the stream."""
+
+    def __call__(self, packed: list[bytes], saved: bytes | None) -> tuple[bytes | None, LeftOut | None, bytes]:
+        """The results of some rows and what was left out of them, if there is any, and the states afterwards."""
+        table = pa.Table.from_batches([unpack_batch(each) for each in packed])
+        rows = table.take(pc.sort_indices(table, [("at", "ascending")])).combine_chunks().to_batches()[0]
+        notes = Notes(self.dumps)
+        emit = Emit(self.by_key, ordered=self.placed, notes=notes)
+        with no_garbage_collection():
+            states = self._take(rows, saved, emit)
+            results = self._packed(emit, rows.column("at")) if emit.values else None
+            left_out = None if self.origin.policy is None else notes.by_operator.get(self.origin.policy.number)
+            return results, left_out, states
+
+    def _take(self, rows: pa.RecordBatch, saved: bytes | None, emit: Emit) -> bytes:
+        """Run the rows of each key through the machine; the states afterwards."""
+        keys, values = keys_and_values(rows.columns, self.input, self.by_key)
+        times = rows.column("time").to_pylist() if self.timed else None
+        groups = self._groups(keys, len(values))
+        firsts = [None if keys is None else keys[members[0]] for members in groups]
+        by = self.input.key if self.by_key and isinstance(self.input, Keyed) else None
+        table = StateTable(saved, firsts, by, self.machine.layout, self.dumps)
+        states, take = [], self.machine.take
+        for key, members, before in zip(firsts, groups, table.read(self.machine.start), strict=True):
+            emit.key, emit.orders, emit.at_end = key, members, members[-1]
+            given = [values[member] for member in members]
+            when: list[Any] | None = None if times is None else [times[member] for member in members]
+            state = take(before, key, given, when, emit)
+            states.append(state)
+            if self.running:
+                self.machine.end(state, key, emit)
+        return table.written(states)
+
+    def _groups(self, keys: list[Any] | None, count: int) -> Collection[list[int]]:
+        """The places of the elements of each key."""
+        if keys is None:
+            return [list(range(count))]
+        assert isinstance(self.input, Keyed)
+        identities = keys if is_its_own_identity(self.input.key) else map(canonical, keys)
+        groups: defaultdict[Any, list[int]] = defaultdict(list)
+        for place, same in enumerate(identities):
+            groups[same].append(place)
+        return groups.values()
+
+    def _packed(self, emit: Emit, places: Any) -> bytes:
+        """The results in one value; each may be placed after the element that caused it, several in their order."""
+        batch = encode_results(emit, self.output, self.stamps, self.origin, self.dumps)
+        if not self.placed:
+            return pack_batch(batch)
+        causes = places.take(pa.array(emit.places, pa.int64()))
+        places = pc.binary_join_element_wise(causes, as_bytes(range(len(causes))), pa.scalar(b"", pa.binary()))
+        return pack_batch(pa.RecordBatch.from_arrays([*batch.columns, places], names=[*batch.schema.names, "at"]))

@@ -1,0 +1,244 @@
+"""Stateful operators, element by element: what one does with a key is a machine, and here are its wheels.
+
+A machine holds no state of its own. The state of a key is a value that the machine is given and gives back, so it can
+be kept, saved and restored by whoever runs the machine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from morisot.errors import ElementError, Location
+from morisot.types.element import BOOL, DATE, DATETIME, INT, STR, Keyed, Type, leaves
+from morisot.worker.codec.batches import Dumps, decode, schema_of
+from morisot.worker.codec.keys import canonical
+from morisot.worker.codec.stored import Layout
+from morisot.worker.report import failure
+from morisot.worker.report.left_out import Account, Notes, Policy
+from morisot.worker.rowwise.stage import encode_batch, with_column
+
+NOT_STARTED = object()
+AT_END = -1
+LAST = 2**63 - 1
+"""Where in the stream's order results stand that come when the stream has ended."""
+ORDER_COLUMNS = ("order", "first", "nth")
+"""Where a result stands: the number of the element that caused it; of those at the end, the number of the group's
+first element; and how many results the task gave before."""
+
+_OUTPUT_ROWS = 10_000
+_COMPARED_BY_ARROW = frozenset({INT, STR, BOOL, DATE, DATETIME})
+_EQUAL_OR_NOT = (int, str, bool, bytes)
+"""Classes of which values of one class are the same exactly if they are equal."""
+
+
+class Machine(Protocol):
+    """What a stateful operator does with the elements of one key (or all, if there are no keys), in stream order."""
+
+    @property
+    def layout(self) -> Layout:
+        """How its state is stored."""
+
+    def start(self) -> Any:
+        """The state before the first element."""
+
+    def take(self, state: Any, key: Any, values: Sequence[Any], times: Sequence[int] | None, emit: Emit) -> Any:
+        """The state after some more elements; results go to `emit`."""
+
+    def end(self, state: Any, key: Any, emit: Emit) -> None:
+        """What there is to say after the last element."""
+
+
+@dataclass(frozen=True)
+class Origin:
+    """The operator that a machine works for, for errors."""
+
+    operator: str
+    location: Location | None
+    policy: Policy | None = None
+    """What it does with elements on which a function fails; None: the job stops."""
+
+    def failed(self, element: Any, error: BaseException) -> ElementError:
+        """The failure of a user's function, called by a method of a machine, on an element."""
+        return failure.element_error(self.operator, self.location, element, error, 1)
+
+    def leave_out(self, element: Any, error: BaseException, emit: Emit) -> None:
+        """Note that an element is left out, if that is what the operator does; raise its failure otherwise."""
+        if self.policy is None or emit.notes is None:
+            raise self.failed(element, error) from error
+        emit.notes.add(self.policy, element, error)
+
+
+@dataclass
+class Emit:
+    """Takes the results of a machine, and remembers where each stands if that is asked for."""
+
+    keyed: bool
+    ordered: bool
+    key: Any = None
+    """The key whose elements are coming."""
+    first: int = 0
+    """The number of its first element in the stream."""
+    orders: Sequence[Any] = ()
+    """The numbers of the elements the machine has just been given, or whatever else tells their place."""
+    at_end: Any = LAST
+    """The place of a result that no element caused."""
+    notes: Notes | None = None
+    """What was left out, where that is counted."""
+
+    keys: list[Any] = field(default_factory=list)
+    values: list[Any] = field(default_factory=list)
+    times: list[int] = field(default_factory=list)
+    places: list[Any] = field(default_factory=list)
+    firsts: list[int] = field(default_factory=list)
+
+    def __call__(self, place: int, value: Any, time: int | None) -> None:
+        """Take a result, the place of the element that caused it or AT_END, and the result's timestamp."""
+        self.values.append(value)
+        if self.keyed:
+            self.keys.append(self.key)
+        if time is not None:
+            self.times.append(time)
+        if self.ordered:
+            at_end = place == AT_END
+            self.places.append(self.at_end if at_end else self.orders[place])
+            self.firsts.append(self.first if at_end else 0)
+
+    def each(self, values: Sequence[Any], times: Sequence[int] | None) -> None:
+        """Take one result for each element the machine has just been given."""
+        self.values.extend(values)
+        if self.keyed:
+            self.keys.extend([self.key] * len(values))
+        if times is not None:
+            self.times.extend(times)
+        if self.ordered:
+            self.places.extend(self.orders)
+            self.firsts.extend([0] * len(values))
+
+    def clear(self) -> None:
+        for column in (self.keys, self.values, self.times, self.places, self.firsts):
+            column.clear()
+
+
+@dataclass(frozen=True)
+class InOrder:
+    """Given to mapInArrow: rows sorted by group and place, run group by group through a machine.
+
+    Only one group's state is held at a time, and never its elements, however many they are.
+    """
+
+    machine: Machine
+    origin: Origin
+    input: Type
+    output: Type
+    dumps: Dumps
+    timed: bool
+    """Whether the rows have timestamps, in a column `time`."""
+    stamps: bool
+    """Whether the results have."""
+    ordered: bool
+    """Whether the rows are numbered, in a column `order`, and the results are to say where they stand."""
+    by_key: bool
+    """Whether the elements have keys and each key is a group; otherwise all elements are one."""
+    account: Account | None = None
+
+    def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
+        emit = Emit(self.by_key, self.ordered, notes=Notes(self.dumps))
+        state: Any = NOT_STARTED
+        given = 0
+        for batch in batches:
+            state = self.take(batch, state, emit)
+            if len(emit.values) >= _OUTPUT_ROWS:
+                yield self.encoded(emit, given)
+                given += len(emit.values)
+                emit.clear()
+        if state is not NOT_STARTED:
+            self.machine.end(state, emit.key, emit)
+        if emit.values:
+            yield self.encoded(emit, given)
+        if self.account is not None and self.origin.policy is not None and emit.notes is not None:
+            self.account.settle([self.origin.policy], emit.notes)
+
+    def take(self, batch: Any, state: Any, emit: Emit) -> Any:
+        """Run the rows of one batch through the machine; the state is that of the key which `emit` knows."""
+        keys, values = keys_and_values(batch.columns, self.input, self.by_key)
+        times = batch.column("time").to_pylist() if self.timed else None
+        orders = batch.column("order").to_pylist() if self.ordered else ()
+        for begin, end in runs(batch, self.input, keys):  # neighbours with one key go to the machine together
+            key = keys[begin] if keys is not None else None
+            if state is NOT_STARTED or not same(emit.key, key):
+                if state is not NOT_STARTED:
+                    self.machine.end(state, emit.key, emit)
+                state = self.machine.start()
+                emit.key, emit.first = key, orders[begin] if orders else 0
+            emit.orders = orders[begin:end]
+            state = self.machine.take(state, emit.key, values[begin:end], times[begin:end] if times else None, emit)
+        return state
+
+    def encoded(self, emit: Emit, given: int) -> pa.RecordBatch:
+        """The results as a batch; `given` is how many the task gave before."""
+        batch = encode_results(emit, self.output, self.stamps, self.origin, self.dumps)
+        if self.ordered:
+            numbers = range(given, given + len(emit.values))
+            for name, column in zip(ORDER_COLUMNS, (emit.places, emit.firsts, numbers), strict=True):
+                batch = with_column(batch, name, column)
+        return batch
+
+
+def keys_and_values(columns: Sequence[Any], type_: Type, by_key: bool) -> tuple[list[Any] | None, list[Any]]:
+    """The elements of some columns, apart; no keys if they are one group."""
+    if not by_key:
+        return None, decode(columns, type_)
+    assert isinstance(type_, Keyed)
+    width = len(leaves(type_.key))
+    return decode(columns[:width], type_.key), decode(columns[width:], type_.value)
+
+
+def encode_results(emit: Emit, type_: Type, stamps: bool, origin: Origin, dumps: Dumps) -> pa.RecordBatch:
+    """The results as a batch, with their timestamps if they have any."""
+    if emit.keyed:
+        assert isinstance(type_, Keyed)
+        key = encode_batch(emit.keys, type_.key, dumps, origin.operator, origin.location)
+        value = encode_batch(emit.values, type_.value, dumps, origin.operator, origin.location)
+        batch = pa.RecordBatch.from_arrays([*key.columns, *value.columns], schema=schema_of(type_))
+    else:
+        batch = encode_batch(emit.values, type_, dumps, origin.operator, origin.location)
+    return with_column(batch, "time", emit.times) if stamps else batch
+
+
+def runs(batch: Any, type_: Type, keys: list[Any] | None) -> Iterator[tuple[int, int]]:
+    """Where the neighbouring rows with one key begin and end; all rows, if there are no keys."""
+    if batch.num_rows == 0:
+        return
+    begin = 0
+    if keys is not None:
+        for end in _changes(batch, type_, keys):
+            yield begin, end
+            begin = end
+    yield begin, batch.num_rows
+
+
+def _changes(batch: Any, type_: Type, keys: list[Any]) -> Iterator[int]:
+    """The places where another key begins; for plain keys found without looking at Python's values."""
+    assert isinstance(type_, Keyed)
+    column = batch.column(0)
+    if type_.key in _COMPARED_BY_ARROW and column.null_count == 0:
+        differs = pc.not_equal(column.slice(1), column.slice(0, len(column) - 1))
+        yield from (place + 1 for place in pc.indices_nonzero(differs).to_pylist())
+        return
+    previous = keys[0]
+    for place, key in enumerate(keys):
+        if not same(previous, key):
+            yield place
+            previous = key
+
+
+def same(left: Any, right: Any) -> bool:
+    """Whether two keys are one: equal in Python, or both NaN."""
+    if left is right or left == right:
+        return True
+    return type(left) not in _EQUAL_OR_NOT and canonical(left) == canonical(right)

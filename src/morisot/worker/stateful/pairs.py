@@ -1,0 +1,104 @@
+"""The machines of operators with two inputs, whose elements come to them as one stream.
+
+An element is `(side, left, right)`: side 0 with a left element, side 1 with a right one, and None for the other.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from morisot.types.element import ANY, Type
+from morisot.worker.codec.stored import Form, Layout, form_of, of_parts
+from morisot.worker.stateful.machine import Emit
+
+
+def _of_deque(form: Form | None) -> Form:
+    """The form of a deque whose items may have one."""
+    if form is None:
+        return Form(list, deque)
+    return Form(lambda items: [*map(form.store, items)], lambda stored: deque(map(form.load, stored)))
+
+
+@dataclass(frozen=True)
+class Zipper:
+    """The first element of one side with the first of the other, and so on; those without a partner yet wait."""
+
+    left: Type = ANY
+    right: Type = ANY
+    """What the elements of each side are."""
+
+    @property
+    def layout(self) -> Layout:
+        sides = [_of_deque(of_parts([form_of(type_), None])) for type_ in (self.left, self.right)]
+        form = Form(
+            lambda state: (state[0], sides[state[0]].store(state[1])),
+            lambda stored: (stored[0], sides[stored[0]].load(stored[1])),
+        )
+        return Layout("zip", 1, form)
+
+    def start(self) -> Any:
+        return 0, deque()
+
+    def take(self, state: Any, key: Any, values: Sequence[Any], times: Sequence[int] | None, emit: Emit) -> Any:
+        waiting_side, waiting = state
+        for place, (side, left, right) in enumerate(values):
+            value, time = (right if side else left), (times[place] if times else None)
+            if not waiting or side == waiting_side:
+                waiting_side = side
+                waiting.append((value, time))
+                continue
+            partner, earlier = waiting.popleft()
+            pair = (partner, value) if side else (value, partner)
+            emit(place, pair, None if time is None else max(time, earlier))
+        return waiting_side, waiting
+
+    def end(self, state: Any, key: Any, emit: Emit) -> None:
+        """What waits has no partner."""
+
+
+@dataclass(frozen=True)
+class CountedPairs:
+    """The pairs of the n-th window of one side and the n-th of the other; complete ones wait for their partner."""
+
+    size: int
+    slide: int
+    left: Type = ANY
+    right: Type = ANY
+    """What the elements of each side are."""
+
+    @property
+    def layout(self) -> Layout:
+        sides = [_of_deque(of_parts([None, form_of(type_)])) for type_ in (self.left, self.right)]
+        return Layout("pairs of count windows", 1, of_parts([None, None, of_parts(sides)]))
+
+    def start(self) -> Any:
+        return 0, [0, 0], (deque(), deque())
+
+    def take(self, state: Any, key: Any, values: Sequence[Any], times: Sequence[int] | None, emit: Emit) -> Any:
+        # where the next window begins, how many elements came, and those that it and later windows have
+        first, seen, held = state
+        for place, (side, left, right) in enumerate(values):
+            if seen[side] % self.slide < self.size:
+                held[side].append((seen[side], right if side else left))
+            seen[side] += 1
+            if min(seen) == seen[side] == first + self.size:
+                self._emit_pairs(place, held, emit)
+                first += self.slide
+                for kept in held:
+                    while kept and kept[0][0] < first:
+                        kept.popleft()
+        return first, seen, held
+
+    def _emit_pairs(self, place: int, held: Any, emit: Emit) -> None:
+        # a side that runs ahead holds much more than this window
+        ours, theirs = ([value for _, value in itertools.islice(kept, self.size)] for kept in held)
+        for one in ours:
+            for other in theirs:
+                emit(place, (one, other), None)
+
+    def end(self, state: Any, key: Any, emit: Emit) -> None:
+        """What waits has no partner."""

@@ -1,0 +1,246 @@
+"""The machines of folds and of operators with a state of the user's."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from morisot.types.element import ANY, Type
+from morisot.worker.aggregate.fold import Folding, OwnFailure, form_of_folding
+from morisot.worker.codec.stored import NOTHING, Layout, if_any, loose_form_of
+from morisot.worker.stateful.machine import AT_END, Emit, Origin
+
+_UNCHANGING = frozenset((int, float, bool, str, bytes, type(None)))
+"""Of these an output that is the state needs no copy."""
+_LEFT_OUT = object()
+"""In the place of an output, where there is none."""
+
+
+@dataclass(frozen=True)
+class Folder:
+    """A fold from a start value; each key gets a copy of it, so that a list may be the start."""
+
+    init: Any
+    function: Callable[[Any, Any], Any]
+    origin: Origin
+    type: Type = ANY
+    """What the result should be."""
+
+    @property
+    def layout(self) -> Layout:
+        return Layout("fold", 1, if_any(loose_form_of(self.type)))
+
+    def start(self) -> Any:
+        return NOTHING
+
+    def take(self, state: Any, key: Any, values: Sequence[Any], times: Sequence[int] | None, emit: Emit) -> Any:
+        function = self.function
+        for value in values:
+            try:
+                state = function(copy.deepcopy(self.init) if state is NOTHING else state, value)
+            except Exception as error:
+                self.origin.leave_out(value, error, emit)
+        return state
+
+    def end(self, state: Any, key: Any, emit: Emit) -> None:
+        if state is not NOTHING:
+            emit(AT_END, state, None)
+
+
+@dataclass(frozen=True)
+class Reducer:
+    """Elements combined with what was combined before, from the first on."""
+
+    function: Callable[[Any, Any], Any]
+    origin: Origin
+    type: Type = ANY
+    """What the result should be."""
+
+    @property
+    def layout(self) -> Layout:
+        return Layout("reduce", 1, if_any(loose_form_of(self.type)))
+
+    def start(self) -> Any:
+        return NOTHING
+
+    def take(self, state: Any, key: Any, values: Sequence[Any], times: Sequence[int] | None, emit: Emit) -> Any:
+        function = self.function
+        for value in values:
+            try:
+                state = value if state is NOTHING else function(state, value)
+            except Exception as error:
+                self.origin.leave_out(value, error, emit)
+        return state
+
+    def end(self, state: Any, key: Any, emit: Emit) -> None:
+        if state is not NOTHING:
+            emit(AT_END, state, None)
+
+
+@dataclass(frozen=True)
+class Aggregating:
+    """An aggregate whose partial results could be merged, here element by element."""
+
+    folding: Folding
+    origin: Origin
+    type: Type = ANY
+    """What the result should be."""
+
+    @property
+    def layout(self) -> Layout:
+        return Layout("aggregate", 1, if_any(form_of_folding(self.folding, self.type)))
+
+    def start(self) -> Any:
+        return NOTHING
+
+    def take(self, state: Any, key: Any, values: Sequence[Any], times: Sequence[int] | None, emit: Emit) -> Any:
+        folding = self.folding
+        for value in values:
+            try:
+                state = folding.start(value) if state is NOTHING else folding.add(state, value)
+            except OwnFailure as own:
+                self.origin.leave_out(value, own.__cause__ or own, emit)
+            except Exception as error:
+                raise self.origin.failed(value, error) from error
+        return state
+
+    def end(self, state: Any, key: Any, emit: Emit) -> None:
+        if state is not NOTHING:
+            emit(AT_END, self.folding.finish(state), None)
+
+
+@dataclass(frozen=True)
+class Firsts:
+    """The element that came first."""
+
+    layout = Layout("first", 1)
+
+    def start(self) -> Any:
+        return False
+
+    def take(self, state: Any, key: Any, values: Sequence[Any], times: Sequence[int] | None, emit: Emit) -> Any:
+        if not state:
+            emit(0, values[0], times[0] if times else None)
+        return True
+
+    def end(self, state: Any, key: Any, emit: Emit) -> None:
+        """It was given when it came."""
+
+
+@dataclass(frozen=True)
+class Rich:
+    """A function with a state: (state, element) or (state, key, element) to the new state and what comes out.
+
+    `out` tells what becomes of that: one element, one unless it is None, or its items.
+    """
+
+    init: Any
+    function: Callable[..., Any]
+    keyed: bool
+    out: str
+    origin: Origin
+    layout = Layout("user state", 1)
+
+    def start(self) -> Any:
+        return copy.deepcopy(self.init)
+
+    def take(self, state: Any, key: Any, values: Sequence[Any], times: Sequence[int] | None, emit: Emit) -> Any:
+        function, keyed, spreads = self.function, self.keyed, self.out == "flat_map"
+        outputs: list[Any] = []
+        given = iter(values)
+        while len(outputs) < len(values):  # once, unless elements are left out: a `try` for each element costs
+            value: Any = None
+            try:
+                for value in given:
+                    answer = function(state, key, value) if keyed else function(state, value)
+                    after, output = answer if type(answer) is tuple and len(answer) == 2 else pair(answer)
+                    if spreads:
+                        output = list(output)  # now: a generator may read the state, which goes on
+                    elif output is after and type(output) not in _UNCHANGING:
+                        output = copy.deepcopy(output)
+                    outputs.append(output)
+                    state = after
+            except Exception as error:
+                self.origin.leave_out((key, value) if keyed else value, error, emit)
+                outputs.append(_LEFT_OUT)
+        self._emit(outputs, times, emit)
+        return state
+
+    def _emit(self, outputs: list[Any], times: Sequence[int] | None, emit: Emit) -> None:
+        if self.out == "map" and self.origin.policy is None:
+            emit.each(outputs, times)
+            return
+        for place, output in enumerate(outputs):
+            if output is _LEFT_OUT:
+                continue
+            results: Iterable[Any] = (output,) if output is not None or self.out == "map" else ()
+            if self.out == "flat_map":
+                results = output
+            for result in results:
+                emit(place, result, times[place] if times else None)
+
+    def end(self, state: Any, key: Any, emit: Emit) -> None:
+        """The state goes with the stream."""
+
+
+def pair(answer: Any) -> tuple[Any, Any]:
+    """What the user's function gave, if it is (new state, output)."""
+    if isinstance(answer, tuple) and len(answer) == 2:
+        return answer
+    raise TypeError(f"the function must give a pair (new state, output), not {answer!r}")
+
+
+@dataclass(frozen=True)
+class Sorter:
+    """All elements, in the order of a key, equals in the order they came; some of them, if only those are wanted."""
+
+    key: Callable[..., Any]
+    keyed: bool
+    n: int | None
+    offset: int
+    origin: Origin
+    layout = Layout("sort", 1)
+
+    def start(self) -> Any:
+        return []
+
+    def take(self, state: Any, key: Any, values: Sequence[Any], times: Sequence[int] | None, emit: Emit) -> Any:
+        for place, value in enumerate(values):
+            try:
+                by = self.key(*value) if self.keyed else self.key(value)
+            except Exception as error:
+                raise self.origin.failed(value, error) from error
+            state.append((by, value, times[place] if times else None))
+        return state
+
+    def end(self, state: Any, key: Any, emit: Emit) -> None:
+        try:
+            state.sort(key=lambda entry: entry[0])
+        except Exception as error:
+            raise self.origin.failed([value for _, value, _ in state[:2]], error) from error
+        last = None if self.n is None else self.offset + self.n
+        for _, value, time in state[self.offset : last]:
+            emit(AT_END, value, time)
+
+
+@dataclass(frozen=True)
+class Limiter:
+    """Some elements after others; the state is how many have come, as far as that matters."""
+
+    n: int
+    offset: int
+    layout = Layout("limit", 1)
+
+    def start(self) -> Any:
+        return 0
+
+    def take(self, state: Any, key: Any, values: Sequence[Any], times: Sequence[int] | None, emit: Emit) -> Any:
+        last = self.offset + self.n
+        for place in range(max(0, self.offset - state), min(len(values), last - state)):
+            emit(place, values[place], times[place] if times else None)
+        return min(state + len(values), last)
+
+    def end(self, state: Any, key: Any, emit: Emit) -> None:
+        """They were given when they came."""

@@ -1,0 +1,74 @@
+"""The states of a bucket's keys as they are saved: a table, of which a micro-batch reads the rows it needs.
+
+A micro-batch touches some of many keys. The others are copied as they are, whole columns at a time, so a bucket costs
+what it changes and not what it holds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from morisot.types.element import BYTES, INT, STR, Type
+from morisot.worker.codec.batches import Dumps
+from morisot.worker.codec.ipc import pack_batch, unpack_batch
+from morisot.worker.codec.keys import canonical
+from morisot.worker.codec.stored import Layout, all_pickled, loaded
+
+_IDENTITIES: dict[Type | None, pa.DataType] = {INT: pa.int64(), STR: pa.string(), BYTES: pa.binary()}
+"""Keys that are their own identity in a table; the others have their canonical bytes."""
+_NAMES = ["key", "state"]
+
+
+class StateTable:
+    """The states of some keys, from a saved table and back into one."""
+
+    def __init__(
+        self, saved: bytes | None, keys: Sequence[Any], type_: Type | None, layout: Layout, dumps: Dumps
+    ) -> None:
+        kind = _IDENTITIES.get(type_)
+        identities = keys if kind is not None else list(map(canonical, keys))
+        self._keys = pa.array(identities, kind or pa.binary())
+        self._layout = layout
+        self._dumps = dumps
+        self._table = None if saved is None else unpack_batch(saved)
+        if self._table is not None:
+            layout.check_metadata(self._table.schema.metadata)
+        self._found = None if self._table is None else pc.index_in(self._keys, self._table.column("key"))
+
+    def read(self, start: Callable[[], Any]) -> list[Any]:
+        """The states of the keys; what `start` gives for a key that has none yet."""
+        if self._table is None or self._found is None:
+            return [start() for _ in range(len(self._keys))]
+        packed = self._table.column("state").take(self._found.drop_null()).to_pylist()
+        states = loaded(packed)
+        if self._layout.form is not None:
+            states = [*map(self._layout.form.load, states)]
+        if not self._found.null_count:
+            return states
+        found = iter(states)
+        return [next(found) if there else start() for there in self._found.is_valid().to_pylist()]
+
+    def written(self, states: Sequence[Any]) -> bytes:
+        """The table with new states for the keys."""
+        if self._layout.form is not None:
+            states = [*map(self._layout.form.store, states)]
+        columns: list[Any] = [self._keys, pa.array(all_pickled(states, self._dumps), pa.binary())]
+        if self._table is not None and self._found is not None:
+            columns = [
+                pa.concat_arrays([old, new])
+                for old, new in zip(self._untouched(self._table, self._found), columns, strict=True)
+            ]
+        schema = pa.schema([*zip(_NAMES, (column.type for column in columns), strict=True)], self._layout.metadata)
+        return pack_batch(pa.RecordBatch.from_arrays(columns, schema=schema))
+
+    @staticmethod
+    def _untouched(table: pa.RecordBatch, found: Any) -> list[Any]:
+        import numpy as np
+
+        stay = np.ones(table.num_rows, dtype=bool)
+        stay[found.drop_null().to_numpy()] = False
+        return [table.column(name).filter(pa.array(stay)) for name in _NAMES]

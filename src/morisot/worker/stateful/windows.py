@@ -1,0 +1,267 @@
+"""Windows, element by element: which windows an element belongs to, times what is held of each."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from morisot.types.element import Type
+from morisot.types.moments import from_ticks, to_ticks
+from morisot.types.windows import Assigned, CustomWindow, Tx, Windowed
+from morisot.worker.aggregate.accumulators import Accumulates, form_of_measures
+from morisot.worker.codec.stored import PLAIN, Form, Layout
+from morisot.worker.stateful.machine import AT_END, Emit, Origin
+
+
+class Windower(Protocol):
+    """Says of each element of a key, in the stream's order, which windows it belongs to and which it completes."""
+
+    def start(self) -> Any:
+        """The state before the first element."""
+
+    def assign(self, state: Any, value: Any, time: int | None, position: int) -> Assigned:
+        """The state after one more element, and its windows."""
+
+    def end(self, state: Any, held: Iterable[Hashable]) -> Iterable[Hashable]:
+        """Which of the windows that are open when the stream ends are complete."""
+
+
+@dataclass(frozen=True)
+class Counted:
+    """Windows of a number of elements; their names count them."""
+
+    size: int
+    slide: int
+    exact: bool
+
+    def start(self) -> Any:
+        return None
+
+    def assign(self, state: Any, value: Any, time: int | None, position: int) -> Assigned:
+        newest = position // self.slide
+        oldest = max(0, (position - self.size) // self.slide + 1)
+        last = position - self.size + 1
+        close = (oldest,) if last >= 0 and last % self.slide == 0 else ()
+        return Assigned(state, range(oldest, newest + 1), close)
+
+    def end(self, state: Any, held: Iterable[Hashable]) -> Iterable[Hashable]:
+        return () if self.exact else itertools.islice(held, 1)
+
+
+@dataclass(frozen=True)
+class Everything:
+    """One window, complete at the end."""
+
+    def start(self) -> Any:
+        return None
+
+    def assign(self, state: Any, value: Any, time: int | None, position: int) -> Assigned:
+        return _IN_THE_ONE
+
+    def end(self, state: Any, held: Iterable[Hashable]) -> Iterable[Hashable]:
+        return held
+
+
+_IN_THE_ONE = Assigned(None, (0,))
+
+
+@dataclass(frozen=True)
+class LastFew:
+    """A window for every element, which it completes; the next k - 1 windows have it too."""
+
+    k: int
+
+    def start(self) -> Any:
+        return None
+
+    def assign(self, state: Any, value: Any, time: int | None, position: int) -> Assigned:
+        return Assigned(state, range(position, position + self.k), (position,))
+
+    def end(self, state: Any, held: Iterable[Hashable]) -> Iterable[Hashable]:
+        return ()
+
+
+Transaction = tuple[int, int | None]
+"""The transaction that is open: its number, and the time after which it is complete, if it waits for one."""
+
+
+@dataclass(frozen=True)
+class Transactions:
+    """Windows that a function of the user's commits or discards."""
+
+    function: Callable[[Any], Any]
+    time: Type | None
+
+    def start(self) -> Any:
+        return 0, None
+
+    def assign(self, state: Transaction, value: Any, time: int | None, position: int) -> Assigned:
+        close: tuple[int, ...] = ()
+        number, until = state
+        if until is not None and time is not None and time > until:
+            close, number, until = (number,), number + 1, None
+        verdict = self.function(value)
+        if not isinstance(verdict, Tx):
+            raise TypeError(f"the function of a transaction must give a Tx, not {verdict!r}")
+        match verdict.action:
+            case "commit":
+                return Assigned((number + 1, None), (number,), (*close, number))
+            case "discard":
+                return Assigned((number + 1, None), (number,), close, (number,))
+            case "commit_after":
+                until = self._ticks(verdict.after)
+        return Assigned((number, until), (number,), close)
+
+    def _ticks(self, after: Any) -> int:
+        if self.time is None:
+            raise ValueError("Tx.commit_after needs a stream with timestamps: call add_timestamps first")
+        return to_ticks(after, self.time)
+
+    def end(self, state: Transaction, held: Iterable[Hashable]) -> Iterable[Hashable]:
+        _, until = state
+        return () if until is None else held
+
+
+@dataclass(frozen=True)
+class Own:
+    """Windows as a description of the user's says."""
+
+    window: CustomWindow[Any, Any]
+    time: Type | None
+
+    def start(self) -> Any:
+        return self.window.start()
+
+    def assign(self, state: Any, value: Any, time: int | None, position: int) -> Assigned:
+        moment = None if time is None or self.time is None else from_ticks(time, self.time)
+        return Assigned(*self.window.assign(state, value, moment))
+
+    def end(self, state: Any, held: Iterable[Hashable]) -> Iterable[Hashable]:
+        return self.window.end(state)
+
+
+class Held:
+    """An open window: what its measures hold, and its elements' positions and newest timestamp."""
+
+    __slots__ = ("end", "newest", "parts", "start")
+
+    def __init__(self, parts: list[Any], start: int) -> None:
+        self.parts = parts
+        self.start = start
+        self.end = start
+        self.newest: int | None = None
+
+    def stored(self, parts: Form) -> tuple[Any, ...]:
+        return self.start, self.end, self.newest, parts.store(self.parts)
+
+    @classmethod
+    def loaded(cls, stored: tuple[Any, ...], parts: Form) -> Held:
+        start, end, newest, held = stored
+        window = cls(parts.load(held), start)
+        window.end, window.newest = end, newest
+        return window
+
+
+class State:
+    """Of one key: the windower's state, how many elements came, and the open windows in the order they opened."""
+
+    __slots__ = ("count", "of_windower", "open")
+
+    def __init__(self, of_windower: Any) -> None:
+        self.of_windower = of_windower
+        self.count = 0
+        self.open: dict[Hashable, Held] = {}
+
+    def stored(self, parts: Form) -> tuple[Any, ...]:
+        windows = {name: held.stored(parts) for name, held in self.open.items()}
+        return self.of_windower, self.count, windows
+
+    @classmethod
+    def loaded(cls, stored: tuple[Any, ...], parts: Form) -> State:
+        of_windower, count, windows = stored
+        state = cls(of_windower)
+        state.count = count
+        state.open = {name: Held.loaded(each, parts) for name, each in windows.items()}
+        return state
+
+
+@dataclass(frozen=True)
+class Windows:
+    """The machine: each window's measures, emitted when it is complete."""
+
+    windower: Windower
+    measures: tuple[Accumulates, ...]
+    row: Callable[..., Any] | None
+    """What puts several measures together; None if there is one."""
+    bounds: bool
+    """Whether results come with the positions of the window's elements."""
+    stamps: bool
+    """Whether results have the timestamp of the window's newest element."""
+    origin: Origin
+
+    @property
+    def layout(self) -> Layout:
+        parts = form_of_measures(self.measures) or PLAIN
+        return Layout("windows", 1, Form(lambda state: state.stored(parts), lambda saved: State.loaded(saved, parts)))
+
+    def start(self) -> Any:
+        try:
+            return State(self.windower.start())
+        except Exception as error:
+            raise self.origin.failed(None, error) from error
+
+    def take(self, state: State, key: Any, values: Sequence[Any], times: Sequence[int] | None, emit: Emit) -> Any:
+        assign, windows = self.windower.assign, state.open
+        adds = [measure.add for measure in self.measures]
+        for place, value in enumerate(values):
+            time = times[place] if times else None
+            position = state.count
+            try:
+                state.of_windower, into, close, drop = assign(state.of_windower, value, time, position)
+                for name in into:
+                    held = windows.get(name)
+                    if held is None:
+                        held = windows[name] = Held([measure.start() for measure in self.measures], position)
+                    held.end = position + 1
+                    if time is not None and (held.newest is None or time > held.newest):
+                        held.newest = time
+                    held.parts = [add(part, value) for add, part in zip(adds, held.parts, strict=True)]
+            except Exception as error:
+                raise self.origin.failed(value, error) from error
+            for name in drop:
+                windows.pop(name, None)
+            for name in close:
+                self._emit(windows.pop(name, None), place, emit)
+            state.count += 1
+        return state
+
+    def end(self, state: State, key: Any, emit: Emit) -> None:
+        try:
+            names = list(self.windower.end(state.of_windower, state.open))
+        except Exception as error:
+            raise self.origin.failed(None, error) from error
+        for name in names:
+            self._emit(state.open.pop(name, None), AT_END, emit)
+
+    def _emit(self, held: Held | None, place: int, emit: Emit) -> None:
+        if held is None:
+            return
+        value = results_of(self.measures, held.parts, self.row, self.origin)
+        if self.bounds:
+            value = Windowed(held.start, held.end, value)
+        emit(place, value, held.newest if self.stamps else None)
+
+
+def results_of(
+    measures: Sequence[Accumulates], parts: Sequence[Any], row: Callable[..., Any] | None, origin: Origin
+) -> Any:
+    """What a complete window gives: its measure, or what `row` makes of several."""
+    results = []
+    for measure, part in zip(measures, parts, strict=True):
+        try:
+            results.append(measure.finish(part))
+        except Exception as error:
+            raise origin.failed(part, error) from error
+    return row(*results) if row else results[0]
