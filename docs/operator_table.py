@@ -9,6 +9,8 @@ import sys
 from pathlib import Path
 from types import ModuleType
 
+from morisot.engines.reference import interpreter
+from morisot.engines.reference.registry import has_meaning
 from morisot.lower import rules
 from morisot.lower.registry import supported
 from morisot.plan.nodes import (
@@ -26,8 +28,6 @@ from morisot.plan.nodes import (
     window,
 )
 from morisot.plan.nodes.node import Node, snake_case
-from morisot.reference import interpreter
-from morisot.reference.registry import has_meaning
 
 assert rules.FAMILIES, "importing the rules registers them"
 assert interpreter.FAMILIES, "importing the families registers their meanings"

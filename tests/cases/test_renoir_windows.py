@@ -86,7 +86,7 @@ def test_session_window_processing_time(monkeypatch: pytest.MonkeyPatch) -> None
         now += 11_000 if n in pauses else 1
         times.append(now)
     ticks = iter(times)
-    monkeypatch.setattr("morisot.reference.window.clock_of_run", lambda: lambda: next(ticks))
+    monkeypatch.setattr("morisot.engines.reference.window.clock_of_run", lambda: lambda: next(ticks))
     windows = mo.ProcessingTimeWindow.session(case["params"]["gap_ms"])
     numbers = mo.StreamContext(engine="reference").stream_iter(range(100))
     assert listed(numbers.window_all(windows)).collect() == case["expected"]

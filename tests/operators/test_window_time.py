@@ -144,7 +144,7 @@ def test_processing_time_is_one_instant_of_a_bounded_run(bounded_runner: Runner)
 
 def test_processing_time_with_a_clock_that_moves(monkeypatch: pytest.MonkeyPatch) -> None:
     ticks = iter([0, 999, 1000, 5000, 5001])
-    monkeypatch.setattr("morisot.reference.window.clock_of_run", lambda: lambda: next(ticks))
+    monkeypatch.setattr("morisot.engines.reference.window.clock_of_run", lambda: lambda: next(ticks))
     windows = (
         mo.StreamContext(engine="reference").stream_iter("abcde").window_all(mo.ProcessingTimeWindow.tumbling("1ms"))
     )

@@ -96,7 +96,7 @@ class StreamContext(SourceMethods):
 
     def _make_engine(self) -> Engine:
         if self.config.engine == "reference":
-            from morisot.reference.engine import ReferenceEngine
+            from morisot.engines.reference.engine import ReferenceEngine
 
             return ReferenceEngine(self.config)
         from morisot.run.interrupt import anywhere, interruptible

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
+from morisot.engines.reference.source import misfits
 from morisot.errors import ElementError, JobError, SourceError
 from morisot.lower.caches import Caches
 from morisot.lower.frame import Frame
@@ -26,7 +27,6 @@ from morisot.plan.kafka import without_secrets
 from morisot.plan.nodes.node import Node
 from morisot.plan.nodes.sink import CollectCount, CollectVec, Sink, WriteKafka, WriteSink, WriteTo
 from morisot.plan.nodes.source import StreamCsv, StreamJson
-from morisot.reference.source import misfits
 from morisot.run import kafka
 from morisot.run.failures import SPARK_ERRORS, is_data_error, is_lost_worker, job_error, users_error
 from morisot.run.files import write

@@ -6,10 +6,10 @@ import copy
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+from morisot.engines.reference.registry import call, evaluates
 from morisot.plan.nodes.closure import Closure
 from morisot.plan.nodes.iterate import Body, DeltaIterate, Elements, Iterate, Loop, Replay, State
 from morisot.plan.nodes.node import Node
-from morisot.reference.registry import call, evaluates
 from morisot.types.array import own_numbers
 from morisot.worker.codec.keys import canonical
 
@@ -19,7 +19,7 @@ ABSENT = object()
 
 def one_round(body: Body, elements: Sequence[Any], side: Sequence[Sequence[Any]]) -> list[Any]:
     """What leaves the body."""
-    from morisot.reference.interpreter import evaluate
+    from morisot.engines.reference.interpreter import evaluate
 
     given = dict(zip(body.side_inputs, side, strict=True))
     return evaluate(body.output, given={**given, body.input: elements})[body.output]

@@ -8,6 +8,17 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
+from morisot.engines.reference.registry import (
+    Timed,
+    advance,
+    call,
+    evaluates,
+    failing_as,
+    identity,
+    leave_out,
+    on_element,
+    plain,
+)
 from morisot.errors import ElementError
 from morisot.plan.nodes.aggregate import (
     Aggregate,
@@ -28,17 +39,6 @@ from morisot.plan.nodes.aggregate import (
     WithAggregate,
 )
 from morisot.plan.nodes.closure import Closure
-from morisot.reference.registry import (
-    Timed,
-    advance,
-    call,
-    evaluates,
-    failing_as,
-    identity,
-    leave_out,
-    on_element,
-    plain,
-)
 
 
 def per_group(node: Aggregate, elements: Iterable[Any], result: Callable[[Sequence[Any]], Any]) -> Iterator[Any]:

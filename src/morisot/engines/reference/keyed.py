@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from morisot.engines.reference.registry import call, evaluates, fitting
 from morisot.plan.nodes.keyed import KeyBy, Unkey
-from morisot.reference.registry import call, evaluates, fitting
 
 
 @evaluates(KeyBy)

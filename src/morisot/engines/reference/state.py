@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator
 from functools import partial
 from typing import Any
 
+from morisot.engines.reference.registry import Timed, advance, evaluates, failing_as, identity, leave_out
 from morisot.errors import ElementError
 from morisot.plan.nodes.state import Rich, RichFilterMap, RichFlatMap, RichMap
-from morisot.reference.registry import Timed, advance, evaluates, failing_as, identity, leave_out
 from morisot.worker.stateful.state import pair
 
 

@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+from morisot.engines.reference.registry import evaluates
 from morisot.errors import SinkError
 from morisot.plan.nodes.sink import WriteCsv, WriteJson, WriteParquet, WriteSink, WriteText
-from morisot.reference.registry import evaluates
 from morisot.types.element import Record, Type, table_columns
 from morisot.worker.codec.batches import arrow_type, encode_leaf
 

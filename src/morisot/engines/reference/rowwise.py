@@ -6,8 +6,8 @@ import asyncio
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from morisot.engines.reference.registry import evaluates, fitting, on_element, with_key_of
 from morisot.plan.nodes.rowwise import Filter, FilterMap, FlatMap, Flatten, Inspect, Map, MapAsync, MapMemo, Rowwise
-from morisot.reference.registry import evaluates, fitting, on_element, with_key_of
 from morisot.worker.report.failure import element_error
 
 

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator
 from functools import partial
 from typing import Any
 
+from morisot.engines.reference.registry import Timed, evaluates, failing_as, on_element, with_key_of
 from morisot.plan.nodes.combine import Branch, Merge, Route, SplitBy, Zip
-from morisot.reference.registry import Timed, evaluates, failing_as, on_element, with_key_of
 from morisot.worker.rowwise.branches import NOWHERE, chosen
 
 

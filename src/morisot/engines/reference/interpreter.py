@@ -5,15 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from morisot.errors import ElementError, PlanError
-from morisot.plan.analysis.graph import walk
-from morisot.plan.nodes.aggregate import Aggregate
-from morisot.plan.nodes.node import Node
-from morisot.plan.nodes.partition import Cache
-from morisot.plan.nodes.rowwise import Rowwise
-from morisot.plan.nodes.state import Rich
-from morisot.plan.nodes.window import Window
-from morisot.reference import (
+from morisot.engines.reference import (
     aggregate,
     combine,
     iterate,
@@ -27,7 +19,15 @@ from morisot.reference import (
     time,
     window,
 )
-from morisot.reference.registry import Meaning, Timed, carried, leave_out, meaning_of, plain, sees_time
+from morisot.engines.reference.registry import Meaning, Timed, carried, leave_out, meaning_of, plain, sees_time
+from morisot.errors import ElementError, PlanError
+from morisot.plan.analysis.graph import walk
+from morisot.plan.nodes.aggregate import Aggregate
+from morisot.plan.nodes.node import Node
+from morisot.plan.nodes.partition import Cache
+from morisot.plan.nodes.rowwise import Rowwise
+from morisot.plan.nodes.state import Rich
+from morisot.plan.nodes.window import Window
 from morisot.types.element import INT, holds
 
 FAMILIES = (source, rowwise, keyed, aggregate, state, time, window, combine, join, partition, iterate, sink)

@@ -6,17 +6,17 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from morisot.config import Config
+from morisot.engines.reference import tables
+from morisot.engines.reference.interpreter import evaluate
+from morisot.engines.reference.registry import noting
+from morisot.engines.reference.sink import as_table
+from morisot.engines.reference.source import misfits
 from morisot.errors import PlanError
 from morisot.plan.analysis.graph import walk
 from morisot.plan.files import local_files
 from morisot.plan.nodes.node import Node
 from morisot.plan.nodes.sink import CollectCount, Sink
 from morisot.plan.nodes.source import StreamCsv, StreamJson
-from morisot.reference import tables
-from morisot.reference.interpreter import evaluate
-from morisot.reference.registry import noting
-from morisot.reference.sink import as_table
-from morisot.reference.source import misfits
 from morisot.runtime.metrics import LoopMetrics
 from morisot.runtime.tally import Tally, divert, say
 from morisot.types.element import Record

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from morisot.engines.reference.registry import evaluates
 from morisot.plan.nodes.node import Node
 from morisot.plan.nodes.partition import Batched, Broadcast, Cache, Parallelism, RepartitionBy, Shuffle
-from morisot.reference.registry import evaluates
 
 
 def unchanged(node: Node, elements: Iterable[Any]) -> Iterable[Any]:

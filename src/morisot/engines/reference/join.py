@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from morisot.engines.reference.registry import Timed, evaluates, identity
 from morisot.plan.nodes.join import IntervalJoin, Join
-from morisot.reference.registry import Timed, evaluates, identity
 
 
 @evaluates(Join)

@@ -10,12 +10,12 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, NamedTuple
 
+from morisot.engines.reference.registry import Timed, advance, call, evaluates, failing_as, identity, leave_out
 from morisot.errors import ElementError
 from morisot.plan.nodes import window as plan
 from morisot.plan.nodes.closure import Closure
 from morisot.plan.nodes.node import Node
 from morisot.plan.nodes.window import Measure, Window, WindowJoin, WithoutFailures
-from morisot.reference.registry import Timed, advance, call, evaluates, failing_as, identity, leave_out
 from morisot.types.element import Type
 from morisot.types.moments import from_ticks, to_ticks
 from morisot.types.windows import Assigned, Tx, Windowed

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
+from morisot.engines.reference.registry import call, evaluates
 from morisot.errors import PlanError, SourceError
 from morisot.plan.files import columns_of_fields, local_files, open_text
 from morisot.plan.nodes.source import (
@@ -23,7 +24,6 @@ from morisot.plan.nodes.source import (
     StreamParquet,
     StreamRange,
 )
-from morisot.reference.registry import call, evaluates
 from morisot.types.element import BOOL, DATE, DATETIME, FLOAT, INT, STR, Dict, List, Optional, Record, Tuple, Type
 
 

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator
 from functools import partial
 from typing import Any
 
+from morisot.engines.reference.registry import Timed, evaluates, failing_as, on_element
 from morisot.plan.nodes.time import AddTimestamps, DropTimestamps, Reorder
-from morisot.reference.registry import Timed, evaluates, failing_as, on_element
 from morisot.types.moments import to_ticks
 
 
