@@ -11,8 +11,8 @@ from types import ModuleType
 
 from morisot.engines.reference import interpreter
 from morisot.engines.reference.registry import has_meaning
-from morisot.lower import rules
-from morisot.lower.registry import supported
+from morisot.engines.spark.emit.lowering import rules
+from morisot.engines.spark.emit.lowering.registry import supported
 from morisot.plan.nodes import (
     aggregate,
     combine,

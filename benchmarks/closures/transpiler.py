@@ -22,7 +22,7 @@ from pyspark.sql.functions import udf
 from benchmarks.closures import data
 from morisot.compile.syntax.reader import read
 from morisot.compile.verdict import Refusal
-from morisot.lower.columns import sql_type
+from morisot.engines.spark.emit.frames.sql import sql_type
 from morisot.types.element import Record, Tuple
 
 if TYPE_CHECKING:

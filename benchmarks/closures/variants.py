@@ -12,7 +12,7 @@ from pyspark.sql.functions import udf
 from benchmarks.closures import data
 from benchmarks.closures.forms import FILTERS, RANGES
 from benchmarks.session import CORES
-from morisot.lower.columns import sql_type
+from morisot.engines.spark.emit.frames.sql import sql_type
 from morisot.types.element import Optional, Record
 
 if TYPE_CHECKING:

@@ -25,8 +25,8 @@ from pyspark.sql import functions as F  # noqa: N812 - the name every Spark prog
 import morisot as mo
 from benchmarks.cpu import Cost, measured
 from benchmarks.session import ROOT
+from morisot.engines.spark.emit.lowering.planner import Lowering
 from morisot.errors import Location
-from morisot.lower.planner import Lowering
 from morisot.plan.nodes.sink import WriteParquet
 from morisot.plan.nodes.testing import StreamBatches
 from morisot.types.element import INT, Tuple, leaves

@@ -21,7 +21,7 @@ from morisot.compile.ir.expressions import (
     Struct,
     Variable,
 )
-from morisot.lower.columns import TEMPLATES, literal, quoted, render, sql_text, sql_type
+from morisot.engines.spark.emit.frames.sql import TEMPLATES, literal, quoted, render, sql_text, sql_type
 from morisot.types.element import (
     ANY,
     BOOL,

@@ -25,8 +25,8 @@ from benchmarks.closures.rows import Rows
 from benchmarks.closures.variants import ARROW_UDF, MORISOT
 from morisot.compile.ir.expressions import Expr
 from morisot.compile.verdict import ColumnForm, KernelForm
-from morisot.lower.columns import quoted, render
-from morisot.lower.frame import Frame
+from morisot.engines.spark.emit.frames.frame import Frame
+from morisot.engines.spark.emit.frames.sql import quoted, render
 from morisot.types.element import arguments
 from morisot.worker.codec.batches import decode, encode, schema_of
 from morisot.worker.rowwise.stage import Pipeline, Step

@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import morisot as mo
-from morisot.lower.files import parts_of
+from morisot.engines.spark.emit.loops.loop_files import parts_of
 from morisot.physical.choose.iterate import AGGREGATED, FOR_EACH_PARTITION
 from morisot.worker.rowwise import kernel_stage
 

@@ -7,8 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from morisot.lower import rules
-from morisot.lower.registry import supported
+from morisot.engines.spark.emit.lowering import rules
+from morisot.engines.spark.emit.lowering.registry import supported
 from morisot.plan.nodes.node import Node
 
 ROOT = Path(__file__).parents[2]

@@ -19,8 +19,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 import morisot as mo
+from morisot.engines.spark.emit.frames.frame import Frame
 from morisot.errors import Location
-from morisot.lower.frame import Frame
 from morisot.plan.nodes.closure import Closure
 from morisot.plan.nodes.iterate import Body, LoopInput, Replay
 from morisot.plan.nodes.source import StreamIter

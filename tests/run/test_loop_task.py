@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 import morisot as mo
-from morisot.lower.stages import dumps
+from morisot.engines.spark.emit.python.fused_stage import dumps
 from morisot.physical.choose.iterate import loop_kernel
 from morisot.plan.nodes.iterate import Loop
 from morisot.run.leader import Leader

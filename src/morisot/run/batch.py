@@ -13,14 +13,14 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
 from morisot.engines.reference.source import misfits
+from morisot.engines.spark.emit.frames.frame import Frame
+from morisot.engines.spark.emit.iterate import LoopRunner
+from morisot.engines.spark.emit.lowering.caches import Caches
+from morisot.engines.spark.emit.lowering.planner import Lowering
+from morisot.engines.spark.emit.python.fused_stage import in_worker
+from morisot.engines.spark.emit.python.left_out import Ledger
+from morisot.engines.spark.emit.sink import as_table
 from morisot.errors import ElementError, JobError, SourceError
-from morisot.lower.caches import Caches
-from morisot.lower.frame import Frame
-from morisot.lower.iterate import LoopRunner
-from morisot.lower.ledgers import Ledger
-from morisot.lower.planner import Lowering
-from morisot.lower.sink import as_table
-from morisot.lower.stages import in_worker
 from morisot.plan.analysis.trigger import Pace
 from morisot.plan.files import is_local
 from morisot.plan.kafka import without_secrets

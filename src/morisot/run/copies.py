@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 
+from morisot.engines.spark.emit.stateful.bounded_inputs import for_files
 from morisot.errors import SinkError
-from morisot.lower.ended import for_files
 from morisot.plan.analysis.graph import met_by_endless
 from morisot.plan.nodes.node import Node
 from morisot.private import private_directory

@@ -13,8 +13,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from morisot.engines.spark.emit.python.fused_stage import dumps
 from morisot.errors import PlanError, SinkError
-from morisot.lower.stages import dumps
 from morisot.plan.analysis.resumable import copied, in_pieces_of_files
 from morisot.plan.files import is_local
 from morisot.plan.nodes.node import Node

@@ -14,13 +14,15 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 
 from morisot.config import Config
+from morisot.engines.spark.emit import source
+from morisot.engines.spark.emit.frames import schema, tables
+from morisot.engines.spark.emit.loops.loop_files import runs_here
+from morisot.engines.spark.emit.lowering import rules
+from morisot.engines.spark.emit.lowering.caches import Caches
+from morisot.engines.spark.emit.lowering.planner import Lowering
+from morisot.engines.spark.emit.python.left_out import Ledger
+from morisot.engines.spark.emit.sink import as_table
 from morisot.errors import PlanError, SnapshotError, SourceError
-from morisot.lower import rules, schema, source, tables
-from morisot.lower.caches import Caches
-from morisot.lower.files import runs_here
-from morisot.lower.ledgers import Ledger
-from morisot.lower.planner import Lowering
-from morisot.lower.sink import as_table
 from morisot.physical.refusals import refuse_unbounded
 from morisot.plan.analysis.graph import met_by_endless, walk
 from morisot.plan.kafka import without_secrets

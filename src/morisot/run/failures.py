@@ -11,8 +11,8 @@ from typing import cast
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
+from morisot.engines.spark.emit.frames.tables import BAD_ROW
 from morisot.errors import JobError, MorisotError, SnapshotError, SourceError
-from morisot.lower.tables import BAD_ROW
 from morisot.run.causes import Cause, causes
 from morisot.worker.report.failure import ELEMENT, MEMORY, SOURCE, STATE, Report, reported
 from morisot.worker.report.signature import Seal

@@ -17,11 +17,12 @@ from typing import Any
 from pyspark.sql import DataFrame
 
 from morisot.compile.aggregates.round_folds import NumericFold
-from morisot.lower import iterate, schema
-from morisot.lower.frame import Frame
-from morisot.lower.native_deltas import entries_of, resumed
-from morisot.lower.planner import Lowering
-from morisot.lower.round_folds import kept_with_delta, measured, native_round_fold
+from morisot.engines.spark.emit import iterate
+from morisot.engines.spark.emit.frames import schema
+from morisot.engines.spark.emit.frames.frame import Frame
+from morisot.engines.spark.emit.loops.native_deltas import entries_of, resumed
+from morisot.engines.spark.emit.loops.round_folds import kept_with_delta, measured, native_round_fold
+from morisot.engines.spark.emit.lowering.planner import Lowering
 from morisot.plan.nodes.iterate import Body, DeltaIterate, Loop
 from morisot.plan.nodes.node import Node
 from morisot.run.files import is_connect

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pyspark.sql import DataFrame
 
-from morisot.lower.frame import PLACE
-from morisot.lower.kafka import client_options
-from morisot.lower.ordered import ORDER, gathered, numbered
-from morisot.lower.planner import Lowering
+from morisot.engines.spark.emit.frames.frame import PLACE
+from morisot.engines.spark.emit.lowering.planner import Lowering
+from morisot.engines.spark.emit.python.in_order import ORDER, gathered, numbered
+from morisot.engines.spark.emit.sources.kafka import client_options
 from morisot.plan.nodes.sink import WriteKafka
 
 

@@ -12,8 +12,8 @@ import threading
 from multiprocessing.connection import wait
 from typing import Any
 
+from morisot.engines.spark.emit.python.fused_stage import dumps
 from morisot.errors import JobError, SinkError
-from morisot.lower.stages import dumps
 from morisot.run.rounds import Rounds
 from morisot.run.snapshot_files import Digest
 from morisot.worker.loops.link import Address, Gone, Link, accept

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from morisot.engines.spark.emit.lowering.planner import Lowering, failing_type
+from morisot.engines.spark.emit.python.left_out import Ledger
 from morisot.errors import ElementError
-from morisot.lower.ledgers import Ledger
-from morisot.lower.planner import Lowering, failing_type
 from morisot.plan.nodes.node import Node
 from morisot.runtime.tally import Failures
 from morisot.worker.report import failure

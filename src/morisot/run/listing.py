@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from morisot.lower.source import PIECE
+from morisot.engines.spark.emit.source import PIECE
 from morisot.private import private_directory
 from morisot.run.records import replace_text
 from morisot.run.snapshot_files import read_record, write_record

@@ -10,11 +10,13 @@ from typing import Any
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
-from morisot.lower import iterate, schema, stages
-from morisot.lower.files import runs_here
-from morisot.lower.frame import Frame
-from morisot.lower.iterate import LoopFrame, Restart
-from morisot.lower.planner import Lowering
+from morisot.engines.spark.emit import iterate
+from morisot.engines.spark.emit.frames import schema
+from morisot.engines.spark.emit.frames.frame import Frame
+from morisot.engines.spark.emit.iterate import LoopFrame, Restart
+from morisot.engines.spark.emit.loops.loop_files import runs_here
+from morisot.engines.spark.emit.lowering.planner import Lowering
+from morisot.engines.spark.emit.python import fused_stage
 from morisot.physical.choose.iterate import path_of
 from morisot.plan.nodes.iterate import DeltaIterate, Loop
 from morisot.plan.snapshots import Snapshot, Snapshots
@@ -109,7 +111,7 @@ def nothing(spark: SparkSession, type_: Type) -> DataFrame:
 
 def one_row(spark: SparkSession, state: Any, node: Loop) -> DataFrame:
     """The state as a frame."""
-    table = pa.Table.from_arrays(encode([state], node.type, stages.dumps), schema=schema_of(node.type))
+    table = pa.Table.from_arrays(encode([state], node.type, fused_stage.dumps), schema=schema_of(node.type))
     return spark.createDataFrame(table, schema=schema.ddl(node.type))
 
 

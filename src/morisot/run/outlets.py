@@ -15,8 +15,8 @@ import pyarrow.compute as pc
 from pyspark.sql import DataFrame, Observation
 from pyspark.sql import functions as F  # noqa: N812 - the name every Spark program uses
 
+from morisot.engines.spark.emit.lowering.planner import Lowering
 from morisot.errors import MorisotError
-from morisot.lower.planner import Lowering
 from morisot.plan.analysis.graph import walk
 from morisot.plan.analysis.validate import gives_running_values
 from morisot.plan.nodes.sink import ForEach, Sink, WriteKafka, WriteSink, WriteTo

@@ -19,9 +19,9 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
+from morisot.engines.spark.emit.stateful.keyed_state import BUCKETS_PER_PARTITION
+from morisot.engines.spark.emit.stateful.watermark_column import LATEST
 from morisot.errors import JobError, SnapshotError
-from morisot.lower.buckets import BUCKETS_PER_PARTITION
-from morisot.lower.marks import LATEST
 from morisot.plan.analysis.fingerprint import describe
 from morisot.plan.analysis.graph import walk
 from morisot.plan.analysis.query_groups import Group

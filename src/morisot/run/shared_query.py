@@ -11,9 +11,9 @@ from collections.abc import Iterator, Sequence
 
 from pyspark.sql import DataFrame
 
-from morisot.lower.frame import Frame
-from morisot.lower.ledgers import MICRO_BATCH
-from morisot.lower.planner import Lowering
+from morisot.engines.spark.emit.frames.frame import Frame
+from morisot.engines.spark.emit.lowering.planner import Lowering
+from morisot.engines.spark.emit.python.left_out import MICRO_BATCH
 from morisot.plan.analysis.graph import walk
 from morisot.plan.analysis.query_groups import Group
 from morisot.plan.nodes.node import Node

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from morisot.lower.watermarks import observed_as
+from morisot.engines.spark.emit.stateful.watermarks import observed_as
 from morisot.plan.nodes.node import Node
 from morisot.plan.nodes.time import that_may_idle
 from morisot.private import private_file

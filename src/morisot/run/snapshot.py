@@ -20,8 +20,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from morisot.engines.spark.emit.python.fused_stage import dumps
 from morisot.errors import SinkError, SnapshotError
-from morisot.lower.stages import dumps
 from morisot.plan.nodes.node import Node
 from morisot.plan.snapshots import Snapshot, Snapshots
 from morisot.private import private_directory, private_file

@@ -18,8 +18,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from morisot.engines.spark.emit.python.fused_stage import dumps
 from morisot.errors import MorisotError, PlanError, SinkError
-from morisot.lower.stages import dumps
 from morisot.private import private_directory
 from morisot.run.records import write_table
 from morisot.run.snapshot_files import check_format, damaged

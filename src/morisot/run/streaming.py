@@ -13,9 +13,9 @@ from pyspark.sql import functions as F  # noqa: N812 - the name every Spark prog
 from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
+from morisot.engines.spark.emit.lowering.planner import Lowering
+from morisot.engines.spark.emit.stateful.keyed_state import BUCKETS_PER_PARTITION
 from morisot.errors import JobError, MorisotError, SnapshotError
-from morisot.lower.buckets import BUCKETS_PER_PARTITION
-from morisot.lower.planner import Lowering
 from morisot.plan.analysis.fingerprint import Description, describe
 from morisot.plan.analysis.graph import walk
 from morisot.plan.analysis.query_groups import Group

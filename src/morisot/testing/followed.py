@@ -28,7 +28,7 @@ class Followed:
         import pyarrow as pa
         import pyarrow.parquet as pq
 
-        from morisot.lower.stages import dumps
+        from morisot.engines.spark.emit.python.fused_stage import dumps
         from morisot.worker.codec.batches import encode, schema_of
 
         table = pa.Table.from_arrays(encode(list(batch), self._type, dumps), schema=schema_of(self._type))

@@ -11,7 +11,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 
 from morisot.compile.ir.expressions import Expr
 from morisot.compile.verdict import ColumnForm
-from morisot.lower.columns import quoted, render
+from morisot.engines.spark.emit.frames.sql import quoted, render
 from tests.properties.proof.outcomes import FAILED
 from tests.properties.proof.tables import assemble, name_of
 

@@ -13,9 +13,9 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 import morisot as mo
-import morisot.lower.rules
+import morisot.engines.spark.emit.lowering.rules
 from morisot.compile.verdict import Refusal
-from morisot.lower.planner import Lowering
+from morisot.engines.spark.emit.lowering.planner import Lowering
 from morisot.physical.choose.aggregate import recognised_fold
 from morisot.plan.nodes.aggregate import FoldAssoc, ReduceAssoc
 from morisot.run.failures import is_data_error

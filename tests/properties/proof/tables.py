@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from morisot.compile.ir.expressions import Input
-from morisot.lower.columns import quoted
+from morisot.engines.spark.emit.frames.sql import quoted
 from morisot.types.element import (
     BOOL,
     BYTES,

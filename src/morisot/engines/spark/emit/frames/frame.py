@@ -1,0 +1,186 @@
+"""A DataFrame whose columns are the leaves of an element type."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from pyspark.sql import DataFrame
+
+from morisot.compile.ir.expressions import Input
+from morisot.compile.verdict import ColumnForm
+from morisot.engines.spark.emit.frames import schema
+from morisot.engines.spark.emit.frames.sql import quoted, render
+from morisot.types.element import Keyed, Leaf, Type, leaves
+
+NameOf = Callable[[Input], str]
+
+PLACE = quoted("at")
+"""The hidden column of the elements' places in an unbounded stream: bytes that sort as they follow each other."""
+TIME = quoted("time")
+"""The hidden column of the elements' timestamps: milliseconds, or microseconds where they are datetimes."""
+
+
+_REFERENCE = re.compile("\0(.*?)\0")
+"""How SQL text refers to a leaf of a frame before it is known what stands for it; no literal holds this character."""
+_LONGEST = 400
+"""Characters of an expression that neighbouring operators may make together: Spark takes 10 ms for every select."""
+_LONGEST_TWICE = 120
+"""The same for one that is computed twice, for a condition and for what passes it."""
+
+
+@dataclass(frozen=True)
+class Pending:
+    """Operators that Spark does not know of yet, so that it hears of many at once: a filter, then a select."""
+
+    conditions: tuple[str, ...] = ()
+    expressions: tuple[str, ...] | None = None
+    """One for each leaf, over the rows; None: the rows have these columns."""
+
+
+@dataclass(frozen=True)
+class Frame:
+    """Elements as Spark has them: one column per leaf of `type`, in the order of `leaves`; then TIME if `timed`.
+
+    The order of partitions, and of rows in them, is the stream's order wherever the plan keeps one.
+    """
+
+    rows: DataFrame
+    type: Type
+    timed: bool = False
+    placed: bool = False
+    """Whether PLACE stands behind them all: on unbounded input, where somebody needs the order."""
+    pending: Pending = Pending()
+
+    @functools.cached_property
+    def df(self) -> DataFrame:
+        """The rows after what is pending."""
+        df = self.rows
+        if self.pending.conditions:
+            df = df.where(" AND ".join(f"({condition})" for condition in self.pending.conditions))
+        if self.pending.expressions is not None:
+            df = df.selectExpr(*named(self.pending.expressions, self.type), *self.hidden)
+        return df
+
+    @property
+    def hidden(self) -> list[str]:
+        """The quoted names of the columns that travel with an element but are no part of it."""
+        return [*([TIME] if self.timed else []), *([PLACE] if self.placed else [])]
+
+    def ddl(self, type_: Type) -> str:
+        """The columns of a frame of another type with the same hidden ones, in Spark's own words, for mapInArrow."""
+        kinds = {TIME: "BIGINT", PLACE: "BINARY"}
+        return ", ".join([schema.ddl(type_), *(f"{name} {kinds[name]}" for name in self.hidden)])
+
+    def over(self, df: DataFrame, type_: Type | None = None) -> Frame:
+        """A frame like this one over other rows, which have the same hidden columns."""
+        return Frame(df, self.type if type_ is None else type_, self.timed, self.placed)
+
+    @property
+    def columns(self) -> list[str]:
+        """The quoted names of the leaf columns."""
+        return [quoted(leaf.column) for leaf in leaves(self.type)]
+
+    def columns_under(self, *path: int) -> list[str]:
+        """The quoted names of the leaf columns of one part: (0,) the key of a keyed stream, (1,) its value."""
+        return [quoted(leaf.column) for leaf in self.leaves_under(*path)]
+
+    def leaves_under(self, *path: int) -> list[Leaf]:
+        return [leaf for leaf in leaves(self.type) if leaf.path[: len(path)] == path]
+
+    def select(self, type_: Type, expressions: Sequence[str]) -> Frame:
+        """The frame of another type whose leaves are the given SQL expressions."""
+        return self.over(self.df.selectExpr(*named(expressions, type_), *self.hidden), type_)
+
+    def where(self, condition: str) -> Frame:
+        """The elements for which a condition over the columns holds."""
+        return self.over(self.df.where(condition))
+
+    # -- neighbouring operators in one select ----------------------------------------------------------------------
+
+    def kept(self, *path: int) -> list[str]:
+        """References to the leaves of one part."""
+        return [f"\0{leaf.column}\0" for leaf in self.leaves_under(*path)]
+
+    def compose(self, type_: Type, expressions: Sequence[str]) -> Frame:
+        """The frame of another type whose leaves are SQL expressions over references to this one's leaves."""
+        frame = self if self._may_replace(expressions, _LONGEST) else self._settled()
+        resolved = tuple(frame._resolved(expression) for expression in expressions)
+        pending = Pending(frame.pending.conditions, resolved)
+        return dataclasses.replace(frame, type=type_, pending=pending)
+
+    def filtered(self, condition: str) -> Frame:
+        """The elements for which a condition over references to the leaves holds."""
+        frame = self if self._may_replace([condition], _LONGEST_TWICE) else self._settled()
+        conditions = (*frame.pending.conditions, frame._resolved(condition))
+        return dataclasses.replace(frame, pending=Pending(conditions, frame.pending.expressions))
+
+    def _settled(self) -> Frame:
+        return self.over(self.df)
+
+    def _resolved(self, text: str) -> str:
+        stands_for = self._standing_for()
+        return _REFERENCE.sub(lambda found: stands_for[found[1]], text)
+
+    def _standing_for(self) -> dict[str, str]:
+        columns = [leaf.column for leaf in leaves(self.type)]
+        expressions = self.pending.expressions or [quoted(column) for column in columns]
+        return dict(zip(columns, expressions, strict=True))
+
+    def _may_replace(self, texts: Iterable[str], longest: int) -> bool:
+        """Whether references may be replaced by what is pending: nothing is computed twice, or for each item."""
+        if self.pending.expressions is None:
+            return True
+        uses = Counter(column for text in texts for column in _REFERENCE.findall(text))
+        computed = {
+            column: text for column, text in self._standing_for().items() if uses[column] and text != quoted(column)
+        }
+        if not computed:
+            return True
+        if any("->" in text for text in texts) or max(uses[column] for column in computed) > 1:
+            return False
+        return max(map(len, texts)) + sum(map(len, computed.values())) <= longest
+
+    def untimed(self) -> Frame:
+        """The frame without its elements' timestamps."""
+        return Frame(self.df.drop("time"), self.type, placed=self.placed) if self.timed else self
+
+    def names(self, *parts: tuple[int, ...]) -> NameOf:
+        """The column behind each input of a closure whose parameters are the given parts of the element.
+
+        None given: what row-wise functions take, the element or (key, value).
+        """
+        places = parts or (((0,), (1,)) if isinstance(self.type, Keyed) else ((),))
+        by_path = {leaf.path: quoted(leaf.column) for leaf in leaves(self.type)}
+        return lambda leaf: by_path[(*places[leaf.parameter], *leaf.path)]
+
+    def references(self, *parts: tuple[int, ...]) -> NameOf:
+        """Like `names`, but references, for `compose` and `filtered`."""
+        name_of = self.names(*parts)
+        columns = {quoted(leaf.column): leaf.column for leaf in leaves(self.type)}
+        return lambda leaf: f"\0{columns[name_of(leaf)]}\0"
+
+    def composable(self, form: ColumnForm, *parts: tuple[int, ...]) -> tuple[Frame, list[str]]:
+        """The closure's result over references to the leaves of this frame, or of one with its shared values added."""
+        frame = self.evaluate(form, self.names(*parts))[0] if form.shared else self
+        return frame, [render(leaf, frame.references(*parts)) for leaf in form.result.leaves()]
+
+    def evaluate(self, form: ColumnForm, name_of: NameOf) -> tuple[Frame, list[str]]:
+        """The closure's result as SQL, one expression a leaf, over this frame or one with its shared values added."""
+        frame = self
+        for name, expr in form.shared:
+            widened = frame.df.selectExpr("*", f"{render(expr, name_of)} AS {quoted(name)}")
+            frame = self.over(widened)
+        return frame, [render(leaf, name_of) for leaf in form.result.leaves()]
+
+
+def named(expressions: Sequence[str], type_: Type) -> list[str]:
+    """The expressions under the names of the type's leaves."""
+    return [
+        expression if expression == quoted(leaf.column) else f"{expression} AS {quoted(leaf.column)}"
+        for expression, leaf in zip(expressions, leaves(type_), strict=True)
+    ]

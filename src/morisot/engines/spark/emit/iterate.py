@@ -1,0 +1,168 @@
+"""Loops as frames. How a loop runs is decided here; `run` runs it, because a loop is a job of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol
+
+from pyspark.sql import DataFrame
+
+from morisot.engines.spark.emit.frames import schema
+from morisot.engines.spark.emit.frames.frame import Frame
+from morisot.engines.spark.emit.loops import loop_files
+from morisot.engines.spark.emit.lowering.planner import Lowering
+from morisot.engines.spark.emit.lowering.registry import lowers, lowers_whole
+from morisot.engines.spark.emit.python import fused_stage
+from morisot.engines.spark.emit.python.fused_stage import dumps, in_worker
+from morisot.engines.spark.emit.python.pickling import carry_value, check_travels
+from morisot.physical.choose.iterate import body_nodes
+from morisot.plan.nodes.iterate import DeltaIterate, Elements, Iterate, Loop, Replay, State
+from morisot.plan.nodes.source import StreamRange
+from morisot.types.element import Type
+from morisot.worker.codec.file_rows import FileRows
+from morisot.worker.loops.kernel import LoopKernel
+from morisot.worker.loops.link import Address
+from morisot.worker.loops.messages import Place
+from morisot.worker.loops.task import LocalFold, LoopTask, RoundFold
+from morisot.worker.rowwise import kernel_stage
+from morisot.worker.rowwise.kernel_stage import Numbers
+from morisot.worker.rowwise.stage import Step
+
+
+@dataclass(frozen=True)
+class LoopFrame(Frame):
+    """The results of a loop: the frame of its state, with that of its elements."""
+
+    elements: Frame | None = None
+
+
+class Restart(NamedTuple):
+    """Which try of a loop this is, and the files with the elements that it goes on with, if not with its input."""
+
+    attempt: int
+    saved: tuple[str, ...] | None = None
+
+
+class LoopRunner(Protocol):
+    """Runs loops while a plan is lowered."""
+
+    def run(self, node: Loop, lowering: Lowering) -> LoopFrame:
+        """The results of a loop, which has run when this returns."""
+
+    def run_delta(self, node: DeltaIterate, lowering: Lowering) -> Frame:
+        """The result of a delta iteration."""
+
+
+def local_fold(node: Loop) -> LocalFold:
+    """The loop's fold, ready to travel."""
+    check_travels(node.local_fold)
+    carry_value(node.state)
+    carry_value(node.delta)
+    return LocalFold(node.local_fold.function, node.delta, node.operator, node.location)
+
+
+class LoopInput(NamedTuple):
+    """What the tasks of a loop read, and what they do to it before the first round."""
+
+    frame: Frame
+    steps: tuple[Step, ...] = ()
+    own: Numbers | FileRows | None = None
+    """What they make or read themselves; the frame then says which part is whose."""
+
+
+def input_of(node: Loop, lowering: Lowering) -> LoopInput:
+    own = own_input(node, lowering)
+    if own is not None:
+        return LoopInput(fused_stage.instances(lowering), (), own)
+    frame, steps = lowering.before(node)
+    return LoopInput(frame.untimed(), steps)
+
+
+def own_input(node: Loop, lowering: Lowering) -> Numbers | FileRows | None:
+    """A range or files that the tasks make or read where they use them, if the loop works on these."""
+    if isinstance(node.input, StreamRange):
+        return Numbers(node.input.range, lowering.parallelism)
+    return loop_files.rows_of(node.input, lowering)
+
+
+def barrier(node: Loop, lowering: Lowering, given: LoopInput, leader: Address, restart: Restart) -> Frame:
+    """The loop as one stage whose tasks run all at once; the caller makes sure that there are as many slots."""
+    frame, before, own = given
+    compiled = lowering.plan.choices[node].detail
+    task = LoopTask(
+        before,
+        lowering.steps(body_nodes(node)),
+        frame.type if own is None else node.input.type,
+        node.input.type,
+        node.element_type,
+        node.body.state,
+        local_fold(node),
+        node.feedback,
+        leader,
+        barrier_place(restart.attempt),
+        dumps,
+        compiled if isinstance(compiled, LoopKernel) else None,
+        own,
+        restart.saved,
+        kernel_stage.PATIENCE,
+    )
+    rows = frame.df.mapInArrow(in_worker(task), schema.ddl(node.element_type), barrier=True)
+    return Frame(rows, node.element_type)
+
+
+def round_fold(node: Loop, frame: Frame, steps: tuple[Step, ...]) -> DataFrame:
+    """One row for each partition: its number, how many elements left the body there, and their delta."""
+    task = RoundFold(steps, frame.type, local_fold(node), fused_stage.partition_id(), dumps)
+    return frame.df.mapInArrow(in_worker(task), "partition BIGINT, elements BIGINT, delta BINARY")
+
+
+def as_type(frame: Frame, type_: Type) -> Frame:
+    """The same elements, carried as another type."""
+    if frame.type == type_:
+        return frame
+    step = Step("map", "iterate", None, function=_itself)
+    return fused_stage.run(frame, (step,), type_)
+
+
+def _itself(element: Any) -> Any:
+    return element
+
+
+def barrier_place(attempt: int) -> Callable[[], Place]:
+    """A function that tells a task of a barrier stage which one of how many it is."""
+
+    def place() -> Place:
+        from pyspark import BarrierTaskContext
+
+        context = BarrierTaskContext.get()
+        return Place(context.partitionId(), len(context.getTaskInfos()), attempt)
+
+    return place
+
+
+@lowers_whole(Iterate)
+def lower_iterate(node: Iterate, lowering: Lowering) -> Frame:
+    return lowering.loops.run(node, lowering)
+
+
+@lowers_whole(Replay)
+def lower_replay(node: Replay, lowering: Lowering) -> Frame:
+    return lowering.loops.run(node, lowering)
+
+
+@lowers_whole(DeltaIterate)
+def lower_delta_iterate(node: DeltaIterate, lowering: Lowering) -> Frame:
+    return lowering.loops.run_delta(node, lowering)
+
+
+@lowers(State, "bounded")
+def lower_state(node: State, lowering: Lowering, frame: Frame) -> Frame:
+    return Frame(frame.df, node.type)
+
+
+@lowers(Elements, "bounded")
+def lower_elements(node: Elements, lowering: Lowering, frame: Frame) -> Frame:
+    assert isinstance(frame, LoopFrame)
+    assert frame.elements is not None, "only iterate has elements"
+    return frame.elements

@@ -1,0 +1,229 @@
+"""Joins as Spark's own: by the key's columns, or by canonical bytes where only Python knows what is equal."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F  # noqa: N812 - the name every Spark program uses
+
+from morisot.engines.spark.emit.frames.frame import PLACE, TIME, Frame, named
+from morisot.engines.spark.emit.frames.sql import quoted
+from morisot.engines.spark.emit.frames.widen import as_type
+from morisot.engines.spark.emit.lowering.planner import Lowering
+from morisot.engines.spark.emit.lowering.registry import lowers
+from morisot.engines.spark.emit.python.fused_stage import dumps
+from morisot.engines.spark.emit.python.in_order import numbered, with_canonical
+from morisot.engines.spark.emit.stateful.row_order import with_own_places
+from morisot.physical.choose.join import compares_natively
+from morisot.plan.nodes.join import IntervalJoin, Join
+from morisot.plan.nodes.node import Node
+from morisot.plan.nodes.partition import Broadcast
+from morisot.plan.nodes.rowwise import Rowwise
+from morisot.types.element import ANY, Keyed, Leaf, Optional, Type, arguments, leaves
+from morisot.worker.codec.batches import field_name
+
+_MATCHED = "matched"
+_HINTS = {"hash": "shuffle_hash", "sort_merge": "merge"}
+_VARIANTS = {"inner": "inner", "left": "left", "outer": "full"}
+_FIRST, _LAST = -(2**63), 2**63 - 1
+
+
+@dataclass(frozen=True)
+class Side:
+    """One side of a join: rows whose columns have names that the other side's do not have."""
+
+    df: DataFrame
+    frame: Frame
+    prefix: str
+
+    def column(self, name: str) -> str:
+        return quoted(f"{self.prefix}/{name}")
+
+    def names(self, part: list[Leaf]) -> list[str]:
+        return [self.column(leaf.column) for leaf in part]
+
+    @property
+    def key(self) -> list[Leaf]:
+        return self.frame.leaves_under(0) if isinstance(self.frame.type, Keyed) else []
+
+    @property
+    def order(self) -> str:
+        return self.column("order")
+
+    def value(self, missing: bool) -> list[str]:
+        """The value's columns in the result; `missing` if there may be none, which makes a product one struct."""
+        type_ = arguments(self.frame.type)[-1]
+        path = (1,) if isinstance(self.frame.type, Keyed) else ()
+        if not missing or not type_.children:
+            columns = self.names(self.frame.leaves_under(*path))
+            if missing and type_ == ANY:  # a missing object is None, which travels pickled as every object
+                return [f"coalesce({columns[0]}, X'{dumps(None).hex()}')"]
+            return columns
+        return [f"CASE WHEN {self.column(_MATCHED)} THEN {self._struct(path, type_)} END"]
+
+    def _struct(self, path: tuple[int, ...], type_: Type) -> str:
+        if not type_.children:
+            return self.names([leaf for leaf in leaves(self.frame.type) if leaf.path == path])[0]
+        parts = [
+            f"{self._struct((*path, place), child)} AS {quoted(field_name(type_, name))}"
+            for place, (name, child) in enumerate(type_.children)
+        ]
+        return f"struct({', '.join(parts)})"
+
+
+def side(frame: Frame, prefix: str, *, ordered: bool, extra: tuple[str, ...] = ()) -> Side:
+    """A frame made one side of a join: its rows numbered if their order matters, its columns renamed."""
+    rows = numbered(frame.df) if ordered else frame.df
+    named = [f"{quoted(name)} AS {quoted(f'{prefix}/{name}')}" for name in rows.columns]
+    return Side(rows.selectExpr(*named, f"true AS {quoted(f'{prefix}/{_MATCHED}')}", *extra), frame, prefix)
+
+
+@lowers(Join, "bounded")
+def lower_join(node: Join, lowering: Lowering, left: Frame, right: Frame) -> Frame:
+    ordered = lowering.needs_order(node)
+    if node.variant == "outer":  # the key may come from either side, so both have it in one shape
+        left, right = (with_key(frame, node.type, node) for frame in (left, right))
+    native = compares_natively(left.type, right.type)
+    if not native:
+        left, right = (canonical(node, frame) for frame in (left, right))
+    sides = side(left, "left", ordered=ordered), side(right, "right", ordered=ordered)
+    both = joined(node, sides, equal_keys(*sides) if native else [equal_canonical(*sides)])
+    if ordered:
+        both = both.orderBy(*(F.expr(each.order).asc_nulls_last() for each in sides))
+    first, second = sides
+    key = key_of(sides) if node.variant == "outer" else first.names(first.key)
+    values = [*first.value(node.variant == "outer"), *second.value(node.variant != "inner")]
+    return Frame(both, node.type).select(node.type, [*key, *values])
+
+
+def key_of(sides: tuple[Side, Side]) -> list[str]:
+    """The key of a pair of which one may be missing: the left one's, if that is there."""
+    first, second = sides
+    pairs = zip(first.names(first.key), second.names(second.key), strict=True)
+    return [f"CASE WHEN {first.column(_MATCHED)} THEN {one} ELSE {other} END" for one, other in pairs]
+
+
+@lowers(Join, "unbounded")
+def lower_join_with_table(node: Join, lowering: Lowering, left: Frame, right: Frame) -> Frame:
+    """Of a stream with a bounded one, a table: each micro-batch with all of it.
+
+    A result has the place of the stream's element. Where somebody needs the order, that place is the element's own
+    before the join moves it, and its partners follow each other as they do in the table.
+    """
+    ordered = lowering.needs_order(node)
+    native = compares_natively(left.type, right.type)
+
+    def prepared(input_: Node, frame: Frame, prefix: str) -> Side:
+        placed = frame if input_.bounded or not ordered else with_own_places(frame)
+        rows = placed if native else canonical(node, placed)
+        if input_.bounded:
+            table = numbered(rows.df) if ordered else rows.df
+            rows = rows.over(lowering.beside_stream(input_, table, broadcast=node.ship is None and node.local is None))
+        return side(rows, prefix, ordered=False)
+
+    first, second = prepared(node.left, left, "left"), prepared(node.right, right, "right")
+    stream, table = (second, first) if node.left.bounded else (first, second)
+    both = joined(node, (first, second), equal_keys(first, second) if native else [equal_canonical(first, second)])
+    values = [*first.value(missing=False), *second.value(node.variant != "inner")]
+    columns = named([*first.names(first.key), *values], node.type)
+    if not stream.frame.placed:
+        return Frame(both.selectExpr(*columns), node.type)
+    partner = f", coalesce(unhex(lpad(hex({table.order}), 16, '0')), X'')" if ordered else ""
+    place = f"concat({stream.column('at')}{partner}) AS {PLACE}"
+    return Frame(both.selectExpr(*columns, place), node.type, placed=True)
+
+
+def with_key(frame: Frame, result: Type, node: Node) -> Frame:
+    assert isinstance(frame.type, Keyed)
+    assert isinstance(result, Keyed)
+    return as_type(frame, Keyed(result.key, frame.type.value), node)
+
+
+def canonical(node: Node, frame: Frame) -> Frame:
+    """The frame with a column of bytes that are equal exactly where Python's keys are."""
+    assert isinstance(frame.type, Keyed)
+    return frame.over(with_canonical(node, frame.df, frame.type.key))
+
+
+def equal_canonical(left: Side, right: Side) -> str:
+    return f"{left.column('canonical')} = {right.column('canonical')}"
+
+
+def equal_keys(left: Side, right: Side) -> list[str]:
+    """Column by column; None is equal to None, and only columns that may hold it pay for that."""
+    conditions = []
+    for one, other in zip(left.key, right.key, strict=True):
+        may_be_none = isinstance(one.type, Optional) and isinstance(other.type, Optional)
+        same = "<=>" if may_be_none else "="
+        conditions.append(f"{left.column(one.column)} {same} {right.column(other.column)}")
+    return conditions
+
+
+def joined(node: Join, sides: tuple[Side, Side], conditions: list[str]) -> DataFrame:
+    left, right = (each.df for each in sides)
+    if node.ship == "broadcast_right":
+        right = F.broadcast(right)
+    elif node.local is not None:
+        right = right.hint(_HINTS[node.local])
+    elif node.ship is None and node.variant != "outer" and is_broadcast(node.right):
+        right = F.broadcast(right)
+    elif node.ship is None and node.variant == "inner" and is_broadcast(node.left):
+        left = F.broadcast(left)
+    return left.join(right, F.expr(" AND ".join(conditions)), _VARIANTS[node.variant])
+
+
+def is_broadcast(node: Node) -> bool:
+    """Whether the user said broadcast(), and then only operators that look at one element at a time."""
+    while isinstance(node, Rowwise):
+        if isinstance(node, Broadcast):
+            return True
+        node = node.input
+    return False
+
+
+@lowers(IntervalJoin, "bounded")
+def lower_interval_join(node: IntervalJoin, lowering: Lowering, left: Frame, right: Frame) -> Frame:
+    """Of pairs alone, time is cut into buckets as long as the interval: a left element looks into two of them at most.
+
+    An element without a partner is one that found none in any bucket. So where those are kept, elements of a key are
+    compared with each other, as in a join.
+    """
+    ordered = lowering.needs_order(node)
+    keyed, inner = isinstance(node.type, Keyed), node.variant == "inner"
+    if node.variant == "outer":
+        left, right = (with_key(frame, node.type, node) for frame in (left, right))
+    native = not keyed or compares_natively(left.type, right.type)
+    if not native:
+        left, right = (canonical(node, frame) for frame in (left, right))
+    length = node.lower + node.upper + 1
+    first, last = shifted(-node.lower), shifted(node.upper)
+    buckets = f"explode(sequence({bucket(first, length)}, {bucket(last, length)})) AS {quoted('left/bucket')}"
+    own_bucket = f"{bucket(TIME, length)} AS {quoted('right/bucket')}"
+    sides = (
+        side(left, "left", ordered=ordered, extra=(buckets,) if inner else ()),
+        side(right, "right", ordered=ordered, extra=(own_bucket,) if inner else ()),
+    )
+    one, other = sides
+    keys = ([equal_canonical(*sides)] if not native else equal_keys(*sides)) if keyed else []
+    start, end = (shifted(by, one.column("time")) for by in (-node.lower, node.upper))
+    moment = other.column("time")
+    inside = [f"{moment} >= {start}", f"{moment} <= {end}"]
+    same_bucket = [f"{one.column('bucket')} = {other.column('bucket')}"] if inner else []
+    both = one.df.join(other.df, F.expr(" AND ".join([*keys, *same_bucket, *inside])), _VARIANTS[node.variant])
+    if ordered:
+        both = both.orderBy(*(F.expr(each.order).asc_nulls_last() for each in sides))
+    key = key_of(sides) if node.variant == "outer" else one.names(one.key)
+    columns = [*key, *one.value(node.variant == "outer"), *other.value(not inner)]
+    later = f"greatest({one.column('time')}, {moment}) AS {TIME}"
+    return Frame(both.selectExpr(*named(columns, node.type), later), node.type, timed=True)
+
+
+def shifted(by: int, moment: str = TIME) -> str:
+    """A moment later or earlier; at the ends of 64 bits time stands still."""
+    return f"coalesce(try_add({moment}, {by}L), {_FIRST if by < 0 else _LAST}L)"
+
+
+def bucket(moment: str, length: int) -> str:
+    """The number of the bucket a moment falls into: a division that rounds down, also before the epoch."""
+    return f"({moment} div {length}L - CASE WHEN {moment} % {length}L < 0 THEN 1L ELSE 0L END)"

@@ -1,0 +1,24 @@
+"""Giving elements a key, and taking it away again: columns are added or left out, nothing moves."""
+
+from __future__ import annotations
+
+from morisot.engines.spark.emit.frames.frame import Frame
+from morisot.engines.spark.emit.lowering.planner import Lowering
+from morisot.engines.spark.emit.lowering.registry import lowers
+from morisot.plan.nodes.keyed import KeyBy, Unkey
+from morisot.types.element import Keyed
+
+
+@lowers(KeyBy)
+def lower_key_by(node: KeyBy, lowering: Lowering, frame: Frame) -> Frame:
+    at = (1,) if isinstance(frame.type, Keyed) else ()
+    form = lowering.column_form(node, node.key)
+    assert form is not None, "a key that is no column should have been a stage"
+    frame, key = frame.composable(form, at)
+    return frame.compose(node.type, [*key, *frame.kept(*at)])
+
+
+@lowers(Unkey)
+def lower_unkey(node: Unkey, lowering: Lowering, frame: Frame) -> Frame:
+    parts = {"both": (), "key": (0,), "value": (1,)}
+    return frame.compose(node.type, frame.kept(*parts[node.keep]))

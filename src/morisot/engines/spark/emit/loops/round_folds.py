@@ -1,0 +1,152 @@
+"""What a round folds, computed by Spark while it makes the round's elements."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import itertools
+import operator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pyspark.sql import Column
+from pyspark.sql import functions as F  # noqa: N812 - the name every Spark program uses
+from pyspark.sql.classic.dataframe import DataFrame as ClassicDataFrame
+
+from morisot.compile.aggregates.folds import Kind, Part
+from morisot.compile.aggregates.round_folds import NumericFold
+from morisot.compile.ir.expressions import Literal
+from morisot.compile.verdict import Value
+from morisot.engines.spark.emit.frames.frame import Frame
+from morisot.engines.spark.emit.frames.sql import NameOf, render
+from morisot.engines.spark.emit.lowering.planner import Lowering
+from morisot.plan.nodes.iterate import Loop
+from morisot.types.element import FLOAT, Tuple, Type
+
+_MOST_ROWS = 2**31 - 1
+"""So many halves of 64-bit numbers can be added up in 64 bits."""
+_METRICS = "round"
+_NO_RESULT = Value(Tuple(()))
+_WITH: dict[Kind, Callable[[Any, Any], Any]] = {
+    "max": max,
+    "min": min,
+    "bool_or": operator.or_,
+    "bool_and": operator.and_,
+    "bit_or": operator.or_,
+    "bit_and": operator.and_,
+    "bit_xor": operator.xor,
+}
+
+
+@dataclass(frozen=True)
+class Measure:
+    """Some aggregates of one part of a fold, and what their values make of its start; None if only Python knows."""
+
+    sql: tuple[str, ...]
+    result: Callable[[Any, Sequence[Any]], Any]
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A frame, perhaps with more columns than its elements have, and the aggregates of it that give the delta."""
+
+    fold: NumericFold
+    frame: Frame
+    measures: tuple[Measure, ...]
+
+    @property
+    def aggregates(self) -> list[Column]:
+        """How many elements there are, then what each part of the delta needs."""
+        sql = ["count(1)", *(sql for each in self.measures for sql in each.sql)]
+        return [F.expr(each).alias(f"m{place}") for place, each in enumerate(sql)]
+
+    def delta(self, values: Iterable[Any]) -> tuple[int, Any] | None:
+        """How many elements were folded, and what they gave; None if only Python knows."""
+        rest = iter(values)
+        rows = next(rest)
+        if rows > _MOST_ROWS:
+            return None
+        results = [
+            each.result(start, [rows, *itertools.islice(rest, len(each.sql))])
+            for each, start in zip(self.measures, self.fold.starts, strict=True)
+        ]
+        return None if None in results else (rows, put_together(self.fold.type, iter(results)))
+
+
+def native_round_fold(node: Loop, lowering: Lowering) -> NumericFold | None:
+    """The fold of a loop that is a job for each round as Spark's own aggregates, if it is made of those."""
+    fold = lowering.plan.choices[node].detail
+    return fold if isinstance(fold, NumericFold) else None
+
+
+def measured(fold: NumericFold, frame: Frame) -> Measured:
+    """What Spark is to compute of the elements that leave a round."""
+    name_of = frame.names((), ())  # the accumulator, the first parameter, is in no expression
+    widened, _ = frame.evaluate(dataclasses.replace(fold.form, result=_NO_RESULT), name_of)
+    return Measured(fold, widened, tuple(measure(part, name_of) for part in fold.parts))
+
+
+def kept_with_delta(fold: NumericFold, frame: Frame) -> tuple[Frame, tuple[int, Any] | None]:
+    """The frame cut off from what made it, and its delta: one job makes both."""
+    found = measured(fold, frame)
+    aggregates = found.aggregates
+    df = found.frame.df.observe(_METRICS, *aggregates)
+    df = df.selectExpr(*frame.columns) if fold.form.shared else df
+    kept = df.localCheckpoint()
+    assert isinstance(df, ClassicDataFrame)
+    row = df._jdf.queryExecution().observedMetrics().apply(_METRICS)  # Observation.get waits for a thread of Spark's
+    return Frame(kept, frame.type), found.delta(row.get(place) for place in range(len(aggregates)))
+
+
+def measure(part: Part | None, name_of: NameOf) -> Measure:
+    """How one leaf of the delta is found; a condition is in the operand, since observed aggregates have no filter."""
+    if part is None:
+        return Measure((), lambda start, _: start)
+    condition = render(part.condition, name_of) if part.condition is not None else None
+    if part.kind == "sum" and isinstance(part.operand, Literal):
+        added = part.operand.value
+        if condition is None:
+            return Measure((), lambda start, found: start + added * found[0])
+        return Measure((f"count({under(condition, '1')})",), lambda start, found: start + added * found[1])
+    operand = render(part.operand, name_of)
+    value = under(condition, operand)
+    if part.kind == "sum":  # in halves, which do not leave 64 bits; Python's sum may
+        halves = f"shiftright({value}, 32)", f"{value} & 4294967295L"
+        return Measure(tuple(f"sum({half})" for half in halves), _whole)
+    best = f"{part.kind}({value})"
+    if part.type != FLOAT:
+        return Measure((best,), functools.partial(_joined, part.kind))
+    minus = under(condition, f"{operand} = 0.0D AND CAST({operand} AS STRING) = '-0.0'")
+    nan = under(condition, f"isnan({operand})")
+    return Measure((best, f"bool_or({nan})", f"bool_or({minus})"), functools.partial(_float_extreme, part.kind))
+
+
+def under(condition: str | None, value: str) -> str:
+    """A value where a condition holds, else NULL, which no aggregate takes."""
+    return value if condition is None else f"CASE WHEN {condition} THEN {value} END"
+
+
+def _whole(start: Any, found: Sequence[Any]) -> Any:
+    _, high, low = found
+    return start if high is None else start + (high << 32) + low
+
+
+def _joined(kind: Kind, start: Any, found: Sequence[Any]) -> Any:
+    return start if found[1] is None else _WITH[kind](start, found[1])
+
+
+def _float_extreme(kind: Kind, start: float, found: Sequence[Any]) -> float | None:
+    """With a NaN it depends on the order which is the greatest, and so it does which zero is, of 0.0 and -0.0."""
+    _, best, nan, minus = found
+    if best is None:
+        return start
+    extreme = float(_WITH[kind](start, best))
+    return None if nan or (minus and extreme == 0.0) else extreme
+
+
+def put_together(type_: Type, values: Iterator[Any]) -> Any:
+    """A number, or a tuple of what its leaves are."""
+    if isinstance(type_, Tuple):
+        return tuple(put_together(child, values) for _, child in type_.children)
+    return next(values)

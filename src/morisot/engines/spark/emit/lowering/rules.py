@@ -1,0 +1,42 @@
+"""All families: importing this registers every rule."""
+
+from morisot.engines.spark.emit import (
+    aggregate,
+    combine,
+    iterate,
+    join,
+    keyed,
+    partition,
+    rowwise,
+    selection,
+    sink,
+    source,
+    state,
+    time,
+    window,
+)
+from morisot.engines.spark.emit.lowering import test_source
+from morisot.engines.spark.emit.python import two_phase_fold
+from morisot.engines.spark.emit.stateful import resumable, running_aggregates, stream_join, watermarks
+
+FAMILIES = (
+    source,
+    rowwise,
+    keyed,
+    aggregate,
+    two_phase_fold,
+    running_aggregates,
+    selection,
+    state,
+    time,
+    watermarks,
+    window,
+    combine,
+    join,
+    stream_join,
+    partition,
+    iterate,
+    sink,
+    test_source,
+    resumable,
+)

@@ -1,0 +1,38 @@
+"""Neighbouring operators whose functions are kernels, fused into one pass of machine code over Arrow batches."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from morisot.engines.spark.emit.frames.frame import Frame
+from morisot.engines.spark.emit.python import fused_stage
+from morisot.physical.ops import KernelOp
+from morisot.plan.nodes.node import Node
+from morisot.plan.nodes.source import StreamRange
+from morisot.types.element import INT
+from morisot.worker.rowwise import kernel_stage
+from morisot.worker.rowwise.kernel_stage import KernelStage, Numbers
+from morisot.worker.rowwise.stage import policies
+
+if TYPE_CHECKING:
+    from morisot.engines.spark.emit.lowering.planner import Lowering
+
+
+def run(lowering: Lowering, operator: KernelOp, source: Node) -> Frame:
+    """The frame after the operators; the numbers of a range are generated inside the pass, not sent to it."""
+    numbers = Numbers(source.range, lowering.parallelism) if isinstance(source, StreamRange) else None
+    frame = fused_stage.instances(lowering) if numbers else lowering.frame(source)
+    steps = lowering.steps(operator.logical)
+    stage = KernelStage(
+        steps,
+        operator.kernels,
+        INT if numbers else frame.type,
+        operator.node.type,
+        fused_stage.dumps,
+        numbers,
+        kernel_stage.PATIENCE,
+        lowering.account(policies(steps)),
+        len(frame.hidden),
+    )
+    output = operator.node.type
+    return frame.over(frame.df.mapInArrow(fused_stage.in_worker(stage), frame.ddl(output)), output)

@@ -1,0 +1,78 @@
+"""Neighbouring operators that run in Python, fused into one pass over Arrow batches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from pyspark import cloudpickle
+
+from morisot.engines.spark.emit.frames.frame import Frame
+from morisot.engines.spark.emit.python.pickling import check_travels
+from morisot.engines.spark.emit.python.signing import current_seal
+from morisot.physical.steps import step_of
+from morisot.plan.nodes.node import Node
+from morisot.types.element import INT, Type
+from morisot.worker.codec.batches import Dumps
+from morisot.worker.garbage import leave_modules_alone, little_garbage_collection
+from morisot.worker.report.failure import reporting
+from morisot.worker.rowwise.stage import Stage, Step, policies
+
+if TYPE_CHECKING:
+    from morisot.engines.spark.emit.lowering.planner import Lowering
+
+dumps: Dumps = cloudpickle.dumps
+
+
+def step(node: Node, lowering: Lowering | None = None) -> Step:
+    """What the operator does to one element, for the worker; without a lowering for one that leaves nothing out."""
+    for _, closure in node.closures:
+        check_travels(closure)
+    if lowering is None:
+        return step_of(node)
+    return step_of(node, lowering.parallelism, lowering.policy(node))
+
+
+def instances(lowering: Lowering) -> Frame:
+    """One row per parallel instance of a generator, each in a partition of its own."""
+    n = lowering.parallelism
+    return Frame(lowering.spark.range(0, n, 1, n).selectExpr("id AS value"), INT)
+
+
+def run(
+    frame: Frame,
+    steps: Sequence[Step],
+    output: Type,
+    lowering: Lowering | None = None,
+    rows: int | None = None,
+) -> Frame:
+    """The frame after the steps, which take `rows` elements at a time; without a lowering if they leave nothing out."""
+    account = lowering.account(policies(steps)) if lowering else None
+    stage = Stage(tuple(steps), frame.type, output, dumps, len(frame.hidden), account, rows)
+    return frame.over(frame.df.mapInArrow(in_worker(stage), frame.ddl(output)), output)
+
+
+def in_worker(task: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """The task as a plain function, which is what pyspark takes; it signs its failures with the job's key."""
+    seal = current_seal()
+
+    def work(batches: Any) -> Any:
+        try:
+            with reporting(seal), little_garbage_collection():
+                yield from task(batches)
+        finally:
+            leave_modules_alone()
+
+    return work
+
+
+def partition_id() -> Callable[[], int]:
+    """A function that tells a worker which partition it works on, without the worker package knowing Spark."""
+
+    def current() -> int:
+        from pyspark import TaskContext
+
+        context = TaskContext.get()
+        return context.partitionId() if context else 0
+
+    return current

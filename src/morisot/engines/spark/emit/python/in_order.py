@@ -1,0 +1,93 @@
+"""Operators that see elements one after the other: the elements of a key meet, in the stream's order, in one task.
+
+Rows are numbered where they are, moved by key, and sorted by key and number; so a task holds one key's state at a time
+and no elements. What comes out gets the stream's order back only where an operator after it depends on that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F  # noqa: N812 - the name every Spark program uses
+
+from morisot.engines.spark.emit.frames import schema
+from morisot.engines.spark.emit.frames.frame import TIME, Frame
+from morisot.engines.spark.emit.frames.sql import quoted
+from morisot.engines.spark.emit.python.fused_stage import dumps, in_worker
+from morisot.engines.spark.emit.python.pickling import check_travels
+from morisot.plan.nodes.node import Node
+from morisot.types.element import FLOAT, Keyed, Optional, Type, contains_any, leaves
+from morisot.worker.aggregate.fold import WithCanonical
+from morisot.worker.stateful.machine import ORDER_COLUMNS, InOrder, Machine, Origin
+
+if TYPE_CHECKING:
+    from morisot.engines.spark.emit.lowering.planner import Lowering
+
+ORDER, CANONICAL = quoted("order"), quoted("canonical")
+_PLACES = [quoted(name) for name in ORDER_COLUMNS]
+
+
+def in_order(node: Node, lowering: Lowering, frame: Frame, machine: Machine, *, by_key: bool = True) -> Frame:
+    """The frame after a machine that sees the elements of each key, or all, in the stream's order."""
+    for _, closure in node.closures:
+        check_travels(closure)
+    by_key = by_key and isinstance(frame.type, Keyed)
+    rows = numbered(frame.df)
+    group: list[str] = []
+    if by_key:
+        rows, group = grouped_by_key(node, rows, frame.type)
+    rows = gathered(lowering, rows, group, [ORDER])
+    return run_machine(node, lowering, Frame(rows, frame.type, frame.timed), machine, by_key=by_key)
+
+
+def run_machine(node: Node, lowering: Lowering, rows: Frame, machine: Machine, *, by_key: bool) -> Frame:
+    """The frame after a machine, over rows that are gathered by group, sorted and numbered."""
+    ordered, stamps = lowering.needs_order(node), node.time is not None
+    came_from = origin(node, lowering)
+    account = lowering.account([came_from.policy] if came_from.policy is not None else [])
+    task = InOrder(machine, came_from, rows.type, node.type, dumps, rows.timed, stamps, ordered, by_key, account)
+    hidden = [*([TIME] if stamps else []), *(_PLACES if ordered else [])]
+    results = rows.df.mapInArrow(in_worker(task), schema.ddl(node.type, *hidden))
+    if ordered:
+        results = results.orderBy(*_PLACES).drop(*ORDER_COLUMNS)
+    return Frame(results, node.type, stamps)
+
+
+def origin(node: Node, lowering: Lowering | None = None) -> Origin:
+    """The operator as its tasks know it; the lowering knows whether it leaves elements out."""
+    return Origin(node.operator, node.location, lowering.policy(node) if lowering is not None else None)
+
+
+def numbered(df: DataFrame) -> DataFrame:
+    """The rows with their number in the stream's order."""
+    return df.selectExpr("*", f"monotonically_increasing_id() AS {ORDER}")
+
+
+def gathered(lowering: Lowering, df: DataFrame, group: Sequence[str], order: Sequence[str]) -> DataFrame:
+    """The rows of each group in one partition, one group after the other; in all one partition if nothing groups."""
+    columns = [F.expr(each) for each in group]
+    moved = df.repartition(lowering.parallelism, *columns) if group else df.repartition(1)
+    return moved.sortWithinPartitions(*columns, *map(F.expr, order))
+
+
+def grouped_by_key(node: Node, df: DataFrame, type_: Type) -> tuple[DataFrame, list[str]]:
+    """The rows, perhaps with a column more, and the expressions that are equal exactly where the keys are."""
+    assert isinstance(type_, Keyed)
+    key = [leaf for leaf in leaves(type_) if leaf.path[:1] == (0,)]
+    if contains_any(type_.key) or any(leaf.type.children for leaf in key):
+        return with_canonical(node, df, type_.key), [CANONICAL]
+    return df, [same_where_equal(quoted(leaf.column), leaf.type) for leaf in key]
+
+
+def same_where_equal(column: str, type_: Type) -> str:
+    """An expression that Spark hashes alike for values that are equal: adding zero makes -0.0 what it equals."""
+    return f"({column} + 0.0D)" if type_ in (FLOAT, Optional(FLOAT)) else column
+
+
+def with_canonical(node: Node, df: DataFrame, part: Type) -> DataFrame:
+    """The rows with a column that is equal exactly where Python's values of `part`, their first leaves, are."""
+    task = WithCanonical(part, node.operator, node.location, dumps)
+    columns = ", ".join(f"{quoted(field.name)} {field.dataType.simpleString()}" for field in df.schema.fields)
+    return df.mapInArrow(in_worker(task), f"{columns}, {CANONICAL} BINARY")

@@ -1,0 +1,101 @@
+"""Row-wise operators whose functions are columns; `stages` runs the others."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from morisot.compile.ir.truth import truth
+from morisot.compile.verdict import ColumnForm
+from morisot.engines.spark.emit.frames.frame import Frame
+from morisot.engines.spark.emit.frames.sql import quoted, render
+from morisot.engines.spark.emit.lowering.planner import Lowering
+from morisot.engines.spark.emit.lowering.registry import lowers
+from morisot.plan.nodes.closure import Closure
+from morisot.plan.nodes.rowwise import Filter, FilterMap, FlatMap, Flatten, Map, MapMemo, Rowwise
+from morisot.types.element import Keyed, Type, arguments, leaves
+from morisot.worker.codec.batches import field_name
+
+_EXPLODED = quoted("item")
+
+
+@lowers(Map)
+def lower_map(node: Map | MapMemo, lowering: Lowering, frame: Frame) -> Frame:
+    frame, values = frame.composable(compiled(node, node.function, lowering, frame))
+    key = frame.kept(0) if isinstance(frame.type, Keyed) else []
+    return frame.compose(node.type, [*key, *values])
+
+
+@lowers(MapMemo)
+def lower_map_memo(node: MapMemo, lowering: Lowering, frame: Frame) -> Frame:
+    """Remembering results is pointless for an expression: it is a map."""
+    return lower_map(node, lowering, frame)
+
+
+@lowers(Filter)
+def lower_filter(node: Filter, lowering: Lowering, frame: Frame) -> Frame:
+    form = compiled(node, node.predicate, lowering, frame)
+    widened, _ = frame.composable(form)
+    kept = widened.filtered(render(truth(form.result), widened.references()))
+    return kept.compose(node.type, kept.kept()) if form.shared else kept
+
+
+@lowers(FilterMap)
+def lower_filter_map(node: FilterMap, lowering: Lowering, frame: Frame) -> Frame:
+    """The result may be a whole product that is None or not: one struct until the None are gone."""
+    form = compiled(node, node.function, lowering, frame)
+    frame, (value, *rest) = frame.evaluate(form, frame.names())
+    if rest or form.result.expr is None:  # a product that is never None drops nothing
+        return frame.select(node.type, [*kept_key(frame), value, *rest])
+    key = kept_key(frame)
+    computed = frame.df.selectExpr(*key, f"{value} AS {_EXPLODED}", *frame.hidden).where(f"{_EXPLODED} IS NOT NULL")
+    results = frame.over(computed, node.type)
+    return results.select(node.type, [*key, *spread(_EXPLODED, arguments(node.type)[-1])])
+
+
+@lowers(FlatMap)
+def lower_flat_map(node: FlatMap, lowering: Lowering, frame: Frame) -> Frame:
+    frame, (items,) = evaluate(node, node.function, lowering, frame)
+    return exploded(node, frame, items)
+
+
+@lowers(Flatten)
+def lower_flatten(node: Flatten, lowering: Lowering, frame: Frame) -> Frame:
+    (items,) = frame.columns[-1:]
+    return exploded(node, frame, items)
+
+
+def exploded(node: Rowwise, frame: Frame, items: str) -> Frame:
+    """One row per item of an array, in order."""
+    key = kept_key(frame)
+    item = arguments(node.type)[-1]
+    if not item.children:
+        (leaf,) = leaves(node.type)[-1:]
+        rows = frame.df.selectExpr(*key, f"explode({items}) AS {quoted(leaf.column)}", *frame.hidden)
+        return frame.over(rows, node.type)
+    rows = frame.df.selectExpr(*key, f"explode({items}) AS {_EXPLODED}", *frame.hidden)
+    return frame.over(rows, node.type).select(node.type, [*key, *spread(_EXPLODED, item)])
+
+
+def spread(column: str, type_: Type) -> list[str]:
+    """The leaves inside a struct column."""
+    if not type_.children:
+        return [column]
+    return [
+        leaf for name, child in type_.children for leaf in spread(f"{column}.{quoted(field_name(type_, name))}", child)
+    ]
+
+
+def kept_key(frame: Frame) -> Sequence[str]:
+    """The key's columns of a keyed stream, which row-wise operators leave alone."""
+    return frame.columns_under(0) if isinstance(frame.type, Keyed) else ()
+
+
+def compiled(node: Rowwise, closure: Closure, lowering: Lowering, frame: Frame) -> ColumnForm:
+    form = lowering.column_form(node, closure)
+    assert form is not None, f"{node.operator} has no column form and should have been a stage"
+    return form
+
+
+def evaluate(node: Rowwise, closure: Closure, lowering: Lowering, frame: Frame) -> tuple[Frame, list[str]]:
+    """The closure's result over the stream's elements, one expression a leaf."""
+    return frame.evaluate(compiled(node, closure, lowering, frame), frame.names())

@@ -1,0 +1,138 @@
+"""Some of the elements, or all in another order: sorted_by, limit, unique."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F  # noqa: N812 - the name every Spark program uses
+from pyspark.sql.classic.dataframe import DataFrame as ClassicDataFrame
+
+from morisot.engines.spark.emit.frames.frame import Frame
+from morisot.engines.spark.emit.lowering.planner import Lowering
+from morisot.engines.spark.emit.lowering.registry import folds, lowers
+from morisot.engines.spark.emit.python import fused_stage
+from morisot.engines.spark.emit.python.in_order import CANONICAL, ORDER, in_order, numbered, origin, with_canonical
+from morisot.engines.spark.emit.stateful.keyed_state import by_bucket_of_key, in_buckets
+from morisot.engines.spark.emit.stateful.timers import clock_of, in_waiting_buckets
+from morisot.plan.analysis.graph import walk
+from morisot.plan.nodes.aggregate import Limit, SortedBy, Unique, UniqueWithin
+from morisot.plan.nodes.time import is_direct
+from morisot.types.element import BOOL, FLOAT, Keyed, Tuple, Type, arguments, contains_any, key_of, leaves
+from morisot.worker.rowwise.stage import Step
+from morisot.worker.stateful.state import Firsts, Limiter, Sorter
+from morisot.worker.stateful.unique_within import Apart, ApartBucket, ApartForNow
+
+_LARGEST_INT = 2**31 - 1
+
+
+@lowers(SortedBy, "bounded")
+def lower_sorted_by(node: SortedBy, lowering: Lowering, frame: Frame) -> Frame:
+    form = lowering.column_form(node, node.key)
+    assert form is not None, "a key that Spark does not sort as Python does should have been sorted in Python"
+    columns = [*frame.columns, *frame.hidden]
+    frame, key = frame.evaluate(form, frame.names())
+    types = [leaf.type for leaf in leaves(form.type)]
+    by = [f"by{place}" for place in range(len(key))]
+    sortable = [
+        f"{sort_key(expression, type_)} AS {name}" for expression, type_, name in zip(key, types, by, strict=True)
+    ]
+    rows = numbered(frame.df.selectExpr(*columns, *sortable)).orderBy(*by, ORDER)
+    rows = rows.offset(node.offset) if node.offset else rows
+    rows = rows if node.n is None else rows.limit(node.n)
+    return Frame(rows.drop(*by, "order"), node.type, frame.timed)
+
+
+def sort_key(expression: str, type_: Type) -> str:
+    """What Spark sorts by; Python's sort with a NaN depends on where it stands, so that is Python's to do."""
+    if type_ != FLOAT:
+        return expression
+    guard = "raise_error('morisot: NaN has no place in an order')"
+    return f"CASE WHEN isnan({expression}) THEN {guard} ELSE {expression} + 0.0D END"
+
+
+@folds(SortedBy)
+def lower_sorted_by_in_python(node: SortedBy, lowering: Lowering, frame: Frame, steps: tuple[Step, ...]) -> Frame:
+    """Keys that only Python can compare are compared in one place, which holds all elements."""
+    frame = fused_stage.run(frame, steps, node.input.type, lowering) if steps else frame
+    keyed = node.input.keyed
+    machine = Sorter(node.key.function, keyed, node.n, node.offset, origin(node))
+    return in_order(node, lowering, frame, machine, by_key=False)
+
+
+@lowers(Limit, "bounded")
+def lower_limit(node: Limit, lowering: Lowering, frame: Frame) -> Frame:
+    """A plain LIMIT inside a plan takes any rows; the row's place in the stream makes it these rows.
+
+    No partition has more of them than its first `n + offset` rows, and none is read further, unless an operator before
+    counts what it leaves out: a task that is cut short does not report.
+    """
+    counted = any(each.leaves_out for each in walk(node.input))
+    rows = frame.df if counted else first_of_each_partition(frame.df, node.n + node.offset)
+    taken = numbered(rows).orderBy(ORDER).offset(node.offset).limit(node.n)
+    return Frame(taken, node.type, frame.timed).select(node.type, frame.columns)
+
+
+@lowers(Limit, "unbounded")
+def lower_limit_unbounded(node: Limit, lowering: Lowering, frame: Frame) -> Frame:
+    return in_buckets(node, lowering, frame, Limiter(node.n, node.offset), by_key=False)
+
+
+def first_of_each_partition(df: DataFrame, n: int) -> DataFrame:
+    """At most `n` rows of each partition; where Spark's own plans are out of reach, as over Spark Connect, all rows."""
+    if not isinstance(df, ClassicDataFrame) or n > _LARGEST_INT:
+        return df
+    jvm: Any = df.sparkSession._jvm
+    sql = jvm.org.apache.spark.sql
+    count = sql.catalyst.expressions.Literal(n, sql.types.DataTypes.IntegerType)
+    plan = sql.catalyst.plans.logical.LocalLimit(count, df._jdf.logicalPlan())
+    rows = sql.classic.Dataset.ofRows(df.sparkSession._jsparkSession, plan)
+    return ClassicDataFrame(rows, df.sparkSession)
+
+
+@lowers(Unique, "bounded")
+def lower_unique(node: Unique, lowering: Lowering, frame: Frame) -> Frame:
+    by_value = not contains_any(node.type)
+    if by_value and not frame.timed and not lowering.needs_order(node):
+        return Frame(frame.df.distinct(), node.type)
+    rows = numbered(frame.df)
+    rows = rows if by_value else with_canonical(node, rows, node.type)
+    groups = rows.groupBy(*map(F.expr, frame.columns if by_value else [CANONICAL]))
+    carried = [*([] if by_value else frame.columns), *frame.hidden]
+    firsts = [f"min_by({column}, {ORDER}) AS {column}" for column in carried]
+    distinct = groups.agg(*map(F.expr, [*firsts, f"min({ORDER}) AS {ORDER}"]))
+    distinct = distinct.orderBy(ORDER) if lowering.needs_order(node) else distinct
+    return Frame(distinct, node.type, frame.timed).select(node.type, frame.columns)
+
+
+@lowers(Unique, "unbounded")
+def lower_unique_unbounded(node: Unique, lowering: Lowering, frame: Frame) -> Frame:
+    """The element is the key, and whether it came before the state."""
+    element = Tuple(arguments(frame.type)) if isinstance(frame.type, Keyed) else frame.type
+    keyed = Keyed(element, BOOL)
+    firsts = in_buckets(replace(node, type=keyed), lowering, frame.select(keyed, [*frame.columns, "true"]), Firsts())
+    return firsts.select(node.type, firsts.columns_under(0))
+
+
+@lowers(UniqueWithin, "bounded")
+def lower_unique_within(node: UniqueWithin, lowering: Lowering, frame: Frame) -> Frame:
+    return in_order(node, lowering, frame, Apart(node.within))
+
+
+@lowers(UniqueWithin, "unbounded")
+def lower_unique_within_unbounded(node: UniqueWithin, lowering: Lowering, frame: Frame) -> Frame:
+    """Elements are given as they come; of each key only those are remembered that others may still be near."""
+    assert node.time is not None
+    bucket = ApartBucket(
+        ApartForNow(node.within, key_of(frame.type)),
+        origin(node),
+        frame.type,
+        node.type,
+        fused_stage.dumps,
+        stamps=True,
+        direct=is_direct(node),
+        keep_late=node.late is not None,
+    )
+    rows, where = by_bucket_of_key(node, lowering, frame)
+    return in_waiting_buckets(node, lowering, frame, rows, where, bucket, clock_of(node.time))

@@ -1,0 +1,180 @@
+"""Topics of Kafka's as frames, by Spark's own connector, which PySpark comes without."""
+
+from __future__ import annotations
+
+import functools
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from py4j.java_gateway import JavaClass
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import AnalysisException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.classic.dataframe import DataFrame as ClassicDataFrame
+
+from morisot.config import CONNECTORS
+from morisot.engines.spark.emit.frames.frame import PLACE, Frame, named
+from morisot.engines.spark.emit.frames.sql import EPOCH, sql_text
+from morisot.engines.spark.emit.frames.tables import BAD_ROW
+from morisot.engines.spark.emit.lowering.planner import Lowering
+from morisot.errors import PlanError, SourceError
+from morisot.plan.kafka import without_secrets
+from morisot.plan.nodes.sink import WriteKafka
+from morisot.plan.nodes.source import StreamKafka
+from morisot.types.element import BYTES, Optional, Record, Type
+from morisot.types.infer import without_none
+
+Ends = Mapping[tuple[str, int], int]
+"""The offset behind the last record of each partition of each topic, in their order."""
+
+_MOST_READ_ONE_BY_ONE = 64
+_READER = "org.apache.kafka.common.serialization.ByteArrayDeserializer"
+_PLACED = "concat(CAST(topic AS BINARY), X'00', unhex(lpad(hex(partition), 8, '0')), unhex(lpad(hex(offset), 16, '0')))"
+_TIME = f"timestampadd(MICROSECOND, unix_micros(timestamp), {EPOCH})"
+"""In UTC, whatever the session's time zone is."""
+
+
+def require_connector(spark: SparkSession, node: StreamKafka | WriteKafka) -> None:
+    """Refuse a plan with Kafka on a session that cannot talk to it."""
+    try:
+        reader = spark.read.format("kafka").option("kafka.bootstrap.servers", node.servers)
+        assert reader.option("subscribe", "any").load().columns  # nobody is asked: the columns are always the same
+    except AnalysisException:
+        package = CONNECTORS["kafka"].format(version=spark.version)
+        raise PlanError(
+            f"{node.operator} needs Spark's connector for Kafka, and this Spark session was started without it",
+            location=node.location,
+            advice='let Morisot start it with the connector, mo.StreamContext(config=mo.Config(packages=["kafka"])) or '
+            f"MORISOT_PACKAGES=kafka; a session or a server of your own needs {package} in spark.jars.packages when it "
+            "starts",
+        ) from None
+
+
+def client_options(node: StreamKafka | WriteKafka) -> dict[str, str]:
+    """How the connector reaches Kafka."""
+    return {"kafka.bootstrap.servers": node.servers, **{f"kafka.{name}": each for name, each in node.settings.items()}}
+
+
+# -- reading ----------------------------------------------------------------------------------------------------------
+
+
+def records(node: StreamKafka, lowering: Lowering) -> Frame:
+    """The records of the topics: those of a partition in their order, one partition after the other."""
+    rows = followed(node, lowering) if node.unbounded else held(node, lowering)
+    values = named(expressions(node), node.type)
+    if node.bounded or not lowering.needs_order(node):
+        return Frame(rows.selectExpr(*values), node.type)
+    return Frame(rows.selectExpr(*values, f"{_PLACED} AS {PLACE}"), node.type, placed=True)
+
+
+def followed(node: StreamKafka, lowering: Lowering) -> DataFrame:
+    """What is in the topics, and what comes."""
+    end_offsets(node, lowering.spark)  # a topic that is not there is said now, and not by a query that fails later
+    reader = lowering.spark.readStream.format("kafka").options(**client_options(node))
+    limits = [limit for limit in (node.records_per_batch, lowering.pace.elements) if limit is not None]
+    if limits:
+        reader = reader.option("maxOffsetsPerTrigger", min(limits))
+    return reader.option("subscribe", ",".join(node.topics)).option("startingOffsets", node.starting).load()
+
+
+def held(node: StreamKafka, lowering: Lowering) -> DataFrame:
+    """What is in the topics now."""
+    spark, ordered = lowering.spark, lowering.is_ordered(node)
+    ends = end_offsets(node, spark)
+    if ends is None:
+        rows = spark.read.format("kafka").options(**client_options(node), subscribe=",".join(node.topics)).load()
+    elif ordered and len(ends) <= _MOST_READ_ONE_BY_ONE:
+        # Spark reads each partition of a topic in one task, but puts the tasks into no order
+        each = (read(node, spark, {partition: end}) for partition, end in ends.items())
+        return functools.reduce(DataFrame.unionAll, each)
+    else:
+        rows = read(node, spark, ends)
+    return rows.orderBy("topic", "partition", "offset") if ordered else rows
+
+
+def read(node: StreamKafka, spark: SparkSession, ends: Ends) -> DataFrame:
+    """What some partitions hold before the given offsets."""
+    until: dict[str, dict[str, int]] = {}
+    for (topic, partition), end in ends.items():
+        until.setdefault(topic, {})[str(partition)] = end
+    assigned = {topic: [int(partition) for partition in partitions] for topic, partitions in until.items()}
+    reader = spark.read.format("kafka").options(**client_options(node), startingOffsets="earliest")
+    return reader.options(assign=json.dumps(assigned), endingOffsets=json.dumps(until)).load()
+
+
+def expressions(node: StreamKafka) -> list[str]:
+    """The leaves of an element."""
+    if not isinstance(node.type, Record):
+        return [part(node, "value", node.type)]
+    key, value, *_ = node.type.items
+    own = ["topic", "CAST(partition AS BIGINT)", "offset", _TIME]
+    return [part(node, "key", key), part(node, "value", value), *own]
+
+
+def part(node: StreamKafka, column: str, type_: Type) -> str:
+    """The key or the value of a record; one that the type has no place for stops the job."""
+    plain = column if without_none(type_) == BYTES else f"CAST({column} AS STRING)"
+    problems = []
+    if not isinstance(type_, Optional):
+        advice = f"read it with {column}={type_} | None"
+        problems.append((f"{column} IS NULL", f"has no {column}; {advice}"))
+    if plain != column:
+        advice = f"read it with {column}=bytes"
+        problems.append((f"NOT is_valid_utf8({plain})", f"has a {column} that is no text in UTF-8; {advice}"))
+    if not problems:
+        return plain
+    whens = " ".join(f"WHEN {condition} THEN {stop(node, what)}" for condition, what in problems)
+    return f"CASE {whens} ELSE {plain} END"
+
+
+def stop(node: StreamKafka, what: str) -> str:
+    """Stop the job because of a record."""
+    begin = sql_text(f"{BAD_ROW}{node.operator} ({node.location}): the record at offset ")
+    where = f"{begin}, offset, ' of partition ', partition, ' of ', topic, {sql_text(f' {what}')}"
+    return f"raise_error(concat({where}))"
+
+
+# -- Kafka's own client -----------------------------------------------------------------------------------------------
+
+
+def end_offsets(node: StreamKafka, spark: SparkSession) -> Ends | None:
+    """How far the topics go; None on a Spark server, whose JVM cannot be asked."""
+    if not isinstance(spark.range(0), ClassicDataFrame):
+        return None
+    jvm: Any = spark._jvm
+    settings = {**node.settings, "bootstrap.servers": node.servers, "allow.auto.create.topics": "false"}
+    settings |= {"key.deserializer": _READER, "value.deserializer": _READER}
+    consumer_of = jvm.org.apache.kafka.clients.consumer.KafkaConsumer
+    if not isinstance(consumer_of, JavaClass):  # a connector that came into the session later is hidden from py4j
+        return None
+    try:
+        consumer = consumer_of(settings)
+        try:
+            found = {topic: consumer.partitionsFor(topic) or () for topic in node.topics}
+            refuse_missing(node, (topic for topic, partitions in found.items() if not partitions))
+            partition_of = jvm.org.apache.kafka.common.TopicPartition
+            asked = [partition_of(each.topic(), each.partition()) for infos in found.values() for each in infos]
+            ends = consumer.endOffsets(asked)
+            return {
+                (each.topic(), each.partition()): int(ends[each])
+                for each in sorted(asked, key=lambda each: (each.topic(), each.partition()))
+            }
+        finally:
+            consumer.close()
+    except Py4JJavaError as error:
+        said = without_secrets(deepest(error.java_exception), [node])
+        raise SourceError(f"{node.operator} ({node.location}) cannot read from {node.servers}: {said}") from None
+
+
+def refuse_missing(node: StreamKafka, topics: Iterable[str]) -> None:
+    missing = ", ".join(map(repr, topics))
+    if missing:
+        raise SourceError(f"{node.operator} ({node.location}) finds no topic {missing} at {node.servers}")
+
+
+def deepest(error: Any) -> str:
+    """The first cause of what Java threw, which says most."""
+    while error.getCause() is not None:
+        error = error.getCause()
+    return f"{error.getClass().getSimpleName()}: {error.getMessage()}"

@@ -1,0 +1,97 @@
+"""Machines on unbounded input: their states live in Spark's own store, a bucket of keys in each entry."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from pyspark.sql import DataFrame
+from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
+
+from morisot.engines.spark.emit.frames.frame import PLACE, Frame
+from morisot.engines.spark.emit.frames.sql import quoted
+from morisot.engines.spark.emit.python import left_out as ledgers
+from morisot.engines.spark.emit.python.fused_stage import dumps, in_worker
+from morisot.engines.spark.emit.python.in_order import grouped_by_key, origin
+from morisot.engines.spark.emit.python.pickling import check_travels
+from morisot.engines.spark.emit.python.signing import current_seal
+from morisot.plan.analysis.validate import gives_running_values
+from morisot.plan.nodes.node import Node
+from morisot.types.element import Keyed
+from morisot.worker.garbage import leave_modules_alone
+from morisot.worker.report.failure import reporting
+from morisot.worker.report.signature import Seal
+from morisot.worker.stateful.buckets import Bucket, PackBuckets, UnpackBuckets
+from morisot.worker.stateful.machine import Machine
+
+if TYPE_CHECKING:
+    from morisot.engines.spark.emit.lowering.planner import Lowering
+
+BUCKETS_PER_PARTITION = 4
+_BUCKET = quoted("bucket")
+
+
+def in_buckets(node: Node, lowering: Lowering, frame: Frame, machine: Machine, *, by_key: bool = True) -> Frame:
+    """The frame after a machine that sees the elements of each key, or all, in the stream's order."""
+    for _, closure in node.closures:
+        check_travels(closure)
+    by_key, stamps = by_key and isinstance(frame.type, Keyed), node.time is not None
+    running = gives_running_values(node)
+    came_from = origin(node, lowering)
+    account = lowering.account([came_from.policy] if came_from.policy is not None else [])
+    placed = lowering.gives_places(node)
+    bucket = Bucket(machine, came_from, frame.type, node.type, dumps, frame.timed, stamps, by_key, running, placed)
+    rows, where = by_bucket_of_key(node, lowering, frame) if by_key else (frame.df, "0")
+    packed = gathered_in_buckets(frame, rows, where)
+    results = packed.groupBy("bucket").transformWithStateInPandas(
+        Kept(bucket, current_seal()), "results BINARY, left_out BINARY", lowering.output_mode, "None"
+    )
+    output = Frame(results, node.type, stamps, placed)
+    unpack = UnpackBuckets(came_from.policy, account)
+    return output.over(results.mapInArrow(in_worker(unpack), output.ddl(node.type)))
+
+
+def by_bucket_of_key(node: Node, lowering: Lowering, frame: Frame) -> tuple[DataFrame, str]:
+    """The rows, perhaps with a column more, and an expression for the bucket of each row's key."""
+    rows, group = grouped_by_key(node, frame.df, frame.type)
+    return rows, bucket_of(lowering, *group)
+
+
+def bucket_of(lowering: Lowering, *columns: str) -> str:
+    """An expression for the bucket of rows with the same values in some columns."""
+    return f"CAST(pmod(xxhash64({', '.join(columns)}), {lowering.parallelism * BUCKETS_PER_PARTITION}) AS INT)"
+
+
+def gathered_in_buckets(frame: Frame, rows: DataFrame, where: str) -> DataFrame:
+    """The rows of a frame packed, a value for each batch and bucket, beside the bucket that `where` tells."""
+    place = [] if frame.placed else [f"X'' AS {PLACE}"]  # an aggregate that asks for no order takes what comes
+    placed = rows.selectExpr(*frame.columns, *frame.hidden, *place, f"{where} AS {_BUCKET}")
+    return placed.mapInArrow(in_worker(PackBuckets(ledgers.place())), "bucket INT, rows BINARY")
+
+
+class Kept(StatefulProcessor):
+    """What Spark calls for each bucket of a micro-batch, with the bucket's saved states."""
+
+    def __init__(self, bucket: Bucket, seal: Seal) -> None:
+        self._bucket = bucket
+        self._seal = seal
+
+    def init(self, handle: StatefulProcessorHandle) -> None:
+        self._states = handle.getValueState("states", "states BINARY")
+
+    def handleInputRows(self, key: Any, rows: Iterator[Any], timerValues: Any) -> Iterator[Any]:  # noqa: N802, N803 - Spark's names
+        import pandas as pd
+
+        packed = [bytes(each) for frame in rows for each in frame["rows"]]
+        saved = self._states.get()
+        with reporting(self._seal):
+            results, left_out, states = self._bucket(packed, None if saved is None else bytes(saved[0]))
+        self._states.update((states,))
+        if results is not None or left_out is not None:
+            noted = None if left_out is None else pickle.dumps(left_out)
+            yield pd.DataFrame({"results": [results], "left_out": [noted]})
+
+    def close(self) -> None:
+        """Spark keeps what was saved."""
+        leave_modules_alone()

@@ -1,0 +1,69 @@
+"""Bounded plans in pieces: the elements of a source in files, and what the pieces gave."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F  # noqa: N812 - the name every Spark program uses
+
+from morisot.engines.spark.emit.frames import schema
+from morisot.engines.spark.emit.frames.frame import PLACE, TIME, Frame
+from morisot.engines.spark.emit.frames.sql import quoted
+from morisot.engines.spark.emit.lowering.planner import Lowering
+from morisot.engines.spark.emit.lowering.registry import lowers
+from morisot.engines.spark.emit.python.in_order import grouped_by_key
+from morisot.engines.spark.emit.source import in_order, of_listed_files
+from morisot.engines.spark.emit.stateful.row_order import place_in_files
+from morisot.plan.analysis.resumable import KeepPieces, SavedPieces, StreamCopied
+from morisot.types.element import Keyed
+
+NUMBER = quoted("piece")
+"""The column with the number of the piece, where values replace those of earlier ones."""
+
+
+@lowers(StreamCopied, "unbounded")
+def lower_stream_copied(node: StreamCopied, lowering: Lowering) -> Frame:
+    stretches = node.step is not None
+    columns = "first BIGINT, last BIGINT" if stretches else schema.ddl(node.type)
+    df = of_listed_files(lowering.spark.readStream.schema(columns)).parquet(node.listed)
+    if not stretches:
+        return Frame(df, node.type)
+    placed = lowering.needs_order(node)  # what is generated is in no file any more
+    hidden = [f"{place_in_files()} AS {PLACE}"] if placed else []
+    generated = df.selectExpr(f"explode(sequence(first, last, {node.step}L)) AS value", *hidden)
+    return Frame(generated, node.type, placed=placed)
+
+
+@lowers(KeepPieces, "unbounded")
+def lower_keep_pieces(node: KeepPieces, lowering: Lowering, frame: Frame) -> Frame:
+    return frame
+
+
+@lowers(SavedPieces, "bounded")
+def lower_saved_pieces(node: SavedPieces, lowering: Lowering) -> Frame:
+    timed = node.time is not None
+    columns = schema.ddl(node.type, *([TIME] if timed else []), *([NUMBER] if node.running else []))
+
+    def load(reader: Any, path: str) -> DataFrame:
+        df: DataFrame = reader.schema(columns).option("recursiveFileLookup", True).parquet(path)
+        return df
+
+    df = load(lowering.spark.read, node.directory)
+    if node.running:
+        return Frame(last_values(node, df), node.type)
+    return Frame(in_order(df, lowering, load) if lowering.is_ordered(node) else df, node.type, timed)
+
+
+def last_values(node: SavedPieces, df: DataFrame) -> DataFrame:
+    """The values that no later piece replaced: of each key as it came first, or of the whole stream."""
+    frame = Frame(df, node.type)
+    if not isinstance(node.type, Keyed):
+        return df.orderBy(F.desc("piece")).limit(1).select(*frame.columns)
+    rows, group = grouped_by_key(node, df, node.type)
+    key, value = (", ".join(frame.columns_under(place)) for place in (0, 1))
+    last = rows.groupBy(*map(F.expr, group)).agg(
+        F.expr(f"min_by(struct({key}), {NUMBER})").alias("first"),
+        F.expr(f"max_by(struct({value}), {NUMBER})").alias("last"),
+    )
+    return last.selectExpr("first.*", "last.*")

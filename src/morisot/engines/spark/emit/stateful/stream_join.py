@@ -1,0 +1,76 @@
+"""Joins of two streams without end: both sides meet in buckets of keys, and wait there for partners."""
+
+from __future__ import annotations
+
+from morisot.engines.spark.emit.frames.frame import Frame
+from morisot.engines.spark.emit.lowering.planner import Lowering
+from morisot.engines.spark.emit.lowering.registry import lowers
+from morisot.engines.spark.emit.python.fused_stage import dumps
+from morisot.engines.spark.emit.python.in_order import origin
+from morisot.engines.spark.emit.stateful.keyed_state import by_bucket_of_key, in_buckets
+from morisot.engines.spark.emit.stateful.tagged_union import both_sides, types_of_sides
+from morisot.engines.spark.emit.stateful.timers import Clock, clock_of, in_waiting_buckets
+from morisot.plan.nodes import window as plan
+from morisot.plan.nodes.join import IntervalJoin
+from morisot.plan.nodes.node import Node
+from morisot.plan.nodes.time import is_direct
+from morisot.plan.nodes.window import WindowJoin
+from morisot.types.element import Keyed, Type, key_of
+from morisot.worker.stateful.interval_joins import Meeting, MeetingBucket, Pairing, PairingBucket
+from morisot.worker.stateful.pairs import CountedPairs
+from morisot.worker.stateful.time_windows import Sessions, Sliding
+from morisot.worker.stateful.timers import TimeMachine
+
+
+@lowers(IntervalJoin, "unbounded")
+def lower_interval_join_unbounded(node: IntervalJoin, lowering: Lowering, left: Frame, right: Frame) -> Frame:
+    assert node.time is not None
+    frame = both_sides(node, left, right)
+    machine = Meeting(node.lower, node.upper, node.variant, key_of(frame.type), *types_of_sides(frame))
+    bucket = MeetingBucket(
+        machine,
+        origin(node),
+        frame.type,
+        node.type,
+        dumps,
+        stamps=True,
+        direct=is_direct(node),
+        keep_late=node.late is not None,
+    )
+    return met(node, lowering, frame, bucket, clock_of(node.time))
+
+
+@lowers(WindowJoin, "unbounded")
+def lower_window_join_unbounded(node: WindowJoin, lowering: Lowering, left: Frame, right: Frame) -> Frame:
+    frame = both_sides(node, left, right)
+    if isinstance(node.kind, plan.CountKind):
+        return in_buckets(node, lowering, frame, CountedPairs(node.kind.size, node.kind.slide, *types_of_sides(frame)))
+    stamps = node.time is not None
+    key = key_of(frame.type)
+    pairing = Pairing(node.clock, node.bounds, stamps, origin(node), key, *types_of_sides(frame))
+    bucket = PairingBucket(
+        windows_of(node.kind, pairing, key),
+        origin(node),
+        frame.type,
+        node.type,
+        dumps,
+        stamps=stamps,
+        direct=is_direct(node),
+        keep_late=node.late is not None,
+    )
+    return met(node, lowering, frame, bucket, clock_of(node.clock, processing=node.kind.processing))
+
+
+def windows_of(kind: plan.WindowKind, pairing: Pairing, key: Type) -> TimeMachine:
+    match kind:
+        case plan.TimeKind(size, slide, offset):
+            return Sliding(size, slide, offset, pairing, key)
+        case plan.SessionKind(gap):
+            return Sessions(gap, pairing, key)
+    raise AssertionError(f"{kind} has no windows of time")
+
+
+def met(node: Node, lowering: Lowering, frame: Frame, bucket: MeetingBucket, clock: Clock) -> Frame:
+    """The frame after both sides met by key, or all in one place."""
+    rows, where = by_bucket_of_key(node, lowering, frame) if isinstance(frame.type, Keyed) else (frame.df, "0")
+    return in_waiting_buckets(node, lowering, frame, rows, where, bucket, clock)

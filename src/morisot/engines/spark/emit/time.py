@@ -1,0 +1,67 @@
+"""Timestamps as a hidden column beside the elements."""
+
+from __future__ import annotations
+
+from morisot.engines.spark.emit.frames.frame import PLACE, TIME, Frame
+from morisot.engines.spark.emit.frames.sql import micros_since_epoch
+from morisot.engines.spark.emit.lowering.planner import Lowering
+from morisot.engines.spark.emit.lowering.registry import folds, lowers
+from morisot.engines.spark.emit.python import fused_stage
+from morisot.engines.spark.emit.python.in_order import ORDER, numbered
+from morisot.engines.spark.emit.stateful.keyed_state import bucket_of
+from morisot.engines.spark.emit.stateful.timers import clock_of, in_waiting_buckets
+from morisot.plan.nodes.time import AddTimestamps, DropTimestamps, Reorder, is_direct
+from morisot.types.element import DATETIME, Tuple, Type
+from morisot.worker.rowwise.stage import Step
+from morisot.worker.stateful.timers import ReorderBucket
+
+
+@lowers(AddTimestamps, "bounded")
+def lower_add_timestamps(node: AddTimestamps, lowering: Lowering, frame: Frame) -> Frame:
+    form = lowering.column_form(node, node.timestamp)
+    assert form is not None, "a timestamp that is no column should have been a stage"
+    assert node.kind is not None
+    widened, (moment,) = frame.evaluate(form, frame.names())
+    place = [PLACE] if frame.placed else []
+    rows = widened.df.selectExpr(*frame.columns, f"{ticks_of(moment, node.kind)} AS {TIME}", *place)
+    return Frame(rows, node.type, timed=True, placed=frame.placed)
+
+
+@folds(AddTimestamps)
+def lower_add_timestamps_in_python(
+    node: AddTimestamps, lowering: Lowering, frame: Frame, steps: tuple[Step, ...]
+) -> Frame:
+    """The function's result travels beside the element until it is a column."""
+    assert node.kind is not None
+    both = Tuple((node.kind, node.type))
+    pairs = fused_stage.run(frame.untimed(), [*steps, fused_stage.step(node, lowering)], both, lowering)
+    moment, *columns = pairs.columns
+    named = [f"{column} AS {name}" for column, name in zip(columns, Frame(pairs.df, node.type).columns, strict=True)]
+    place = [PLACE] if frame.placed else []
+    rows = pairs.df.selectExpr(*named, f"{ticks_of(moment, node.kind)} AS {TIME}", *place)
+    return Frame(rows, node.type, timed=True, placed=frame.placed)
+
+
+def ticks_of(moment: str, kind: Type) -> str:
+    """The number that a timestamp travels as."""
+    return micros_since_epoch(moment) if kind == DATETIME else moment
+
+
+@lowers(DropTimestamps)
+def lower_drop_timestamps(node: DropTimestamps, lowering: Lowering, frame: Frame) -> Frame:
+    return frame.untimed()
+
+
+@lowers(Reorder, "unbounded")
+def lower_reorder_unbounded(node: Reorder, lowering: Lowering, frame: Frame) -> Frame:
+    """Rows wait in buckets by their timestamps, and find their order by the places they are given."""
+    assert node.time is not None
+    bucket = ReorderBucket(frame.type, is_direct(node), node.late is not None)
+    where = bucket_of(lowering, TIME)
+    return in_waiting_buckets(node, lowering, frame, frame.df, where, bucket, clock_of(node.time))
+
+
+@lowers(Reorder, "bounded")
+def lower_reorder(node: Reorder, lowering: Lowering, frame: Frame) -> Frame:
+    rows = numbered(frame.df).orderBy(TIME, ORDER).drop("order")
+    return Frame(rows, node.type, frame.timed)

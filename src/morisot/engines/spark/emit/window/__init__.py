@@ -1,0 +1,43 @@
+"""Windows on Spark: a file for each kind, and what they share.
+
+`measures` has what is computed of a window, `grouping` the way from rows to one row for each window, `panes` the
+windows that overlap, `machines` everything that runs in Python, `unbounded` all windows on unbounded input.
+"""
+
+from __future__ import annotations
+
+from morisot.engines.spark.emit.frames.frame import Frame
+from morisot.engines.spark.emit.lowering.planner import Lowering
+from morisot.engines.spark.emit.lowering.registry import lowers
+from morisot.engines.spark.emit.window import (
+    all_window,
+    count_window,
+    join,
+    last_window,
+    machines,
+    session_window,
+    time_window,
+    unbounded,
+)
+from morisot.physical.ops import NativeAggregateOp
+from morisot.plan.nodes import window as plan
+from morisot.plan.nodes.window import Window
+
+_NATIVE = {
+    plan.CountKind: count_window.lower_count_window,
+    plan.TimeKind: time_window.lower_time_window,
+    plan.SessionKind: session_window.lower_session_window,
+    plan.LastKind: last_window.lower_last_window,
+    plan.AllKind: all_window.lower_all_window,
+}
+"""The kinds of windows that have a native form."""
+
+RULES = (join, unbounded)
+"""Importing them registers the rules of joins, and of unbounded input."""
+
+
+@lowers(Window, "bounded")
+def lower_window(node: Window, lowering: Lowering, frame: Frame) -> Frame:
+    if lowering.plan.chose(node, NativeAggregateOp):
+        return _NATIVE[type(node.kind)](node, lowering, frame)
+    return machines.lower_in_python(node, lowering, frame)

@@ -1,0 +1,62 @@
+"""Windows of a number of elements, natively: rows are numbered within their key, and the numbers are cut into panes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pyspark.sql import DataFrame
+
+from morisot.engines.spark.emit.frames.frame import Frame
+from morisot.engines.spark.emit.lowering.planner import Lowering
+from morisot.engines.spark.emit.python.in_order import ORDER
+from morisot.engines.spark.emit.window.grouping import (
+    KEY_FIRST,
+    LAST,
+    NEWEST,
+    POSITION,
+    ROWS,
+    START,
+    Rows,
+    finished,
+    prepared,
+)
+from morisot.engines.spark.emit.window.panes import windows_of
+from morisot.plan.nodes.window import CountKind, Window
+from morisot.worker.stateful.machine import LAST as AFTER_ALL
+
+
+def lower_count_window(node: Window, lowering: Lowering, frame: Frame) -> Frame:
+    kind = node.kind
+    assert isinstance(kind, CountKind)
+    ordered = lowering.needs_order(node)
+    extras = [ROWS, *([NEWEST] if node.time is not None else []), *([LAST] if ordered else [])]
+    if ordered and not kind.exact:
+        extras.append(KEY_FIRST)
+    rows = prepared(node, lowering, frame, *extras)
+    placed = positioned(rows.df, rows.group, key_first=KEY_FIRST in extras)
+    windows = windows_of(
+        Rows(placed, rows.group, rows.key, rows.measures, rows.extras), POSITION, kind.size, kind.slide
+    )
+    windows = windows.where(f"{START} >= 0")  # positions begin at 0, and so do windows
+    complete = f"{ROWS} = {kind.size}L"
+    if kind.exact:
+        return finished(node, lowering, rows, windows.where(complete), order=[LAST])
+    # of the incomplete windows only the first is wanted: the one before it, if there is one, is complete
+    wanted = windows.where(f"{complete} OR {START} = 0 OR {ROWS} >= {kind.size - kind.slide}L")
+    wanted = wanted.withColumn("end", wanted["start"] + wanted["rows"])
+    places = [
+        f"CASE WHEN {complete} THEN {LAST} ELSE {AFTER_ALL}L END",
+        f"CASE WHEN {complete} THEN 0L ELSE {KEY_FIRST} END",
+    ]
+    return finished(node, lowering, rows, wanted, order=places)
+
+
+def positioned(df: DataFrame, group: Sequence[str], *, key_first: bool = False) -> DataFrame:
+    """The rows with their position among those of their key, and perhaps the number of the key's first row."""
+    if not group:  # a window function without a partition would warn about what is meant here
+        moved = df.repartition(1).sortWithinPartitions(ORDER)
+        firsts = [f"0L AS {KEY_FIRST}"] if key_first else []
+        return moved.selectExpr("*", f"monotonically_increasing_id() AS {POSITION}", *firsts)
+    within = f"OVER (PARTITION BY {', '.join(group)} ORDER BY {ORDER})"
+    firsts = [f"first_value({ORDER}) {within} AS {KEY_FIRST}"] if key_first else []
+    return df.selectExpr("*", f"CAST(row_number() {within} - 1 AS BIGINT) AS {POSITION}", *firsts)

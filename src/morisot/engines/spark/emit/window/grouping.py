@@ -1,0 +1,127 @@
+"""From rows to one row for each window: what is grouped by, what comes along, and the result in its order."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F  # noqa: N812 - the name every Spark program uses
+
+from morisot.engines.spark.emit.frames.frame import TIME, Frame
+from morisot.engines.spark.emit.frames.sql import EPOCH, quoted
+from morisot.engines.spark.emit.lowering.planner import Lowering
+from morisot.engines.spark.emit.python.in_order import CANONICAL, ORDER, numbered, with_canonical
+from morisot.engines.spark.emit.window.measures import Columns, NativeMeasure, Step, native_measures
+from morisot.plan.nodes.node import Node
+from morisot.plan.nodes.window import Window, WindowJoin
+from morisot.types.element import DATETIME, Keyed, contains_any, leaves
+
+START, END = quoted("start"), quoted("end")
+POSITION = quoted("position")
+FIRST, LAST, NEWEST, ROWS = quoted("first"), quoted("last"), quoted("newest"), quoted("rows")
+KEY_FIRST = quoted("key_first")
+
+EXTRAS = {
+    FIRST: Step(FIRST, f"min({ORDER})", "min({})"),
+    LAST: Step(LAST, f"max({ORDER})", "max({})"),
+    NEWEST: Step(NEWEST, f"max({TIME})", "max({})"),
+    ROWS: Step(ROWS, "count(1)", "sum({})"),
+    KEY_FIRST: Step(KEY_FIRST, f"min({KEY_FIRST})", "min({})"),
+}
+"""What may be known of a window beside its measures: the numbers of its first and last element, its newest timestamp,
+how many elements it has, and the number of the key's first element."""
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Rows on their way to windows."""
+
+    df: DataFrame
+    group: Sequence[str]
+    """The columns that are equal exactly where the keys are; none if there are no keys."""
+    key: Sequence[str]
+    """The columns of the key."""
+    measures: Sequence[NativeMeasure]
+    extras: Sequence[Step] = field(default=())
+
+    @property
+    def steps(self) -> list[Step]:
+        """Every column that is aggregated; keys that are not grouped by come from the first element."""
+        carried = [column for column in self.key if column not in self.group]
+        keys = [Step(column, f"min_by({column}, {ORDER})", f"min_by({{}}, {FIRST})") for column in carried]
+        return [*keys, *self.extras, *(step for measure in self.measures for step in measure.steps)]
+
+    def aggregated(self, df: DataFrame, *by: str) -> DataFrame:
+        """One row for each key and value of the columns `by`, from rows."""
+        return _grouped(df, [*self.group, *by], [f"{step.of_rows} AS {step.column}" for step in self.steps])
+
+    def merged(self, df: DataFrame, *by: str) -> DataFrame:
+        """The same, from rows that are aggregates already."""
+        merges = [f"{step.merge.format(step.column)} AS {step.column}" for step in self.steps]
+        return _grouped(df, [*self.group, *by], merges)
+
+
+def _grouped(df: DataFrame, by: Sequence[str], aggregates: Sequence[str]) -> DataFrame:
+    return df.groupBy(*map(F.expr, by)).agg(*map(F.expr, aggregates))
+
+
+def prepared(node: Window, lowering: Lowering, frame: Frame, *extras: str) -> Rows:
+    """The frame's rows with what the measures aggregate, numbered if anybody asks for their order."""
+    columns = Columns(node, lowering, frame)
+    measures = native_measures(columns)
+    df = columns.frame.df
+    wanted = list(extras)
+    by_value = not (isinstance(frame.type, Keyed) and contains_any(frame.type.key))
+    if (lowering.needs_order(node) or not by_value) and FIRST not in wanted:
+        wanted.append(FIRST)
+    if any(measure.ordered for measure in measures) or {FIRST, LAST, KEY_FIRST} & set(wanted) or node.kind.by_order:
+        df = numbered(df)
+    df, group, key = grouped_by(node, df, frame)
+    return Rows(df, group, key, measures, [EXTRAS[name] for name in wanted])
+
+
+def grouped_by(node: Node, df: DataFrame, frame: Frame) -> tuple[DataFrame, list[str], list[str]]:
+    """The rows, the columns that are equal where the keys are, and the columns of the key."""
+    if not isinstance(frame.type, Keyed):
+        return df, [], []
+    key = frame.columns_under(0)
+    if contains_any(frame.type.key):
+        return with_canonical(node, df, frame.type.key), [CANONICAL], key
+    return df, key, key
+
+
+def finished(node: Window, lowering: Lowering, rows: Rows, windows: DataFrame, *, order: Sequence[str]) -> Frame:
+    """The results of windows; their rows have START, END and everything the measures and the order need."""
+    results = [expression for measure in rows.measures for expression in measure.finish]
+    stamps = [f"{END if node.kind.timed else NEWEST} AS {TIME}"] if node.time is not None else []
+    return in_their_order(node, lowering, windows, [*rows.key, *with_bounds(node, results)], stamps, order)
+
+
+def in_their_order(
+    node: Window | WindowJoin,
+    lowering: Lowering,
+    windows: DataFrame,
+    expressions: Sequence[str],
+    stamps: Sequence[str],
+    order: Sequence[str],
+) -> Frame:
+    """The frame of the results, in their order if an operator after it depends on that."""
+    columns = [quoted(leaf.column) for leaf in leaves(node.type)]
+    named = [f"{expression} AS {column}" for expression, column in zip(expressions, columns, strict=True)]
+    if not order or not lowering.needs_order(node):
+        return Frame(windows.selectExpr(*named, *stamps), node.type, bool(stamps))
+    places = [f"place{number}" for number in range(len(order))]
+    placed = [f"{expression} AS {place}" for expression, place in zip(order, places, strict=True)]
+    df = windows.selectExpr(*named, *stamps, *placed).orderBy(*places).drop(*places)
+    return Frame(df, node.type, bool(stamps))
+
+
+def with_bounds(node: Window | WindowJoin, results: Sequence[str]) -> list[str]:
+    """The expressions of a result's leaves, those of its bounds before them if they are wanted."""
+    if not node.bounds:
+        return list(results)
+    bounds = [START, END]
+    if node.clock == DATETIME:
+        bounds = [f"timestampadd(MICROSECOND, {bound}, {EPOCH})" for bound in bounds]
+    return [*bounds, *results]

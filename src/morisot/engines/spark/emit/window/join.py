@@ -1,0 +1,110 @@
+"""The pairs of elements in the same window: each side is placed in its windows, then windows meet in a native join."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F  # noqa: N812 - the name every Spark program uses
+
+from morisot.engines.spark.emit.frames.frame import TIME, Frame
+from morisot.engines.spark.emit.frames.sql import quoted
+from morisot.engines.spark.emit.lowering.planner import Lowering
+from morisot.engines.spark.emit.lowering.registry import lowers
+from morisot.engines.spark.emit.python.in_order import CANONICAL, ORDER, numbered, with_canonical
+from morisot.engines.spark.emit.window.count_window import positioned
+from morisot.engines.spark.emit.window.grouping import END, POSITION, START, in_their_order, with_bounds
+from morisot.engines.spark.emit.window.panes import exploded
+from morisot.engines.spark.emit.window.session_window import begun, ended
+from morisot.engines.spark.emit.window.time_window import clocked
+from morisot.plan.nodes import window as plan
+from morisot.plan.nodes.window import WindowJoin
+from morisot.types.element import Keyed, contains_any
+
+_SIDE = quoted("side")
+_LEFT_ORDER, _RIGHT_ORDER = quoted("left_order"), quoted("right_order")
+
+
+@lowers(WindowJoin, "bounded")
+def lower_window_join(node: WindowJoin, lowering: Lowering, left: Frame, right: Frame) -> Frame:
+    frames = [clocked(node.kind, frame) for frame in (left, right)]
+    named = [side(node, frame, name) for name, frame in zip(("left", "right"), frames, strict=True)]
+    if isinstance(node.kind, plan.SessionKind):
+        placed = in_sessions(node.kind, *named)
+    else:
+        placed = [placed_side(node, each) for each in named]
+    (left_rows, group), right_rows = (placed[0], named[0][1]), placed[1]
+    right_rows = right_rows.selectExpr(
+        *(f"{column} AS {quoted(f'other{place}')}" for place, column in enumerate(group)),
+        f"{START} AS {quoted('other_start')}",
+        f"{ORDER} AS {_RIGHT_ORDER}",
+        *columns_of(right_rows, "right"),
+    )
+    same = [f"{column} <=> {quoted(f'other{place}')}" for place, column in enumerate(group)]
+    met = left_rows.withColumnRenamed("order", "left_order").join(
+        right_rows, F.expr(" AND ".join([*same, f"{START} = {quoted('other_start')}"]))
+    )
+    key = columns_of(left_rows, "key")
+    values = [*columns_of(left_rows, "left"), *columns_of(right_rows, "right")]
+    stamps = [f"{END} AS {TIME}"] if node.time is not None else []
+    order = [END if node.kind.timed else START, _LEFT_ORDER, _RIGHT_ORDER]
+    return in_their_order(node, lowering, met, [*key, *with_bounds(node, values)], stamps, order)
+
+
+def columns_of(df: DataFrame, part: str) -> list[str]:
+    return [quoted(name) for name in df.columns if name.startswith(f"{part}:")]
+
+
+def side(node: WindowJoin, frame: Frame, name: str) -> tuple[DataFrame, list[str]]:
+    """The rows of one side, numbered, with columns that tell whose they are; and what is equal where the keys are."""
+    keyed = isinstance(frame.type, Keyed)
+    key, value = (frame.columns_under(0), frame.columns_under(1)) if keyed else ([], frame.columns)
+    rows = numbered(frame.df)
+    canonical = by_canonical(node)
+    if canonical:
+        assert isinstance(frame.type, Keyed)
+        rows = with_canonical(node, rows, frame.type.key)
+    rows = rows.selectExpr(
+        *(f"{column} AS {quoted(f'key:{place}')}" for place, column in enumerate(key)),
+        *(f"{column} AS {quoted(f'{name}:{place}')}" for place, column in enumerate(value)),
+        *([CANONICAL] if canonical else []),
+        *([TIME] if node.kind.timed else []),
+        ORDER,
+    )
+    return rows, [CANONICAL] if canonical else columns_of(rows, "key")
+
+
+def by_canonical(node: WindowJoin) -> bool:
+    """Whether keys are compared as Python does: they are not of one type that Spark compares alike."""
+    if not isinstance(node.left.type, Keyed) or not isinstance(node.right.type, Keyed):
+        return False
+    return node.left.type.key != node.right.type.key or contains_any(node.left.type.key)
+
+
+def placed_side(node: WindowJoin, named: tuple[DataFrame, Sequence[str]]) -> DataFrame:
+    """The rows of one side, once for each window they are in."""
+    df, group = named
+    match node.kind:
+        case plan.TimeKind(size, slide, offset):
+            return exploded(df, TIME, size, slide, offset).selectExpr("*", f"{START} + {size}L AS {END}")
+        case plan.CountKind(size, slide, exact):
+            rows = exploded(positioned(df, group), POSITION, size, slide, 0).where(f"{START} >= 0")
+            within = f"OVER (PARTITION BY {', '.join([*group, START])})"
+            counted = rows.selectExpr("*", f"count(1) {within} AS `rows`")
+            first_incomplete = "" if exact else f" OR {START} = 0 OR `rows` >= {size - slide}L"
+            return counted.where(f"`rows` = {size}L{first_incomplete}").drop("rows", "position")
+        case _:
+            return df.selectExpr("*", f"0L AS {START}")
+
+
+def in_sessions(
+    kind: plan.SessionKind, left: tuple[DataFrame, list[str]], right: tuple[DataFrame, list[str]]
+) -> list[DataFrame]:
+    """Both sides with the bounds of their sessions, which the elements of both sides make together."""
+    sides = [df.selectExpr("*", f"{number} AS {_SIDE}") for number, (df, _) in enumerate((left, right))]
+    both = sides[0].unionByName(sides[1], allowMissingColumns=True)
+    rows = ended(begun(both, left[1], kind.gap), left[1], kind.gap)
+    return [
+        rows.where(f"{_SIDE} = {number}").select(*(quoted(name) for name in [*df.columns, "start", "end"]))
+        for number, (df, _) in enumerate((left, right))
+    ]

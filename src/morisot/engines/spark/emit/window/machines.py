@@ -1,0 +1,105 @@
+"""Windows that run in Python: one element after the other, holding what the measures hold and no more."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from pyspark.sql import DataFrame
+
+from morisot.engines.spark.emit.frames import schema
+from morisot.engines.spark.emit.frames.frame import TIME, Frame
+from morisot.engines.spark.emit.frames.sql import quoted
+from morisot.engines.spark.emit.lowering.planner import Lowering
+from morisot.engines.spark.emit.python.fused_stage import dumps, in_worker
+from morisot.engines.spark.emit.python.in_order import ORDER, gathered, grouped_by_key, in_order, numbered, origin
+from morisot.engines.spark.emit.python.pickling import check_travels
+from morisot.engines.spark.emit.window.grouping import END, START, in_their_order, with_bounds
+from morisot.engines.spark.emit.window.measures import in_python
+from morisot.engines.spark.emit.window.panes import exploded
+from morisot.engines.spark.emit.window.session_window import begun, ended
+from morisot.engines.spark.emit.window.time_window import clocked
+from morisot.plan.nodes import window as plan
+from morisot.plan.nodes.window import Window
+from morisot.types.element import INT, Keyed, Tuple, leaves
+from morisot.worker.stateful import windows
+from morisot.worker.stateful.count_windows import TumblingCount
+from morisot.worker.stateful.machine import ORDER_COLUMNS, InOrder, Machine
+from morisot.worker.stateful.windows import Windower, Windows
+
+_WINDOWERS: dict[type[plan.WindowKind], Callable[[Any, Window], Windower]] = {
+    plan.CountKind: lambda kind, _: windows.Counted(kind.size, kind.slide, kind.exact),
+    plan.AllKind: lambda _kind, _: windows.Everything(),
+    plan.LastKind: lambda kind, _: windows.LastFew(kind.k),
+    plan.TransactionKind: lambda kind, node: windows.Transactions(kind.function.function, node.input.time),
+    plan.CustomKind: lambda kind, node: windows.Own(kind.window, node.input.time),
+}
+
+
+def lower_in_python(node: Window, lowering: Lowering, frame: Frame) -> Frame:
+    """Windows of time are groups of their own; the others depend on the order of a key's elements, which meet in it."""
+    if node.kind.timed:
+        return window_by_window(node, lowering, frame)
+    return in_order(node, lowering, frame, machine_in_order(node))
+
+
+def machine_in_order(node: Window) -> Machine:
+    """What sees the elements of a key one after the other."""
+    match node.kind:
+        case plan.CountKind(size, slide, exact=True) if size == slide:
+            row = node.row.cls if node.row else None
+            return TumblingCount(size, in_python(node), row, node.bounds, node.time is not None, origin(node))
+    windower = _WINDOWERS[type(node.kind)](node.kind, node)
+    return machine(node, windower, node.bounds, node.time is not None)
+
+
+def machine(node: Window, windower: Windower, bounds: bool, stamps: bool) -> Windows:
+    return Windows(windower, in_python(node), node.row.cls if node.row else None, bounds, stamps, origin(node))
+
+
+def window_by_window(node: Window, lowering: Lowering, frame: Frame) -> Frame:
+    """Rows of one window meet, whatever their key's size: a task holds one window at a time."""
+    for _, closure in node.closures:
+        check_travels(closure)
+    rows, group = placed(node, frame)
+    rows = gathered(lowering, rows, [*group, START], [ORDER])
+    keyed = isinstance(frame.type, Keyed)
+    key_type = Tuple((frame.type.key, INT, INT)) if isinstance(frame.type, Keyed) else Tuple((INT, INT))
+    key, value = (frame.columns_under(0), frame.columns_under(1)) if keyed else ([], frame.columns)
+    input_type, output_type = Keyed(key_type, node.element), Keyed(key_type, node.result)
+    names = [quoted(leaf.column) for leaf in leaves(input_type)]
+    columns = [f"{c} AS {name}" for c, name in zip([*key, START, END, *value], names, strict=True)]
+    ordered = lowering.needs_order(node)
+    one_window = machine(node, windows.Everything(), bounds=False, stamps=False)
+    task = InOrder(one_window, origin(node), input_type, output_type, dumps, False, False, ordered, by_key=True)
+    hidden = [quoted(name) for name in ORDER_COLUMNS] if ordered else []
+    results = rows.selectExpr(*columns, ORDER).mapInArrow(in_worker(task), schema.ddl(output_type, *hidden))
+    return named(node, lowering, results, output_type)
+
+
+def named(node: Window, lowering: Lowering, results: DataFrame, output: Keyed) -> Frame:
+    """The results of windows, whose bounds are the last two parts of their key."""
+    assert isinstance(output.key, Tuple)
+    found = Frame(results, output)
+    *_, start, end = found.columns_under(0)
+    bounds = [f"{start} AS {START}", f"{end} AS {END}"]
+    key = found.columns_under(0, 0) if node.input.keyed else []
+    order = ["`first`"] if lowering.needs_order(node) else []
+    rows = results.selectExpr(*key, *bounds, *found.columns_under(1), *order)
+    stamps = [f"{END} AS {TIME}"] if node.time is not None else []
+    expressions = [*key, *with_bounds(node, found.columns_under(1))]
+    return in_their_order(node, lowering, rows, expressions, stamps, [END, *order])
+
+
+def placed(node: Window, frame: Frame) -> tuple[DataFrame, Sequence[str]]:
+    """Each row once for every window it is in, with the window's bounds; and what is equal where the keys are."""
+    timed = clocked(node.kind, frame)
+    rows, group = numbered(timed.df), list[str]()
+    if node.input.keyed:
+        rows, group = grouped_by_key(node, rows, frame.type)
+    match node.kind:
+        case plan.TimeKind(size, slide, offset):
+            return exploded(rows, TIME, size, slide, offset).selectExpr("*", f"{START} + {size}L AS {END}"), group
+        case plan.SessionKind(gap):
+            return ended(begun(rows, group, gap), group, gap), group
+    raise AssertionError(f"{node.kind} has no windows of time")

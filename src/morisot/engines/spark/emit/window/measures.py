@@ -1,0 +1,269 @@
+"""The measures of windows: as Spark's own aggregates where those give exactly what Python gives, else in Python.
+
+A native measure has three steps, so that a window can be put together from panes: aggregates over rows, aggregates
+over those of several panes, and the result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from morisot.compile.aggregates.extremes import ACCUMULATOR, NativeExtreme
+from morisot.compile.aggregates.folds import NativeFold, Part, leaf_values
+from morisot.compile.ir.expressions import Input
+from morisot.compile.verdict import ColumnForm, Refusal
+from morisot.engines.spark.emit.aggregate import joined_start
+from morisot.engines.spark.emit.frames.frame import Frame
+from morisot.engines.spark.emit.frames.sql import NameOf, literal, quoted, render
+from morisot.engines.spark.emit.lowering.planner import Lowering
+from morisot.engines.spark.emit.python.fused_stage import dumps
+from morisot.engines.spark.emit.python.in_order import ORDER
+from morisot.physical.choose.window import recognised_fold
+from morisot.plan.nodes.window import Measure, Window
+from morisot.plan.on_error import Divert
+from morisot.types.element import BOOL, FLOAT, Type, leaves
+from morisot.worker.aggregate import accumulators
+from morisot.worker.aggregate.accumulators import Accumulates, itself
+
+_EXACT = 2**53
+"""The largest integer up to which every integer is a double."""
+
+
+# -- in Python -------------------------------------------------------------------------------------------------------
+
+
+def in_python(node: Window) -> tuple[Accumulates, ...]:
+    """What a worker does for the measures of a window."""
+    return tuple(_in_python(measure, node.element) for measure in node.measures)
+
+
+def _in_python(measure: Measure, element: Type) -> Accumulates:
+    if measure.accumulator is not None:
+        return measure.accumulator
+    plain = _plain_measure(measure, element)
+    if not measure.leaves_out:
+        return plain
+    assert isinstance(plain, accumulators.Folding | accumulators.Reducing), f"{measure.kind} leaves no elements out"
+    assert measure.function is not None
+    operator, location = measure.function.operator, measure.function.location
+    return accumulators.LeavingOut(plain, operator, location, isinstance(measure.on_error, Divert), dumps, element)
+
+
+def _plain_measure(measure: Measure, element: Type) -> Accumulates:
+    function, result = itself if measure.function is None else measure.function.function, measure.type
+    match measure.kind:
+        case "count":
+            return accumulators.Counting()
+        case "sum":
+            return accumulators.Summing(function)
+        case "mean":
+            return accumulators.Averaging(function)
+        case "min" | "max":
+            return accumulators.Choosing(function, largest=measure.kind == "max", whole=False, type=result)
+        case "min_element" | "max_element":
+            return accumulators.Choosing(function, largest=measure.kind == "max_element", whole=True, type=element)
+        case "first" | "last":
+            return accumulators.Keeping(last=measure.kind == "last", type=element)
+        case "fold":
+            return accumulators.Folding(measure.init, function, result)
+        case "reduce":
+            return accumulators.Reducing(function, result)
+        case "map":
+            return accumulators.Listing(function, element)
+        case "custom":
+            raise AssertionError("an accumulator of the user's is its own measure")
+
+
+# -- natively --------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Step:
+    """One column on the way: an aggregate over rows, and the one that merges it; `{}` is the column itself."""
+
+    column: str
+    of_rows: str
+    merge: str
+
+
+@dataclass(frozen=True)
+class NativeMeasure:
+    """A measure as Spark's aggregates; `finish` has an expression for each leaf of the result."""
+
+    steps: tuple[Step, ...]
+    finish: tuple[str, ...]
+    ordered: bool = False
+    """Whether the rows must be numbered."""
+
+
+class Columns:
+    """The rows of a frame with the values that the measures of a window aggregate."""
+
+    def __init__(self, node: Window, lowering: Lowering, frame: Frame) -> None:
+        self.node = node
+        self.lowering = lowering
+        self.frame = frame
+        self.at = (1,) if node.input.keyed else ()
+        self.element = frame.columns_under(*self.at)
+        self.base = [*frame.columns, *frame.hidden]
+        self.added: list[str] = []
+
+    def add(self, frame: Frame, expression: str) -> str:
+        """The name of a new column; `frame` is this one's with the values the expression shares with others."""
+        name = quoted(f"of{len(self.added)}")
+        df = frame.df.selectExpr(*self.base, *self.added, f"{expression} AS {name}")
+        self.added.append(name)
+        self.frame = Frame(df, self.frame.type, self.frame.timed)
+        return name
+
+    def value(self, measure: Measure) -> tuple[str, Type]:
+        """The column of a measure's values, and their type; a bool counts as the int it is."""
+        if measure.function is None:
+            (column,), type_ = self.element, self.node.element
+        else:
+            form = self.lowering.column_form(self.node, measure.function)
+            assert form is not None, "a measure without a native form should have run in Python"
+            frame, (expression,) = self.frame.evaluate(form, self.frame.names(self.at))
+            column, type_ = self.add(frame, expression), form.type
+        return column, type_
+
+    def part(self, frame: Frame, part: Part, name_of: NameOf) -> str:
+        """The column of one part of a fold: NULL, which aggregates leave out, where its condition does not hold."""
+        operand = render(part.operand, name_of)
+        if part.type == FLOAT:
+            operand = plain_float(operand)
+        if part.condition is not None:
+            operand = f"CASE WHEN {render(part.condition, name_of)} THEN {operand} END"
+        return self.add(frame, operand)
+
+
+def native(columns: Columns, measure: Measure, number: int) -> NativeMeasure:
+    """A measure as Spark's aggregates; the values it needs are added to the columns."""
+
+    def name(place: int = 0) -> str:
+        return quoted(f"m{number}_{place}")
+
+    match measure.kind:
+        case "count":
+            return NativeMeasure((Step(name(), "count(1)", "sum({})"),), (name(),))
+        case "sum":
+            column, type_ = summable(columns, measure)
+            return NativeMeasure((Step(name(), f"sum({column})", "sum({})"),), (name(),))
+        case "mean":
+            column, type_ = summable(columns, measure)
+            steps = (Step(name(), f"sum({column})", "sum({})"), Step(name(1), "count(1)", "sum({})"))
+            return NativeMeasure(steps, (quotient(name(), name(1), type_),))
+        case "min" | "max" as extreme:
+            column, type_ = columns.value(measure)
+            column = plain_float(column) if type_ == FLOAT else column
+            return NativeMeasure((Step(name(), f"{extreme}({column})", f"{extreme}({{}})"),), (name(),))
+        case "min_element" | "max_element":
+            return chosen(columns, measure, name)
+        case "first" | "last" as which:
+            by, place = ("min", ORDER) if which == "first" else ("max", ORDER)
+            return picked(columns, by, place, name)
+        case _:
+            return folded(columns, measure, name)
+
+
+def summable(columns: Columns, measure: Measure) -> tuple[str, Type]:
+    column, type_ = columns.value(measure)
+    return (f"CAST({column} AS BIGINT)" if type_ == BOOL else column), type_
+
+
+def quotient(total: str, count: str, type_: Type) -> str:
+    """The mean; a sum of ints that no float stands for exactly is Python's to divide."""
+    if type_ == FLOAT:
+        return f"{total} / {count}"
+    guard = "raise_error('morisot: the sum is too large for an exact mean')"
+    exact = f"{total} >= {-_EXACT}L AND {total} <= {_EXACT}L"
+    return f"CASE WHEN {exact} THEN CAST({total} AS DOUBLE) / {count} ELSE {guard} END"
+
+
+def plain_float(column: str) -> str:
+    """A float that has one place in an order; where NaN and -0.0 come is a matter of where they stand in the stream."""
+    guard = "raise_error('morisot: NaN and -0.0 have no place in an order')"
+    return (
+        f"CASE WHEN isnan({column}) OR ({column} = 0.0D AND CAST({column} AS STRING) = '-0.0') "
+        f"THEN {guard} ELSE {column} END"
+    )
+
+
+def chosen(columns: Columns, measure: Measure, name: Callable[[int], str]) -> NativeMeasure:
+    """The element that is first by a value, and of equals by its place in the stream."""
+    column, type_ = columns.value(measure)
+    if type_ == FLOAT:
+        column = (
+            f"CASE WHEN isnan({column}) THEN raise_error('morisot: NaN has no place in an order') ELSE {column} END"
+        )
+    if measure.kind == "min_element":
+        return picked(columns, "min", f"struct({column}, {ORDER})", name)
+    return picked(columns, "max", f"struct({column}, -{ORDER})", name)
+
+
+def picked(columns: Columns, extreme: str, place: str, name: Callable[[int], str]) -> NativeMeasure:
+    """The element at the smallest or largest place."""
+    at = name(len(columns.element))
+    leaves = [
+        Step(name(number), f"{extreme}_by({column}, {place})", f"{extreme}_by({{}}, {at})")
+        for number, column in enumerate(columns.element)
+    ]
+    steps = (*leaves, Step(at, f"{extreme}({place})", f"{extreme}({{}})"))
+    return NativeMeasure(steps, tuple(step.column for step in leaves), ordered=True)
+
+
+def folded(columns: Columns, measure: Measure, name: Callable[[int], str]) -> NativeMeasure:
+    """A fold as one aggregate for each leaf of its accumulator."""
+    fold = recognised_fold(columns.node, measure)
+    assert not isinstance(fold, Refusal), "a fold without a native form should have run in Python"
+    if isinstance(fold, NativeExtreme):
+        return kept(columns, measure, fold, name)
+    steps: list[Step] = []
+    finish: list[str] = []
+    for number, part in enumerate(fold.parts):
+        name_of = columns.frame.names((), columns.at)  # the accumulator, the first parameter, is in no expression
+        frame, _ = columns.frame.evaluate(shared_only(fold), name_of) if measure.kind == "fold" else (columns.frame, [])
+        column = columns.part(frame, part, name_of)
+        steps.append(Step(name(number), f"{part.kind}({column})", f"{part.kind}({{}})"))
+        finish.append(joined_start(part, name(number)))
+    return NativeMeasure(tuple(steps), tuple(finish))
+
+
+def kept(columns: Columns, measure: Measure, fold: NativeExtreme, name: Callable[[int], str]) -> NativeMeasure:
+    """A fold that keeps one of its elements, by its key and then by its place; or the start, where that stays."""
+    names = columns.frame.names((), columns.at)
+    key = render(fold.key, names)
+    if fold.is_float:
+        key = f"CASE WHEN isnan({key}) THEN raise_error('morisot: NaN has no place in an order') ELSE {key} + 0.0D END"
+    column = columns.add(columns.frame, key)
+    tie = ORDER if fold.largest == fold.last else f"-{ORDER}"
+    best = picked(columns, "max" if fold.largest else "min", f"struct({column}, {tie})", name)
+    if measure.kind == "reduce":
+        return best
+    own = leaves(measure.type)
+    starts = {
+        leaf.path: literal(value, leaf.type)
+        for leaf, value in zip(own, leaf_values(fold.init, measure.type), strict=True)
+    }
+    found = {leaf.path: expression for leaf, expression in zip(own, best.finish, strict=True)}
+
+    def name_of(leaf: Input) -> str:
+        return starts[leaf.path] if leaf.parameter == ACCUMULATOR else found[leaf.path]
+
+    stays = render(fold.keeps, name_of)
+    finish = (f"CASE WHEN {stays} THEN {starts[leaf.path]} ELSE {found[leaf.path]} END" for leaf in own)
+    return NativeMeasure(best.steps, tuple(finish), ordered=True)
+
+
+def shared_only(fold: NativeFold) -> ColumnForm:
+    """What the parts of a fold share, without the result."""
+    import dataclasses
+
+    from morisot.engines.spark.emit.aggregate import NO_RESULT
+
+    return dataclasses.replace(fold.form, result=NO_RESULT)
+
+
+def native_measures(columns: Columns) -> Sequence[NativeMeasure]:
+    return [native(columns, measure, number) for number, measure in enumerate(columns.node.measures)]

@@ -1,0 +1,28 @@
+"""Tumbling and sliding windows of event time, natively; of processing time too, where all elements have one time."""
+
+from __future__ import annotations
+
+import time
+
+from morisot.engines.spark.emit.frames.frame import TIME, Frame
+from morisot.engines.spark.emit.lowering.planner import Lowering
+from morisot.engines.spark.emit.window.grouping import END, FIRST, finished, prepared
+from morisot.engines.spark.emit.window.panes import windows_of
+from morisot.plan.nodes.window import TimeKind, Window, WindowKind
+
+
+def lower_time_window(node: Window, lowering: Lowering, frame: Frame) -> Frame:
+    kind = node.kind
+    assert isinstance(kind, TimeKind)
+    rows = prepared(node, lowering, clocked(kind, frame))
+    windows = windows_of(rows, TIME, kind.size, kind.slide, kind.offset)
+    return finished(node, lowering, rows, windows, order=[END, FIRST])
+
+
+def clocked(kind: WindowKind, frame: Frame) -> Frame:
+    """The frame with the time its windows are made of: a bounded run processes all its elements at one instant."""
+    if not kind.processing:
+        return frame
+    instant = time.time_ns() // 1000
+    rows = frame.untimed().df.selectExpr("*", f"{instant}L AS {TIME}")
+    return Frame(rows, frame.type, timed=True)
