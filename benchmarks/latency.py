@@ -89,7 +89,7 @@ def spark(work: str, inbox: str, arrived: Arrived, over: Callable[[], bool]) -> 
     from pyspark.sql import SparkSession
     from pyspark.sql.functions import window
 
-    from morisot.run.java_runtime import find_java, launcher_variables
+    from morisot.engines.spark.session.java_runtime import find_java, launcher_variables
 
     os.environ["PYSPARK_PYTHON"] = sys.executable
     os.environ.update(launcher_variables(find_java()))

@@ -12,7 +12,7 @@ import psutil
 import pyspark
 from pyspark.sql import SparkSession
 
-from morisot.run.java_runtime import find_java, launcher_variables
+from morisot.engines.spark.session.java_runtime import find_java, launcher_variables
 
 ROOT = Path(__file__).resolve().parents[1]
 CORES = len(os.sched_getaffinity(0))

@@ -13,7 +13,7 @@ for candidate in "${PYTHON:-python3}" python3.14 python3.13 python3.12 python3.1
 done
 [ -n "$python" ] || stop "Morisot needs Python 3.11 or newer: install it with \`apt-get install python3.11 python3.11-venv\` (Debian/Ubuntu) or \`brew install python@3.11\` (macOS)."
 
-# The same choice as find_java in src/morisot/run/java_runtime.py.
+# The same choice as find_java in src/morisot/engines/spark/session/java_runtime.py.
 java="${JAVA_HOME:+$JAVA_HOME/bin/}java"
 get_java="install it with \`apt-get install openjdk-17-jre-headless\` (Debian/Ubuntu) or \`brew install openjdk@17\` (macOS)."
 # `java -version` says `version "17.0.15"`, and before Java 9 `version "1.8.0_402"`.

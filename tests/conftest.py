@@ -36,7 +36,7 @@ os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSeri
 def spark() -> Iterator[SparkSession]:
     """One small session for all tests of this process."""
     from morisot.config import Config
-    from morisot.run.session import build_session
+    from morisot.engines.spark.session.session import build_session
 
     session = build_session(Config(master="local[2]", parallelism=2, memory="1g", progress=False))
     yield session

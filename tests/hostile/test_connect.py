@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from morisot.run.java_runtime import find_java, launcher_variables
+from morisot.engines.spark.session.java_runtime import find_java, launcher_variables
 from tests.hostile.paths import NATIVE, PROGRAMS
 
 ROOT = Path(__file__).parents[2]

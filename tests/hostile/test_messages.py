@@ -169,7 +169,9 @@ def test_a_failure_is_the_same_on_the_other_side() -> None:
 
 
 def test_no_unpickling_in_what_reads_messages() -> None:
-    from morisot.run import causes, failures, left_out
+    from morisot.engines.spark import failures
+    from morisot.engines.spark.internals import causes
+    from morisot.engines.spark.terminal import left_out
     from morisot.worker.report import exceptions, failure
     from morisot.worker.report import signature as seal
 

@@ -19,11 +19,11 @@ from morisot import config
 from morisot.api import agg, base, join_builder, output
 from morisot.api.methods import kafka
 from morisot.compile import verdict
+from morisot.engines.spark.streaming.job import Job
 from morisot.errors import Location
 from morisot.physical.explain import FormRecord
 from morisot.plan.nodes import sink
 from morisot.plan.nodes import source as source_nodes
-from morisot.run.job import Job
 from morisot.runtime import metrics
 from morisot.testing import plugin
 from morisot.types import moments

@@ -15,7 +15,7 @@ from pathlib import Path
 import pyspark
 
 from morisot.config import CONNECTORS
-from morisot.run.java_runtime import find_java
+from morisot.engines.spark.session.java_runtime import find_java
 
 SERVER = "org.apache.kafka:kafka_2.13:3.9.2"
 EARLIER = "4.2.0"

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import morisot as mo
-from morisot.run import live
+from morisot.engines.spark.terminal import job_table
 from morisot.runtime.metrics import JobMetrics
 
 pytestmark = [pytest.mark.jvm, pytest.mark.unbounded]
@@ -56,10 +56,10 @@ def test_operators_are_counted_where_the_user_wants_it(spark: Any, tmp_path: Pat
         "unique": (len(large), len(set(map(len, large)))),
     }
     assert sorted(found) == sorted(set(map(len, large)))
-    assert ("flat_map", "17", "51") in [(row[0].split(" (")[0], *row[1:]) for row in live.operators(metrics)]
-    assert len(live._tables(metrics).renderables) == 3
+    assert ("flat_map", "17", "51") in [(row[0].split(" (")[0], *row[1:]) for row in job_table.operators(metrics)]
+    assert len(job_table._tables(metrics).renderables) == 3
 
     uncounted, metrics = run(spark, tmp_path, counted=False)
     assert sorted(uncounted) == sorted(found)
     assert all("operators" not in sink for sink in metrics["sinks"])
-    assert len(live._tables(metrics).renderables) == 1
+    assert len(job_table._tables(metrics).renderables) == 1

@@ -340,7 +340,7 @@ def main() -> None:
     import time
     import warnings
 
-    from morisot.run.session import build_session
+    from morisot.engines.spark.session.session import build_session
 
     warnings.simplefilter("ignore")
     spark = build_session(mo.Config(master="local[2]", parallelism=1, memory="1g", progress=False))

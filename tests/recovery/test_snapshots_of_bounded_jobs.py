@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import morisot as mo
-from morisot.run import cutting
+from morisot.engines.spark.bounded import source_splits
 
 pytestmark = pytest.mark.jvm
 
@@ -223,7 +223,7 @@ def test_every_source_is_cut_and_keeps_its_order(name: str, spark: Any, tmp_path
 
 
 def test_one_large_file_is_copied_into_pieces(spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cutting, "_LARGE", 10)
+    monkeypatch.setattr(source_splits, "_LARGE", 10)
     (tmp_path / "in.txt").write_text("".join(f"{n}\n" for n in ALL))
     with saving(spark, tmp_path) as ctx:
         assert ctx.stream_file(tmp_path / "in.txt").map(lambda line: int(line)).collect() == ALL

@@ -21,7 +21,7 @@ import psutil
 
 import morisot as mo
 from morisot.config import Config
-from morisot.run.session import build_session
+from morisot.engines.spark.session.session import build_session
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -9,14 +9,15 @@ from typing import Any
 import pytest
 
 import morisot as mo
+from morisot.engines.spark.checkpoints.query import Checkpoint
+from morisot.engines.spark.checkpoints.snapshot_files import write_record
+from morisot.engines.spark.internals import spark_log
 from morisot.errors import Location
 from morisot.plan.analysis.fingerprint import describe
 from morisot.plan.nodes.sink import Sink, WriteText
 from morisot.plan.nodes.source import StreamFile
 from morisot.private import private_file
-from morisot.run import logs, records
-from morisot.run.checkpoint import Checkpoint
-from morisot.run.snapshot_files import write_record
+from morisot.runtime import atomic_files
 from morisot.types.element import STR
 
 
@@ -93,7 +94,7 @@ def test_the_sizes_of_states_can_be_read_while_they_are_written(
         seen.append(checkpoint.snapshots()[3].state)
         return writing
 
-    monkeypatch.setattr(records, "private_file", look_first)
+    monkeypatch.setattr(atomic_files, "private_file", look_first)
     checkpoint.note_sizes(3, {"count": {"entries": 2, "bytes": 8}})
     assert seen == [{"count": {"entries": 1, "bytes": 8}}]
     assert checkpoint.snapshots()[3].state == {"count": {"entries": 2, "bytes": 8}}
@@ -103,7 +104,7 @@ def test_snapshots_that_go_while_they_are_listed_are_left_out(
     checkpoint: Checkpoint, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A job that runs drops its oldest ones."""
-    read = logs.lines
+    read = spark_log.lines
     for times_read_before in (0, 1):  # by who asks whether it is whole, and by who makes the record of it
         reads = 0
 
@@ -115,7 +116,7 @@ def test_snapshots_that_go_while_they_are_listed_are_left_out(
                     raise FileNotFoundError(file)
             return read(file)
 
-        monkeypatch.setattr(logs, "lines", gone)
+        monkeypatch.setattr(spark_log, "lines", gone)
         assert [record.id for record in checkpoint.snapshots()] == [0, 1, *range(3, 12)]
 
 
@@ -128,7 +129,7 @@ def test_a_program_that_was_killed_as_it_began_to_go_back_does_not_go_back(
 
     plan = describe(sink(tmp_path))
     with monkeypatch.context() as patch:
-        patch.setattr(records, "private_file", killed)
+        patch.setattr(atomic_files, "private_file", killed)
         with pytest.raises(KeyboardInterrupt, match="going-back"):
             checkpoint.resume(plan, 4)
     checkpoint.resume(plan, "latest")
@@ -138,7 +139,7 @@ def test_a_program_that_was_killed_as_it_began_to_go_back_does_not_go_back(
 def test_latest_removes_what_no_finished_micro_batch_wrote(checkpoint: Checkpoint, tmp_path: Path) -> None:
     checkpoint.resume(describe(sink(tmp_path)), "latest")
     assert numbers_in(tmp_path / "out") == list(range(12))
-    assert logs.numbers(tmp_path / "saves" / "spark" / "offsets")[-1] == 12
+    assert spark_log.numbers(tmp_path / "saves" / "spark" / "offsets")[-1] == 12
 
 
 def test_a_source_that_is_read_twice_has_one_log(checkpoint: Checkpoint, tmp_path: Path) -> None:
@@ -160,7 +161,7 @@ def test_going_back(checkpoint: Checkpoint, tmp_path: Path, number: int) -> None
     spark = tmp_path / "saves" / "spark"
     assert checkpoint.numbers() == list(range(number + 1))
     for log in (spark / "offsets", spark / "commits", spark / "sources" / "0", tmp_path / "out" / "_spark_metadata"):
-        assert logs.numbers(log)[-1] == number
+        assert spark_log.numbers(log)[-1] == number
         assert {file.name for file in log.glob(".*.crc")} == {f".{file.name}.crc" for file in log.glob("[0-9]*")}
     versions = sorted(int(file.stem) for file in (spark / "state" / "0" / "1").glob("*.changelog"))
     assert versions == list(range(1, number + 2))
@@ -169,7 +170,7 @@ def test_going_back(checkpoint: Checkpoint, tmp_path: Path, number: int) -> None
 
 def test_going_back_is_finished_when_it_was_broken_off(checkpoint: Checkpoint, tmp_path: Path) -> None:
     write_record(tmp_path / "saves" / "going-back", "restore", 5)
-    logs.cut(tmp_path / "out" / "_spark_metadata", 5)
+    spark_log.cut(tmp_path / "out" / "_spark_metadata", 5)
     checkpoint.resume(describe(sink(tmp_path)), "latest")
     assert checkpoint.numbers() == list(range(6))
     assert numbers_in(tmp_path / "out") == list(range(6))
@@ -177,7 +178,7 @@ def test_going_back_is_finished_when_it_was_broken_off(checkpoint: Checkpoint, t
 
 def test_a_snapshot_whose_files_are_unknown_is_none(checkpoint: Checkpoint, tmp_path: Path) -> None:
     for number in range(9):  # Spark drops them some minutes after it has compacted them
-        logs.remove(tmp_path / "out" / "_spark_metadata" / str(number))
+        spark_log.remove(tmp_path / "out" / "_spark_metadata" / str(number))
     assert checkpoint.numbers() == [9, 10, 11]
     with pytest.raises(mo.ConfigError, match=r"restart is 4: saves has no such snapshot in .*; there are 9, 10, 11"):
         checkpoint.resume(describe(sink(tmp_path)), 4)

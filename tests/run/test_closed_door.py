@@ -15,10 +15,10 @@ from typing import Any
 import pytest
 
 from morisot.config import Config
+from morisot.engines.spark.session.class_archive import archive_options
+from morisot.engines.spark.session.java_runtime import Java
+from morisot.engines.spark.session.session import session_settings
 from morisot.private import make_directory, private_directory, private_file
-from morisot.run.class_archive import archive_options
-from morisot.run.java_runtime import Java
-from morisot.run.session import session_settings
 
 PROGRAM = Path(__file__).with_name("closed_door.py")
 JAVA = Java(Path("/nowhere/java"), "17.0.1")

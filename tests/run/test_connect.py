@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import morisot as mo
-from morisot.run.java_runtime import find_java, launcher_variables
-from morisot.run.streams import refuse_on_connect
+from morisot.engines.spark.session.java_runtime import find_java, launcher_variables
+from morisot.engines.spark.streaming.launch import refuse_on_connect
 
 if TYPE_CHECKING:
     from morisot.plan.nodes.sink import Sink

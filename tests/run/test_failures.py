@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import pytest
 
 import morisot as mo
-from morisot.run.causes import Cause, causes
-from morisot.run.failures import is_data_error, is_lost_worker, job_error
+from morisot.engines.spark.failures import is_data_error, is_lost_worker, job_error
+from morisot.engines.spark.internals.causes import Cause, causes
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

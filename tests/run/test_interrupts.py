@@ -15,9 +15,9 @@ from pathlib import Path
 
 import pytest
 
-from morisot.run import interrupt
-from morisot.run.interrupt import anywhere, interruptible, was_interrupted
-from morisot.run.scratch import remove_abandoned
+from morisot.engines.spark.session import interrupt
+from morisot.engines.spark.session.interrupt import anywhere, interruptible, was_interrupted
+from morisot.engines.spark.session.scratch import remove_abandoned
 
 ROOT = Path(__file__).parents[2]
 
@@ -125,7 +125,7 @@ def test_an_error_while_ctrl_c_is_handled_was_interrupted() -> None:
 
 
 def test_directories_of_killed_processes_are_removed_and_those_of_others_stay(tmp_path: Path) -> None:
-    program = "from morisot.run.scratch import scratch; print(scratch(), flush=True); input()"
+    program = "from morisot.engines.spark.session.scratch import scratch; print(scratch(), flush=True); input()"
     environ = {**os.environ, "TMPDIR": str(tmp_path)}
     command = [sys.executable, "-c", program]
     owners = [

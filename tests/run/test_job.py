@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from morisot.run.job import Job, ThreadPart
+from morisot.engines.spark.streaming.job import Job, ThreadPart
 from morisot.runtime.metrics import JobMetrics, LeftOutMetrics
 
 

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import morisot as mo
+from morisot.engines.spark.session.jvm_death import Jvm, how, is_sign, remember, sentence, told
+from morisot.engines.spark.streaming.job import Job, ThreadPart
+from morisot.engines.spark.streaming.metrics import Measures
 from morisot.errors import ElementError, JobError
-from morisot.run.job import Job, ThreadPart
-from morisot.run.jvm_death import Jvm, how, is_sign, remember, sentence, told
-from morisot.run.measures import Measures
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -20,13 +20,13 @@ from pyspark.sql import SparkSession
 
 import morisot as mo
 from morisot.engines.spark.emit.frames.frame import Frame
+from morisot.engines.spark.loops.coordinator import Leader
+from morisot.engines.spark.loops.per_round import broadcast_bytes, counted
+from morisot.engines.spark.loops.rounds import Progress, Rounds
 from morisot.errors import Location
 from morisot.plan.nodes.closure import Closure
 from morisot.plan.nodes.iterate import Body, LoopInput, Replay
 from morisot.plan.nodes.source import StreamIter
-from morisot.run.frames import broadcast_bytes, counted
-from morisot.run.leader import Leader
-from morisot.run.rounds import Progress, Rounds
 from morisot.types.element import INT
 from morisot.worker.loops.link import Address, connect
 from morisot.worker.loops.messages import Delta, End, Hello, Place, Round

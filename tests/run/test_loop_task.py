@@ -11,12 +11,12 @@ import pyarrow as pa
 import pytest
 
 import morisot as mo
+from morisot.engines.spark.checkpoints.loops import SnapshotStore
 from morisot.engines.spark.emit.python.fused_stage import dumps
+from morisot.engines.spark.loops.coordinator import Leader
+from morisot.engines.spark.loops.rounds import Progress, Rounds
 from morisot.physical.choose.iterate import loop_kernel
 from morisot.plan.nodes.iterate import Loop
-from morisot.run.leader import Leader
-from morisot.run.rounds import Progress, Rounds
-from morisot.run.snapshot import SnapshotStore
 from morisot.types.element import INT
 from morisot.worker.codec.batches import decode, encode, schema_of
 from morisot.worker.loops.kernel import LoopKernel

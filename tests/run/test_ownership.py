@@ -17,14 +17,14 @@ from typing import Any
 import pytest
 
 import morisot as mo
-from morisot.run import ownership
-from morisot.run.ownership import SnapshotLock
+from morisot.engines.spark.checkpoints import ownership
+from morisot.engines.spark.checkpoints.ownership import SnapshotLock
 
 ROOT = Path(__file__).parents[2]
 
 HOLDER = """
 import sys, time
-from morisot.run.ownership import SnapshotLock
+from morisot.engines.spark.checkpoints.ownership import SnapshotLock
 
 lock = SnapshotLock(sys.argv[1])
 lock.acquire()

@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 import morisot as mo
+from morisot.engines.spark.bounded.file_list import Listing, in_pieces
+from morisot.engines.spark.bounded.resumable import Pieces, refuse_unread
 from morisot.physical.refusals import refuse_unbounded
 from morisot.plan.analysis.resumable import cut
-from morisot.run.listing import Listing, in_pieces
-from morisot.run.pieces import Pieces, refuse_unread
 
 Program = Callable[[mo.StreamContext], Any]
 

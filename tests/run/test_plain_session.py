@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from morisot.run.java_runtime import find_java, launcher_variables
+from morisot.engines.spark.session.java_runtime import find_java, launcher_variables
 
 pytestmark = [pytest.mark.jvm, pytest.mark.program]
 

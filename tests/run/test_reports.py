@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from morisot.run.reports import Reports
+from morisot.engines.spark.streaming.progress import Reports
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -16,10 +16,10 @@ import psutil
 import pytest
 
 from morisot.config import Config
-from morisot.run.java import WithoutWorkersNoise, names_collector
-from morisot.run.java_runtime import Java, find_java, launcher_variables
-from morisot.run.progress import progress
-from morisot.run.session import active_session, build_session, session_settings
+from morisot.engines.spark.session.java import WithoutWorkersNoise, names_collector
+from morisot.engines.spark.session.java_runtime import Java, find_java, launcher_variables
+from morisot.engines.spark.session.session import active_session, build_session, session_settings
+from morisot.engines.spark.terminal.progress import progress
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -138,7 +138,7 @@ from pyspark.sql import SparkSession
 own = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false").getOrCreate()
 before = dict(own.conf.getAll), sorted(own.sparkContext.getConf().getAll())
 from morisot.config import Config
-from morisot.run.session import build_session
+from morisot.engines.spark.session.session import build_session
 ours = build_session(Config(parallelism=7, spark={"sql.ansi.enabled": "false"}))
 assert (dict(own.conf.getAll), sorted(own.sparkContext.getConf().getAll())) == before
 assert ours.sparkContext is own.sparkContext
@@ -167,7 +167,7 @@ from pyspark import SparkContext
 from pyspark.errors import PythonException
 from pyspark.sql.functions import udf
 from morisot.config import Config
-from morisot.run.session import build_session
+from morisot.engines.spark.session.session import build_session
 
 config = Config(master="local[1]", memory="1g", progress=False)
 with mo.StreamContext(config=config) as one, mo.StreamContext(config=config) as two:
@@ -252,7 +252,7 @@ def test_a_jvm_that_cannot_start_says_why() -> None:
         """
 from morisot.config import Config
 from morisot.errors import EnvironmentProblem
-from morisot.run.session import build_session
+from morisot.engines.spark.session.session import build_session
 try:
     build_session(Config(memory="900t"))
 except EnvironmentProblem as problem:
@@ -275,7 +275,7 @@ def test_a_package_that_cannot_be_fetched_is_named(tmp_path: Path) -> None:
         f"""
 from morisot.config import Config
 from morisot.errors import EnvironmentProblem
-from morisot.run.session import build_session
+from morisot.engines.spark.session.session import build_session
 try:
     build_session(Config(packages=["org.example:nothing:1.0"], spark={{"jars.ivySettings": "{tmp_path}/ivy.xml"}}))
 except EnvironmentProblem as problem:
@@ -298,7 +298,7 @@ def watchers() -> list[threading.Thread]:
 def test_a_short_job_shows_no_bar(
     spark: SparkSession, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("morisot.run.progress._PATIENCE", 60)
+    monkeypatch.setattr("morisot.engines.spark.terminal.progress._PATIENCE", 60)
     with progress(spark, enabled=True):
         assert spark.range(3).count() == 3
     assert capsys.readouterr().err == ""
@@ -319,7 +319,7 @@ def sleep_a_little(batches: Iterator[RecordBatch]) -> Iterator[RecordBatch]:
 def test_a_long_job_shows_a_bar_that_goes_even_if_the_job_fails(
     spark: SparkSession, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("morisot.run.progress._PATIENCE", 0.1)
+    monkeypatch.setattr("morisot.engines.spark.terminal.progress._PATIENCE", 0.1)
     with pytest.raises(KeyError):
         fail_slowly(spark)
     shown = capsys.readouterr().err

@@ -6,11 +6,11 @@ import datetime
 from pathlib import Path
 from typing import Any
 
+from morisot.engines.spark.streaming.idle_inputs import Silence
 from morisot.errors import Location
 from morisot.plan.nodes.closure import Closure
 from morisot.plan.nodes.testing import StreamBatches
 from morisot.plan.nodes.time import AddTimestamps
-from morisot.run.silence import Silence
 from morisot.types.element import INT
 
 HERE = Location(__file__, 1)

@@ -12,9 +12,16 @@ from typing import Any
 import pytest
 
 import morisot as mo
-from morisot.run import logs, spark_checkpoint
-from morisot.run.snapshot import SnapshotStore
-from morisot.run.snapshot_files import FORMATS, check_manifest, read_record, write_manifest, write_record
+from morisot.engines.spark.checkpoints import spark_files as spark_checkpoint
+from morisot.engines.spark.checkpoints.loops import SnapshotStore
+from morisot.engines.spark.checkpoints.snapshot_files import (
+    FORMATS,
+    check_manifest,
+    read_record,
+    write_manifest,
+    write_record,
+)
+from morisot.engines.spark.internals import spark_log
 from tests.run.test_checkpoint import put, started
 from tests.run.test_loop_task import loop_of
 
@@ -190,5 +197,5 @@ def test_what_is_not_needed_may_be_gone(spark_files: Path) -> None:
     check(spark_files)
     (spark_files / "offsets" / "1").unlink()
     check(spark_files)
-    logs.cut(spark_files / "offsets", -1)
+    spark_log.cut(spark_files / "offsets", -1)
     check(spark_files)

@@ -15,8 +15,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import morisot as mo
+from morisot.engines.spark.streaming.socket_source import SocketLines
 from morisot.errors import Location
-from morisot.run.socket_lines import SocketLines
 
 HERE = Location("program.py", 7)
 _PATIENCE = 30

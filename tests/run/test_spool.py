@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import morisot as mo
-from morisot.run.spool import Spool
+from morisot.engines.spark.streaming.channel_files import Spool
 from morisot.types.element import INT
 
 

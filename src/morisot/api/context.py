@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 
     from morisot.api.keyed_stream import KeyedStream
     from morisot.api.stream import Stream
-    from morisot.run.job import Job
-    from morisot.run.ownership import Hold, SnapshotLock
+    from morisot.engines.spark.checkpoints.ownership import Hold, SnapshotLock
+    from morisot.engines.spark.streaming.job import Job
 
 T = TypeVar("T")
 
@@ -99,17 +99,17 @@ class StreamContext(SourceMethods):
             from morisot.engines.reference.engine import ReferenceEngine
 
             return ReferenceEngine(self.config)
-        from morisot.run.interrupt import anywhere, interruptible
+        from morisot.engines.spark.session.interrupt import anywhere, interruptible
 
         with interruptible(lambda: None, anywhere):  # a library that was imported in part cannot be imported again
-            from morisot.run.engine import SparkEngine
+            from morisot.engines.spark.engine import SparkEngine
 
         return SparkEngine(self.config, self._spark, self._snapshots, self._snapshot_lock())
 
     @property
     def spark(self) -> SparkSession:
         """The Spark session the streams run on."""
-        from morisot.run.engine import SparkEngine
+        from morisot.engines.spark.engine import SparkEngine
 
         if not isinstance(self.engine, SparkEngine):
             raise PlanError("the reference engine has no Spark session", location=caller())
@@ -230,7 +230,7 @@ class StreamContext(SourceMethods):
         return store, refuse_misfits
 
     def _spool(self, type_: Type, capacity: int) -> Store:
-        from morisot.run.spool import Spool
+        from morisot.engines.spark.streaming.channel_files import Spool
 
         self._stores["channel"].append(Spool(self._place("channel"), type_, capacity, keep=self._keep))
         return self._stores["channel"][-1]
@@ -239,7 +239,7 @@ class StreamContext(SourceMethods):
         """Where the lines of a server wait; the reference engine cannot read what has no end."""
         if self.config.engine == "reference":
             return None
-        from morisot.run.socket_lines import SocketLines
+        from morisot.engines.spark.streaming.socket_source import SocketLines
 
         self._stores["socket"].append(SocketLines(host, port, location, self._place("socket"), keep=self._keep))
         return self._stores["socket"][-1]
@@ -252,7 +252,7 @@ class StreamContext(SourceMethods):
         """A directory for the next store of a kind: for this job, or in the user's snapshots."""
         import shutil
 
-        from morisot.run.scratch import temporary_directory
+        from morisot.engines.spark.session.scratch import temporary_directory
 
         if self._snapshots is None:
             return temporary_directory(kind)
@@ -264,7 +264,7 @@ class StreamContext(SourceMethods):
 
     def _snapshot_lock(self) -> SnapshotLock:
         """What keeps other contexts and programs from writing the snapshots of this one."""
-        from morisot.run.ownership import SnapshotLock
+        from morisot.engines.spark.checkpoints.ownership import SnapshotLock
 
         if self._lock is None:
             self._lock = SnapshotLock(None if self._snapshots is None else self._snapshots.path)

@@ -10,7 +10,7 @@ import time
 import pyspark
 
 from morisot.config import Config
-from morisot.run.session import build_session
+from morisot.engines.spark.session.session import build_session
 from tests.properties.proof.outcomes import VERDICTS, Tally
 from tests.properties.proof.run import ROWS, TOGETHER, failed, prove
 

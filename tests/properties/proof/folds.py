@@ -16,9 +16,9 @@ import morisot as mo
 import morisot.engines.spark.emit.lowering.rules
 from morisot.compile.verdict import Refusal
 from morisot.engines.spark.emit.lowering.planner import Lowering
+from morisot.engines.spark.failures import is_data_error
 from morisot.physical.choose.aggregate import recognised_fold
 from morisot.plan.nodes.aggregate import FoldAssoc, ReduceAssoc
-from morisot.run.failures import is_data_error
 from morisot.worker.codec.batches import decode
 from tests.properties.proof.grammar import KINDS, Grammar, NoWay
 from tests.properties.proof.outcomes import FAILED, by_python

@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 
 from morisot.compile import choose
 from morisot.compile.verdict import ColumnForm, KernelForm
-from morisot.run.failures import is_data_error
+from morisot.engines.spark.failures import is_data_error
 from morisot.types.element import Type
 from tests.properties.proof import columns, folds, kernels, stages
 from tests.properties.proof.bodies import NUMBERS, SIGNATURES, Bodies, Signature

@@ -1,0 +1,57 @@
+"""What the pieces of a bounded job give, kept in directories: each is there whole, or not at all."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pyspark.sql import functions as F  # noqa: N812 - the name every Spark program uses
+
+from morisot.engines.spark.bounded.files import replace
+from morisot.engines.spark.checkpoints.snapshot_files import check_manifest, write_manifest
+from morisot.engines.spark.streaming.sinks import HandingOver, Outlet, Share
+from morisot.plan.analysis.graph import walk
+from morisot.plan.analysis.resumable import KeepPieces
+from morisot.plan.analysis.validate import gives_running_values
+
+
+def complete(directory: str) -> None:
+    """List what a piece gave, so that a later program can tell whether it is whole."""
+    write_manifest(Path(directory), "part")
+
+
+def piece_in(directory: Path, number: int) -> Path:
+    """What a piece gave."""
+    return directory / f"piece-{number:08}"
+
+
+def check_pieces(directory: Path, number: int) -> None:
+    """Refuse if something is missing of what the first so many pieces gave, or was changed."""
+    for each in range(number):
+        check_manifest(piece_in(directory, each), "part")
+
+
+class PiecesOutlet(Outlet):
+    """A directory for each piece, in the place of what an earlier try gave."""
+
+    def __init__(self, sink: KeepPieces) -> None:
+        super().__init__(sink, None, None)
+        self._place = sink.directory
+        self._ordered = sink.ordered
+        self._running = any(map(gives_running_values, walk(sink)))
+
+    def take(self, share: Share) -> HandingOver:
+        rows = share.df
+        if self._ordered:
+            # Rows of one file have one place, and are in order. Spark would compute them twice to sort them.
+            rows = rows.selectExpr("*", "monotonically_increasing_id() AS `at/row`").persist()
+        try:
+            ordered = rows.orderBy("at", "at/row") if self._ordered else rows
+            if self._running:
+                ordered = ordered.withColumn("piece", F.lit(share.batch).cast("bigint"))
+            writer = ordered.drop("at", "at/row").write.format("parquet")
+            aside = f"{self._place}/_writing-{share.batch}"
+            replace(share.df, str(piece_in(Path(self._place), share.batch)), writer, aside, complete)
+        finally:
+            if self._ordered:
+                rows.unpersist()
+        return lambda: None

@@ -1,0 +1,244 @@
+"""Bounded jobs: lower, run, and where a native form met data it cannot do, run that part in Python."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+
+from morisot.engines.reference.source import misfits
+from morisot.engines.spark.bounded.files import write
+from morisot.engines.spark.emit.frames.frame import Frame
+from morisot.engines.spark.emit.iterate import LoopRunner
+from morisot.engines.spark.emit.lowering.caches import Caches
+from morisot.engines.spark.emit.lowering.planner import Lowering
+from morisot.engines.spark.emit.python.fused_stage import in_worker
+from morisot.engines.spark.emit.python.left_out import Ledger
+from morisot.engines.spark.emit.sink import as_table
+from morisot.engines.spark.failures import SPARK_ERRORS, is_data_error, is_lost_worker, job_error, users_error
+from morisot.engines.spark.streaming import kafka
+from morisot.engines.spark.terminal.left_out import reported
+from morisot.errors import ElementError, JobError, SourceError
+from morisot.plan.analysis.trigger import Pace
+from morisot.plan.files import is_local
+from morisot.plan.kafka import without_secrets
+from morisot.plan.nodes.node import Node
+from morisot.plan.nodes.sink import CollectCount, CollectVec, Sink, WriteKafka, WriteSink, WriteTo
+from morisot.plan.nodes.source import StreamCsv, StreamJson
+from morisot.runtime.tally import Failures, Tally, divert
+from morisot.types.element import Type
+from morisot.worker.codec.batches import decode
+from morisot.worker.codec.ipc import PackBatches, unpack_batch
+from morisot.worker.report.signature import Seal
+
+Receiver = Callable[..., None]
+"""Takes the elements of a batch; that of a for_each also its number, which it takes for 0 otherwise."""
+R = TypeVar("R")
+_MOST_LOSSES = 3
+"""So often a job is tried again after a Python worker died."""
+
+
+@dataclass
+class Demotions:
+    """The operators that run in Python from now on, because their native form failed on the data."""
+
+    nodes: set[Node] = field(default_factory=set)
+
+    def add(self, nodes: set[Node]) -> bool:
+        """Remember them; whether any is new."""
+        new = nodes - self.nodes
+        self.nodes |= new
+        return bool(new)
+
+
+@dataclass(frozen=True)
+class BatchRunner:
+    """Runs bounded plans on one session."""
+
+    spark: SparkSession
+    parallelism: int
+    demotions: Demotions
+    loops: LoopRunner
+    ledger: Ledger
+    tally: Tally
+    caches: Caches | None = None
+    seal: Seal = field(default_factory=Seal)
+    """The key of the job that this runner runs."""
+
+    def lowering(
+        self,
+        *roots: Node,
+        keeps: bool = True,
+        told: Path | None = None,
+        ended: Path | None = None,
+        counts: bool = False,
+        pace: Pace | None = None,
+        given: Mapping[Node, Frame] | None = None,
+    ) -> Lowering:
+        return Lowering(
+            self.spark,
+            roots,
+            parallelism=self.parallelism,
+            demoted=frozenset(self.demotions.nodes),
+            loops=self.loops,
+            keeps=keeps,
+            ledger=self.ledger,
+            caches=self.caches if keeps else None,
+            told=told,
+            ended=ended,
+            counts=counts,
+            pace=pace,
+            given=given,
+            seal=self.seal,
+        )
+
+    def apart(self) -> BatchRunner:
+        """The same runner with counts of its own."""
+        return dataclasses.replace(self, tally=Tally())
+
+    def run(self, node: Node, action: Callable[[Lowering, Frame], R]) -> R:
+        """The action on the node's frame, tried again with the optimistic operators in Python on a data error."""
+        losses = 0
+        while True:
+            lowering = self.lowering(node)
+            try:
+                result = action(lowering, lowering.frame(node))
+            except SPARK_ERRORS as error:
+                losses = self.retry_or_raise(lowering, error, losses)
+            else:
+                self.conclude(reported(self.ledger, lowering))
+                return result
+            finally:
+                self._release(lowering)
+
+    def _release(self, lowering: Lowering) -> None:
+        lowering.release()
+        self.ledger.take(lowering.run)  # nobody asks any more what a run that failed left out
+
+    def conclude(self, failures: Failures) -> None:
+        """The job has succeeded: count what was left out, and call the handlers of what was diverted."""
+        self.tally.replace(failures)
+        divert(failures)
+
+    def retry_or_raise(self, lowering: Lowering, error: BaseException, losses: int) -> int:
+        """Return how many workers the job has lost if another try makes sense; else raise what the user should read.
+
+        Spark runs a task of a local session once. A worker that the system ended for lack of memory, or that did not
+        start in time on a busy machine, says nothing about the job.
+        """
+        if losses < _MOST_LOSSES and is_lost_worker(error) and users_error(error, lowering.seals) is None:
+            return losses + 1
+        self.demote_or_raise(lowering, error)
+        return losses
+
+    def demote_or_raise(self, lowering: Lowering, error: BaseException, nodes: Iterable[Node] = ()) -> None:
+        """Return if another try makes sense; otherwise raise what the user should read.
+
+        `nodes` are those that had a part in it, if they are more than the lowering's.
+        """
+        nodes = tuple(nodes) or lowering.nodes
+        theirs = users_error(error, lowering.seals)
+        if isinstance(theirs, SourceError):
+            raise located(theirs, nodes) from None
+        if theirs is not None:
+            raise theirs from theirs.__cause__
+        if is_data_error(error) and self.demotions.add(lowering.optimistic):
+            return
+        failure = job_error(error)
+        raise type(failure)(without_secrets(str(failure), nodes)) from None
+
+    def collect(self, node: Node) -> list[Any]:
+        return self.run(node, lambda _, frame: elements(frame.untimed().df, node.type))
+
+    def execute(self, receivers: Mapping[Sink, Receiver | None]) -> None:
+        """Run all sinks; what several of them read is computed once."""
+        waiting = dict(receivers)
+        delivered = {sink: Delivered() for sink in waiting}
+        losses = 0
+        failures: dict[Node, tuple[int, Sequence[ElementError]]] = {}
+        while waiting:
+            lowering = self.lowering(*waiting)
+            try:
+                for sink in list(waiting):
+                    self._run_sink(sink, waiting[sink], lowering, delivered[sink])
+                    del waiting[sink]
+            except SPARK_ERRORS as error:
+                losses = self.retry_or_raise(lowering, error, losses)
+            finally:
+                # an operator that a second try runs again is counted anew
+                failures |= reported(self.ledger, lowering)
+                lowering.release()
+        self.conclude(failures)
+
+    def _run_sink(self, sink: Sink, receiver: Receiver | None, lowering: Lowering, delivered: Delivered) -> None:
+        frame = lowering.frame(sink)
+        if isinstance(sink, WriteSink):
+            write(sink, frame.df)
+            return
+        if isinstance(sink, WriteKafka):
+            kafka.write(sink, frame.df, lowering)
+            return
+        assert receiver is not None
+        if isinstance(sink, CollectCount):
+            receiver([frame.df.count()])
+        elif isinstance(sink, CollectVec | WriteTo) or lowering.optimistic:
+            # delivered in one go: a native form may still fail on the last element
+            receiver(elements(frame.df, sink.type))
+        else:
+            for batch in delivered.new(packed_batches(frame.df), sink):
+                receiver(decode(unpack_batch(batch).columns, sink.type))
+
+
+def elements(df: DataFrame, type_: Type) -> list[Any]:
+    """The Python elements of a frame, in order."""
+    return decode(df.toArrow().combine_chunks().columns, type_)
+
+
+def packed_batches(df: DataFrame) -> Iterator[bytes]:
+    """The rows of a frame batch by batch, so that this process never holds them all."""
+    packed = df.mapInArrow(in_worker(PackBatches()), "batch BINARY")
+    return (bytes(row[0]) for row in packed.toLocalIterator(prefetchPartitions=True))
+
+
+class Delivered:
+    """The batches that a receiver has got so far. A second try passes over them if it computes the same ones."""
+
+    def __init__(self) -> None:
+        self._digests: list[bytes] = []
+
+    def new(self, batches: Iterable[bytes], sink: Sink) -> Iterator[bytes]:
+        """The batches that follow those delivered before, each remembered when it is asked for."""
+        before = list(self._digests)
+        for number, batch in enumerate(batches):
+            digest = hashlib.sha256(batch).digest()
+            if number >= len(before):
+                self._digests.append(digest)
+                yield batch
+            elif digest != before[number]:
+                raise JobError(
+                    f"A Python worker of Spark died after {sink.title} had got a part of its elements, and the second "
+                    "try computes others: the job cannot tell which are missing."
+                    "\n  What to do: run the job again; make its functions give the same for the same elements, or "
+                    "write to files"
+                )
+
+
+def located(error: SourceError, nodes: Iterable[Node]) -> SourceError:
+    """The error with the row's line, which Spark does not know: for local files, plain Python finds it."""
+    for node in nodes:
+        if isinstance(node, StreamCsv | StreamJson) and node.on_error == "raise" and is_local(node.path):
+            found = next(misfits(node), None)
+            if found is not None:
+                return found
+    return error
+
+
+def to_arrow(runner: BatchRunner, node: Node) -> pa.Table:
+    """The elements as an Arrow table, a column a field."""
+    return runner.run(node, lambda _, frame: as_table(frame).toArrow())

@@ -1,0 +1,240 @@
+"""Snapshots on disk: whole or not there, numbered through the job, the oldest ones dropped.
+
+A snapshot of a loop is a directory that is renamed to its name when everything in it is written: the state, and for
+a loop with feedback the elements. Loops inside a round of another loop have their snapshots inside that loop's
+directory; they go when the outer loop has saved a later round.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import datetime
+import os
+import re
+import shutil
+import time
+import warnings
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from morisot.engines.spark.checkpoints.snapshot_files import Digest, check_manifest, write_manifest
+from morisot.engines.spark.emit.python.fused_stage import dumps
+from morisot.errors import SinkError, SnapshotError
+from morisot.plan.nodes.node import Node
+from morisot.plan.snapshots import Snapshot, Snapshots
+from morisot.private import private_directory, private_file
+from morisot.types.element import Type
+from morisot.worker.codec.stored import Layout, loose_form_of
+
+_NAME = re.compile(r"snapshot-(\d+)-round-(\d+)")
+_INSIDE = re.compile(r"inside-(\d+)")
+_STATE = "state"
+
+
+@dataclass(frozen=True)
+class Saved:
+    """A snapshot that is there."""
+
+    directory: Path
+    number: int
+    round: int
+    over: bool
+    """Whether the loop had ended."""
+    state: Any
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """The files with the elements of each task, in order."""
+        return tuple(sorted(str(file) for file in self.directory.glob("part-*")))
+
+    @property
+    def elements(self) -> str:
+        """The directory with the elements of a loop that runs round by round."""
+        return str(self.directory / "elements")
+
+
+class SnapshotStore:
+    """The snapshots of one engine; the first run of each loop goes on from them."""
+
+    def __init__(self, settings: Snapshots) -> None:
+        self.settings = settings
+        self._root = Path(settings.path) / "loops"
+        self._last = 0
+        self._runs: Counter[Path] = Counter()
+        self._around: list[Path] = []
+        self._prepared = False
+
+    def prepare(self) -> None:
+        """Forget the snapshots that this start does not go on from, and what was never finished."""
+        if self._prepared:
+            return
+        self._prepared = True
+        try:
+            private_directory(self._root)
+        except OSError as error:
+            raise SinkError(f"snapshots cannot be written to {self._root}: {error.strerror}") from None
+        restart = self.settings.restart
+        for directory in sorted(self._root.rglob("*"), reverse=True):
+            found = _NAME.fullmatch(directory.name)
+            number = int(found[1]) if found else 0
+            if directory.name.startswith(".writing-") or (
+                found and (restart is None or (restart != "latest" and number > int(restart)))
+            ):
+                shutil.rmtree(directory, ignore_errors=True)
+            else:
+                self._last = max(self._last, number)
+
+    def of_loop(self, node: Node) -> LoopSaves:
+        """Where a run of a loop is saved: by its line, and by which run of it this is."""
+        self.prepare()
+        if not self._around:  # another program may have had the directory since the last loop of this one ended
+            self._last = max(self._last, *self.numbers(), 0)
+        around = self._around[-1] if self._around else self._root
+        name = re.sub(r"[^\w.]+", "-", f"{node.operator}-{Path(node.location.file).name}-{node.location.line}")
+        run = self._runs[around / name]
+        self._runs[around / name] += 1
+        return LoopSaves(self, around / f"{name}-{run}", node.type)
+
+    @contextlib.contextmanager
+    def inside(self, saves: LoopSaves, number: int) -> Iterator[None]:
+        """Loops that run now belong to a round of the loop."""
+        self._around.append(saves.directory / f"inside-{number}")
+        try:
+            yield
+        finally:
+            self._around.pop()
+
+    def next_number(self) -> int:
+        self._last += 1
+        return self._last
+
+    def numbers(self) -> list[int]:
+        """The numbers of all snapshots that are there."""
+        names = (_NAME.fullmatch(directory.name) for directory in self._root.rglob("snapshot-*"))
+        return sorted(int(found[1]) for found in names if found)
+
+    def snapshots(self) -> list[Snapshot]:
+        """The records of all snapshots that are there, by number."""
+        found = ((_NAME.fullmatch(directory.name), directory) for directory in self._root.rglob("snapshot-*"))
+        records = [
+            Snapshot(int(match[1]), directory.parent.name, _made(directory)) for match, directory in found if match
+        ]
+        return sorted(records, key=lambda record: record.id)
+
+    def clean(self) -> None:
+        """Remove everything that was saved."""
+        shutil.rmtree(self._root, ignore_errors=True)
+
+
+class LoopSaves:
+    """The snapshots of one run of a loop."""
+
+    def __init__(self, store: SnapshotStore, directory: Path, type_: Type) -> None:
+        self.store = store
+        self._layout = Layout("loop", 1, loose_form_of(type_))
+        self.directory = directory
+        self._round = 0
+        self._items = 0
+        self._when = time.monotonic()
+
+    def latest(self) -> Saved | None:
+        """The last whole snapshot. A damaged one is passed over, unless the user chose it or no whole one is left."""
+        problem: SnapshotError | None = None
+        for name, number, round_ in reversed(self._there()):
+            try:
+                over, state = self._read_state(name)
+            except SnapshotError as error:
+                if number == self.store.settings.restart:
+                    raise
+                problem = problem or error
+                continue
+            if problem is not None:
+                warnings.warn(f"{problem}\n  The loop resumes from {name}.", RuntimeWarning, stacklevel=2)
+            self._round = round_
+            return Saved(name, number, round_, over, state)
+        if problem is not None:
+            raise problem
+        return None
+
+    def _read_state(self, snapshot: Path) -> tuple[bool, Any]:
+        """Whether the loop had ended, and its state; nothing is unpickled that is not what was written."""
+        check_manifest(snapshot, "loop")
+        try:
+            return self._layout.unpacked((snapshot / _STATE).read_bytes())
+        except SnapshotError as error:
+            raise SnapshotError(f"{snapshot / _STATE} cannot be used: {error.what}", advice=error.advice) from error
+
+    def _there(self) -> list[tuple[Path, int, int]]:
+        if not self.directory.is_dir():
+            return []
+        found = ((name, _NAME.fullmatch(name.name)) for name in self.directory.iterdir())
+        return sorted(((n, int(m[1]), int(m[2])) for n, m in found if m), key=lambda each: each[1])
+
+    def is_due(self, round_: int, items: int, over: bool) -> bool:
+        """Whether the loop is to be saved now; the end of a loop always is."""
+        settings = self.store.settings
+        self._items += items
+        if over or (settings.seconds, settings.items, settings.rounds) == (None, None, None):
+            return True
+        return (
+            (settings.rounds is not None and round_ - self._round >= settings.rounds)
+            or (settings.items is not None and self._items >= settings.items)
+            or (settings.seconds is not None and time.monotonic() - self._when >= settings.seconds)
+        )
+
+    def begin(self, round_: int) -> Path:
+        """A new directory for what is to be saved."""
+        writing = self.directory / f".writing-{os.getpid()}-{round_}"
+        try:
+            shutil.rmtree(writing, ignore_errors=True)
+            private_directory(writing)
+        except OSError as error:
+            raise SinkError(f"a snapshot cannot be written to {writing}: {error.strerror}") from None
+        return writing
+
+    def commit(
+        self, writing: Path, round_: int, over: bool, state: Any, known: Mapping[str, Digest] | None = None
+    ) -> None:
+        """The state and the manifest are the last to be written; then the snapshot appears under its name.
+
+        Tasks that wrote elements have said what they wrote.
+        """
+        try:
+            with private_file(writing / _STATE) as file:
+                file.write(self._layout.packed(over, state, dumps))
+                file.flush()
+                os.fsync(file.fileno())
+            write_manifest(writing, "loop", known)
+            name = self.directory / f"snapshot-{self.store.next_number():06}-round-{round_:06}"
+            shutil.rmtree(name, ignore_errors=True)
+            writing.rename(name)
+            _sync(self.directory)
+        except OSError as error:
+            raise SinkError(f"a snapshot cannot be written to {writing}: {error.strerror}") from None
+        self._round, self._items, self._when = round_, 0, time.monotonic()
+        self._drop_old(round_)
+
+    def _drop_old(self, round_: int) -> None:
+        for name, _, _ in self._there()[: -self.store.settings.keep]:
+            shutil.rmtree(name, ignore_errors=True)
+        oldest = min((saved for _, _, saved in self._there()), default=round_)
+        for directory in self.directory.glob("inside-*"):
+            found = _INSIDE.fullmatch(directory.name)
+            if found and int(found[1]) <= oldest:
+                shutil.rmtree(directory, ignore_errors=True)
+
+
+def _made(directory: Path) -> datetime.datetime:
+    return datetime.datetime.fromtimestamp(directory.stat().st_mtime, datetime.UTC)
+
+
+def _sync(directory: Path) -> None:
+    """Make a rename last."""
+    descriptor = os.open(directory, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,106 @@
+"""The directories that unbounded jobs write, brought to what a snapshot says is in them.
+
+Spark's file sink lists the files of each micro-batch in a log, `_spark_metadata`, and those who read the directory with
+Spark see what is listed. Others see every file, so whatever a killed job left unlisted is removed. Values that replace
+earlier ones are written into a directory for each micro-batch.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import urllib.parse
+from pathlib import Path
+from typing import Any
+
+from morisot.engines.spark.checkpoints.snapshot_files import damaged, missing
+from morisot.engines.spark.internals import spark_log
+from morisot.errors import SinkError
+from morisot.plan.analysis.graph import walk
+from morisot.plan.analysis.validate import gives_running_values
+from morisot.plan.files import is_local
+from morisot.plan.nodes.sink import WriteSink
+
+_BATCH = re.compile(r"batch=(\d+)")
+_LOG = "_spark_metadata"
+_RESTORE = "restore what the job had written from a backup, or start anew with restart=None"
+
+
+class Appended:
+    """What a sink has written, where that is on this machine's disks."""
+
+    def __init__(self, sink: WriteSink) -> None:
+        self._sink = sink
+        self.is_local = is_local(sink.path)
+        self._directory = Path(sink.path)
+        self._log = self._directory / _LOG
+        self._running = any(map(gives_running_values, walk(sink)))
+        """Whether each micro-batch has a directory of its own."""
+
+    @property
+    def exists(self) -> bool:
+        return self._directory.is_dir()
+
+    def refuse_lost(self, committed: int) -> None:
+        """Refuse to resume where results of micro-batches up to the last one committed are gone."""
+        if not self.is_local:
+            return
+        if not self.exists:
+            raise SinkError(
+                f"{self._sink.operator} ({self._sink.location}): {self._sink.path!r}, which the job has written "
+                "before, is gone; start anew with Snapshots(…, restart=None)"
+            )
+        if self._log.is_dir():
+            for value in spark_log.everything(self._log, committed):
+                self._refuse_lost_file(value)
+        elif self._running:
+            there = {directory.name for directory in self._directory.glob("batch=*")}
+            lost = next((name for name in map("batch={}".format, range(committed + 1)) if name not in there), None)
+            if lost is not None:
+                raise missing(self._directory / lost, advice=_RESTORE)
+        else:
+            raise missing(self._log, advice=_RESTORE)
+
+    def _refuse_lost_file(self, value: Any) -> None:
+        if not isinstance(value, dict) or not isinstance(value.get("path"), str):
+            raise damaged(self._log, "an entry lists no file", advice=_RESTORE)
+        file = self._directory / _name_of(value["path"])
+        if value.get("action", "add") != "add":
+            return
+        if not file.is_file():
+            raise missing(file, advice=_RESTORE)
+        if file.stat().st_size != value.get("size", file.stat().st_size):
+            raise damaged(file, f"it does not have its {value['size']} bytes", advice=_RESTORE)
+
+    def can_go_back(self, number: int) -> bool:
+        """Whether it is still known what was there after a micro-batch."""
+        return self.is_local and (not self._log.is_dir() or spark_log.reaching(self._log, number) is not None)
+
+    def go_back(self, number: int) -> None:
+        """Remove what later micro-batches wrote."""
+        spark_log.cut(self._log, number)
+        for directory in self._directory.glob("batch=*"):
+            found = _BATCH.fullmatch(directory.name)
+            if found and int(found[1]) > number:
+                shutil.rmtree(directory, ignore_errors=True)
+        self.remove_strays()
+
+    def remove_strays(self) -> None:
+        """Remove the files that no finished micro-batch has written."""
+        if not self.is_local or not self.exists:
+            return
+        for unfinished in self._directory.glob("_writing-*"):
+            shutil.rmtree(unfinished, ignore_errors=True)
+        if not self._log.is_dir():
+            return
+        listed = self._listed()
+        for file in self._directory.glob("part-*"):
+            if file.is_file() and file.name not in listed:
+                spark_log.remove(file)
+
+    def _listed(self) -> set[str]:
+        return {_name_of(each["path"]) for each in spark_log.everything(self._log, -1)}
+
+
+def _name_of(address: str) -> str:
+    return Path(urllib.parse.unquote(urllib.parse.urlsplit(address).path)).name

@@ -1,0 +1,61 @@
+"""Whether Spark failed because it could not read a checkpoint, told by its error conditions and its own classes.
+
+The text of an error is not looked at: it may hold the user's data.
+"""
+
+from __future__ import annotations
+
+from morisot.engines.spark.checkpoints.snapshot_files import START_ANEW
+from morisot.engines.spark.internals.causes import Cause, causes
+from morisot.errors import SnapshotError
+
+_CONDITIONS = (
+    "CANNOT_LOAD_STATE_STORE",
+    "CHECKPOINT_FILE_CHECKSUM_VERIFICATION_FAILED",
+    "INVALID_LOG_VERSION",
+    "MALFORMED_LOG_FILE",
+    "STATE_STORE_",
+    "STDS_",
+    "STREAMING_CHECKPOINT_MISSING_METADATA_FILE",
+    "STREAMING_STATEFUL_OPERATOR_",
+)
+"""How the conditions begin by which Spark says that it cannot use a checkpoint."""
+_READERS = (
+    "org.apache.spark.sql.execution.streaming.checkpointing.",
+    "org.apache.spark.sql.execution.streaming.state.",
+    "org.rocksdb.",
+)
+"""The packages that read checkpoints."""
+_LIBRARIES = (
+    "java.",
+    "jdk.",
+    "sun.",
+    "scala.",
+    "com.fasterxml.",
+    "org.json4s.",
+    "net.jpountz.",
+    "com.github.luben.",
+    "org.apache.hadoop.",
+)
+"""Those that they use, which may be the ones to fail."""
+_ANY_TROUBLE = ("java.io.IOException", "org.apache.hadoop.fs.FSError")
+"""What the file system throws for every reason, a full disk for example."""
+
+
+def refuse_unreadable(error: BaseException, checkpoint: str) -> None:
+    """Raise what to tell the user of a query that failed while it resumed, if the checkpoint is the cause."""
+    for cause in causes(error):
+        if (cause.condition or "").startswith(_CONDITIONS) or _comes_from_reader(cause):
+            name = cause.condition or cause.classes[0].rpartition(".")[2]
+            raise SnapshotError(
+                f"Spark cannot resume from the checkpoint in {checkpoint}: a file in it is damaged or missing ({name})",
+                advice=START_ANEW,
+            ) from None
+
+
+def _comes_from_reader(cause: Cause) -> bool:
+    """Whether a class that reads checkpoints failed, or called the library that did."""
+    if cause.thrown is None or cause.classes[0] in _ANY_TROUBLE:
+        return False
+    names = (str(frame.getClassName()) for frame in cause.thrown.getStackTrace())
+    return next((name for name in names if not name.startswith(_LIBRARIES)), "").startswith(_READERS)

@@ -1,0 +1,324 @@
+"""The Spark engine: what a context asks for, on a session."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import functools
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from pyspark.errors import AnalysisException
+from pyspark.sql import DataFrame, SparkSession
+
+from morisot.config import Config
+from morisot.engines.spark.bounded import runner as batch
+from morisot.engines.spark.bounded.resumable import Pieces
+from morisot.engines.spark.bounded.runner import BatchRunner, Demotions, Receiver
+from morisot.engines.spark.checkpoints.ownership import Hold, SnapshotLock
+from morisot.engines.spark.emit import source
+from morisot.engines.spark.emit.frames import schema, tables
+from morisot.engines.spark.emit.loops.loop_files import runs_here
+from morisot.engines.spark.emit.lowering import rules
+from morisot.engines.spark.emit.lowering.caches import Caches
+from morisot.engines.spark.emit.lowering.planner import Lowering
+from morisot.engines.spark.emit.python.left_out import Ledger
+from morisot.engines.spark.emit.sink import as_table
+from morisot.engines.spark.internals.causes import keep_causes_of_connect
+from morisot.engines.spark.loops.runner import Loops, NoLoops
+from morisot.engines.spark.session.jvm_death import is_dead, told_of_death
+from morisot.engines.spark.session.query_settings import PARTITIONS
+from morisot.engines.spark.session.running import running
+from morisot.engines.spark.session.scratch import scratch
+from morisot.engines.spark.session.session import borrow_session, check_session, return_session
+from morisot.engines.spark.streaming.job import Job, Part, ThreadPart
+from morisot.engines.spark.streaming.launch import Streams
+from morisot.engines.spark.terminal import job_table
+from morisot.engines.spark.terminal.left_out import reported
+from morisot.engines.spark.terminal.progress import progress
+from morisot.errors import PlanError, SnapshotError, SourceError
+from morisot.physical.refusals import refuse_unbounded
+from morisot.plan.analysis.graph import met_by_endless, walk
+from morisot.plan.kafka import without_secrets
+from morisot.plan.nodes.iterate import DeltaIterate, Loop
+from morisot.plan.nodes.node import Node
+from morisot.plan.nodes.sink import Sink
+from morisot.plan.nodes.source import StreamCsv, StreamJson
+from morisot.plan.snapshots import Snapshots
+from morisot.runtime.metrics import LoopMetrics
+from morisot.runtime.tally import Tally, is_diverting, say
+from morisot.types.element import Record
+
+assert rules.FAMILIES, "importing the rules registers them"
+
+
+class SparkEngine:
+    """Runs plans on Spark; builds the session when it is first needed."""
+
+    def __init__(
+        self,
+        config: Config,
+        spark: SparkSession | None = None,
+        snapshots: Snapshots | None = None,
+        lock: SnapshotLock | None = None,
+    ) -> None:
+        self._config = config
+        self._spark = spark
+        self._borrowed: SparkSession | None = None
+        self._checked = False
+        self._demotions = Demotions()
+        self._snapshots = snapshots
+        self._lock = lock or SnapshotLock(None if snapshots is None else snapshots.path)
+        self._streams = Streams(snapshots, self._report, self._lock, counts_operators=config.operator_metrics)
+        self._loops = Loops(snapshots)
+        self._pieces = Pieces(snapshots, refuse_unbounded, self._lock)
+        self._tally = Tally()
+        self._ledger: Ledger | None = None
+        self._handed_out: list[Lowering] = []
+        """Lowerings of DataFrames that the user runs."""
+        self._caches = Caches()
+        self._reading: list[Hold] = []
+        """Held for DataFrames that the user runs, which may read snapshots."""
+
+    @property
+    def spark(self) -> SparkSession:
+        if self._spark is None:
+            self._spark = self._borrowed = borrow_session(self._config)
+        if not self._checked:
+            with told_of_death(self._spark):
+                check_session(self._spark)
+            if not hasattr(self._spark, "_jsparkSession"):
+                keep_causes_of_connect()
+            self._checked = True
+        return self._spark
+
+    @property
+    def parallelism(self) -> int:
+        if self._config.parallelism is not None:
+            return self._config.parallelism
+        return partitions_of(self.spark)
+
+    @property
+    def demoted(self) -> frozenset[Node]:
+        """The operators that were moved to Python at run time."""
+        return frozenset(self._demotions.nodes)
+
+    @property
+    def tally(self) -> Tally:
+        """What operators left out, in the last run of each."""
+        for lowering in self._handed_out:
+            reports = reported(self.ledger, lowering)
+            if any(count for count, _ in reports.values()):
+                self._tally.replace(reports)
+        return self._tally
+
+    @property
+    def ledger(self) -> Ledger:
+        """Where the session's tasks report what they leave out."""
+        if self._ledger is None:
+            self._ledger = Ledger(self.spark)
+        return self._ledger
+
+    def _runner(self) -> BatchRunner:
+        return BatchRunner(
+            self.spark, self.parallelism, self._demotions, self._loops, self.ledger, self._tally, self._caches
+        )
+
+    @contextlib.contextmanager
+    def _action(self) -> Iterator[BatchRunner]:
+        """Let Ctrl-C end what the block does on Spark, and say it if Spark's JVM has ended."""
+        spark = self.spark
+        with running(spark):
+            yield self._runner()
+
+    def collect(self, node: Node) -> list[Any]:
+        with (
+            self._action() as runner,
+            self._reporting((node,)),
+            self._progress("collect"),
+            self._pieces.running(runner, "collect", (node,)) as rest,
+        ):
+            return runner.collect(rest.nodes[node])
+
+    def to_arrow(self, node: Node) -> Any:
+        with (
+            self._action() as runner,
+            self._reporting((node,)),
+            self._progress("to_arrow"),
+            self._pieces.running(runner, "to_arrow", (node,)) as rest,
+        ):
+            return batch.to_arrow(runner, rest.nodes[node])
+
+    def to_dataframe(self, node: Node) -> DataFrame:
+        with self._action() as runner:
+            return self._to_dataframe(runner, node)
+
+    def _to_dataframe(self, runner: BatchRunner, node: Node) -> DataFrame:
+        # Nobody knows when the user is done with the DataFrame, so nothing is kept for it.
+        lowering = runner.lowering(node, keeps=False)
+        for each in lowering.nodes:
+            if is_diverting(each):
+                raise PlanError(
+                    f"{each.operator} diverts failures, and nobody knows when a DataFrame has been computed",
+                    location=each.location,
+                    advice='use on_error="skip", whose counts are in ctx.metrics(), or another sink',
+                )
+        if any(each.leaves_out for each in lowering.nodes):
+            self._handed_out.append(lowering)
+        if any(isinstance(each, Loop | DeltaIterate) for each in lowering.nodes):
+            self._reading.append(self._lock.hold())
+        return as_table(lowering.frame(node))
+
+    def execute(self, receivers: Mapping[Sink, Receiver | None]) -> None:
+        with self._action() as runner, self._reporting(receivers), self._progress("execute"):
+            self._execute(runner, receivers)
+
+    def _execute(self, runner: BatchRunner, receivers: Mapping[Sink, Receiver | None]) -> None:
+        with self._pieces.running(runner, next(iter(receivers)).operator, receivers) as rest:
+            runner.execute(rest.receivers(receivers))
+
+    @contextlib.contextmanager
+    def _reporting(self, roots: Iterable[Node], tally: Tally | None = None) -> Iterator[None]:
+        """Say at the end of a job which operators left elements out or had to be moved to Python."""
+        before = self.demoted
+        yield
+        if self._config.report:
+            nodes = tuple(walk(*roots))
+            new = {node.title for node in self.demoted - before}  # where a job ran in pieces, other nodes of that name
+            demoted = dict.fromkeys(moved(node) for node in nodes if node.title in new)
+            say([*(tally or self._tally).lines(nodes), *demoted])
+
+    def start(self, receivers: Mapping[Sink, Receiver | None], closers: Mapping[Sink, Callable[[], None]]) -> Job:
+        with self._action() as runner:
+            return self._start(runner, receivers, closers)
+
+    def _start(
+        self,
+        runner: BatchRunner,
+        receivers: Mapping[Sink, Receiver | None],
+        closers: Mapping[Sink, Callable[[], None]],
+    ) -> Job:
+        bounded = {sink: receiver for sink, receiver in receivers.items() if sink.bounded}
+        endless = {sink: receiver for sink, receiver in receivers.items() if not sink.bounded}
+        parts: list[Part] = [*self._streams.start(runner, endless, closers)]
+        if bounded:
+            counts = runner.apart()
+            run = functools.partial(self._run_bounded, counts, bounded, closers)
+            parts.append(ThreadPart("bounded", run, counts.tally.metrics, place=len(endless)))
+        job = Job(parts, lambda: [*self._loops.snapshots(), *self._pieces.snapshots()])
+        if endless:
+            job_table.watch(job.metrics, lambda: not job.running, self._config.progress)
+        return job
+
+    def _report(self, tally: Tally) -> None:
+        if self._config.report:
+            say(tally.lines())
+
+    def _run_bounded(
+        self,
+        runner: BatchRunner,
+        receivers: Mapping[Sink, Receiver | None],
+        closers: Mapping[Sink, Callable[[], None]],
+    ) -> None:
+        try:
+            with told_of_death(runner.spark), self._reporting(receivers, runner.tally):
+                self._execute(runner, receivers)
+        finally:
+            for sink in receivers:
+                if sink in closers:
+                    closers[sink]()
+
+    def row_type(self, kind: str, path: str) -> Record:
+        """The type of the rows of files, as Spark reads them."""
+        spark = self.spark
+        try:
+            with running(spark):
+                return schema.row_type_of(spark.read.format(kind).load(path).schema)
+        except AnalysisException as error:
+            raise SourceError(f"cannot read {path!r}: {str(error).splitlines()[0]}") from None
+
+    def frame_type(self, frame: DataFrame) -> Record:
+        return schema.row_type_of(frame.schema)
+
+    def skipped(self, node: StreamCsv | StreamJson) -> int:
+        """How many rows of a source did not fit and were left out; counted when asked, by reading the source again."""
+        with self._action() as runner:
+            lowering = runner.lowering(node)
+            return tables.misfit_count(node, functools.partial(source.read, node, lowering))
+
+    def loops(self) -> list[LoopMetrics]:
+        """How each loop went, or goes."""
+        return [progress.metrics() for progress in self._loops.progress]
+
+    def spark_plan(self, node: Node) -> str:
+        """Spark's own plan, for explain(detail=True)."""
+        with self._action() as acting, tempfile.TemporaryDirectory(prefix="explain-", dir=scratch()) as name:
+            runner = dataclasses.replace(acting, loops=NoLoops())
+            for number, _ in enumerate(met_by_endless(node)):  # nothing is copied to be explained
+                (Path(name) / str(number)).mkdir()
+            lowering = runner.lowering(node, ended=Path(name))
+            try:
+                frame = lowering.frame(node)
+                text = str(frame.df._jdf.queryExecution().toString()) if hasattr(frame.df, "_jdf") else ""
+                return without_secrets(text, lowering.nodes)
+            finally:
+                lowering.release()
+
+    def saving(self, node: Node) -> str:
+        """What a crash costs a bounded job that ends with a node, if it has snapshots; nothing to say otherwise."""
+        with told_of_death(self._spark):
+            found = self._pieces.cut((node,), self._spark) if node.bounded else None
+        return "" if found is None else found.sentence(node)
+
+    def uncache(self, node: Node) -> None:
+        """Give up what is kept of a stream."""
+        with told_of_death(self._spark):
+            self._caches.release(node)
+
+    def _progress(self, description: str) -> Any:
+        return progress(self.spark, enabled=self._config.progress, description=description, note=self._loops.note)
+
+    def close(self) -> None:
+        """End the session if Morisot made it and no other context uses it; a user's own session stays."""
+        if self._spark is not None and is_dead(self._spark):
+            self._caches.forget()
+        self._caches.release_all()
+        for hold in self._reading:
+            hold.release()
+        self._reading.clear()
+        self._remove_snapshots()
+        if self._borrowed is not None:
+            return_session(self._borrowed)
+            self._spark = self._borrowed = self._ledger = None
+            self._handed_out.clear()
+            self._checked = False
+
+    def _remove_snapshots(self) -> None:
+        """Remove the snapshots if the user wants that and nothing is left to resume.
+
+        If another engine holds the directory by now, the files in it belong to that engine, and stay.
+        """
+        removing = self._snapshots is not None and self._snapshots.clean_on_exit
+        lock = self._lock if removing else SnapshotLock(None)
+        with contextlib.suppress(SnapshotError), lock.held():
+            self._loops.close()
+            self._pieces.close()
+            self._streams.clean()
+
+
+def partitions_of(spark: SparkSession) -> int:
+    """How many partitions a shuffle makes: what the session is set to, or on one machine one for each core.
+
+    Spark's own 200 are for a cluster. Each would be a task and a state store in each micro-batch.
+    """
+    set_to = spark.conf.get(PARTITIONS, None)  # None: the user has not set it
+    if set_to is None and runs_here(spark):
+        return spark.sparkContext.defaultParallelism
+    return int(set_to or spark.conf.get(PARTITIONS) or 1)
+
+
+def moved(node: Node) -> str:
+    """What is said of an operator that was moved to Python."""
+    return f"{node.title}: moved to Python at run time, its native form met a value it cannot do exactly"

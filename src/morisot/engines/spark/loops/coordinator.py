@@ -1,0 +1,190 @@
+"""The leader of a loop: a thread of the driver that the tasks connect to.
+
+It sends the state, collects the deltas, folds them in the order of the partitions, asks the condition, and goes on. If
+a task is lost it waits for the tasks of the next try and sends them the round that was not finished.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import threading
+from multiprocessing.connection import wait
+from typing import Any
+
+from morisot.engines.spark.checkpoints.snapshot_files import Digest
+from morisot.engines.spark.emit.python.fused_stage import dumps
+from morisot.engines.spark.loops.rounds import Rounds
+from morisot.errors import JobError, SinkError
+from morisot.worker.loops.link import Address, Gone, Link, accept
+from morisot.worker.loops.messages import Delta, End, Failed, Hello, Place, Round, Save, Saved, Unsaved
+from morisot.worker.report.failure import reported
+
+_NOTICING_SECONDS = 2.0
+_STOPPING_SECONDS = 10.0
+"""A function of the user's that never returns must not keep Ctrl-C from ending the loop."""
+
+
+class Leader:
+    """Leads the tasks of one loop through its rounds."""
+
+    def __init__(self, rounds: Rounds, host: str, *, feedback: bool) -> None:
+        self.rounds = rounds
+        self.error: BaseException | None = None
+        self._lost = threading.Event()
+        self._feedback = feedback
+        self._listener = socket.create_server((host, 0), backlog=256)
+        self._listener.settimeout(0)
+        self.address = Address(host, self._listener.getsockname()[1], os.urandom(32))
+        self._unnamed: list[Link] = []
+        """Lines on which nobody said yet who is there."""
+        self._links: dict[int, Link] = {}
+        self._waiting: dict[int, Delta] = {}
+        self._saved: dict[int, Saved] = {}
+        self._try: tuple[int, int] | None = None
+        self._met = False
+        """Whether a task came."""
+        self._ended, self._wake = socket.socketpair()
+        self._thread = threading.Thread(target=self._guarded, name="morisot-loop", daemon=True)
+        self._thread.start()
+
+    # -- what the driver asks ---------------------------------------------------------------------------------------
+
+    def has_lost_a_task(self) -> bool:
+        """Whether a task went away in the middle of the loop; Spark may know it a little before the leader does."""
+        return self._lost.wait(_NOTICING_SECONDS)
+
+    def finish(self) -> None:
+        """The Spark job has ended: so does the leader; whatever rounds nobody did are done without elements."""
+        self.stop()
+        if self.error is not None:
+            raise self.error
+        if not self.rounds.over:
+            if self._met:
+                raise JobError("the tasks of a loop ended before its last round")
+            self.rounds.run_empty()  # a stage without tasks: none came, and none failed
+
+    def stop(self) -> None:
+        """Let all tasks go and end the thread."""
+        if self._thread.is_alive():
+            self._wake.send(b"x")
+            self._thread.join(_STOPPING_SECONDS)
+        self._close()
+
+    def _close(self) -> None:
+        for link in (*self._unnamed, *self._links.values()):
+            link.close()
+        self._unnamed.clear()
+        self._links.clear()
+        for each in (self._listener, self._ended, self._wake):
+            each.close()
+
+    # -- the thread -------------------------------------------------------------------------------------------------
+
+    def _guarded(self) -> None:
+        try:
+            self._lead()
+        except BaseException as error:
+            self.error = error
+        if self.error is not None:
+            self._tell(dumps(End(keep=False)))
+
+    def _lead(self) -> None:
+        while True:
+            lines: list[Any] = [self._listener, self._ended, *self._unnamed, *self._links.values()]
+            ready: list[Any] = wait(lines)
+            if self._ended in ready:
+                return
+            if self._listener in ready:
+                link = accept(self._listener, self.address.key)
+                self._unnamed += [] if link is None else [link]
+            named = [(partition, link) for partition, link in self._links.items() if link in ready]
+            for link in [link for link in self._unnamed if link in ready]:
+                self._unnamed.remove(link)
+                self._welcome(link)
+            for partition, link in named:
+                if self._links.get(partition) is link:  # a line that was given up meanwhile is not heard
+                    self._hear(partition, link.receive())
+            if self.error is not None:
+                return
+
+    def _welcome(self, link: Link) -> None:
+        hello = link.receive()
+        if not isinstance(hello, Hello):
+            link.close()
+            return
+        self._met = True
+        place = hello.place
+        if self._try != (place.attempt, place.partitions):
+            self._start_over(place)
+        self._links[place.partition] = link
+        self.rounds.elements += hello.elements
+        if len(self._links) == place.partitions:
+            self._lost.clear()
+            self._send_round()
+
+    def _start_over(self, place: Place) -> None:
+        """Tasks of a new try: those of the old one are of no use any more."""
+        for link in self._links.values():
+            link.close()
+        self._links.clear()
+        self._waiting.clear()
+        self._saved.clear()
+        self._try = (place.attempt, place.partitions)
+        self.rounds.elements = 0
+        if self._feedback:
+            self.rounds.rewind()
+
+    def _hear(self, partition: int, message: Any) -> None:
+        match message:
+            case Delta():
+                self._waiting[partition] = message
+                if self._try is not None and len(self._waiting) == self._try[1]:
+                    deltas = [self._waiting[place] for place in range(self._try[1])]
+                    self._waiting.clear()
+                    self._fold(deltas)
+            case Saved():
+                self._saved[partition] = message
+                if self._try is not None and len(self._saved) == self._try[1]:
+                    written = {each.file: Digest(each.size, each.sha256) for each in self._saved.values()}
+                    self._saved.clear()
+                    self.rounds.commit(written)
+                    self._send_round()
+            case Failed(report):
+                self.error = reported(report)
+            case Unsaved(said):
+                self.error = SinkError(said)
+            case Gone():
+                self._lose(partition)
+
+    def _lose(self, partition: int) -> None:
+        self._links.pop(partition).close()
+        if not self.rounds.over:
+            self._lost.set()
+            self._try = None
+            for link in self._links.values():
+                link.close()
+            self._links.clear()
+            self._waiting.clear()
+            self._saved.clear()
+
+    def _fold(self, deltas: list[Delta]) -> None:
+        self.rounds.fold([(delta.elements, delta.delta) for delta in deltas])
+        if not self.rounds.is_due():
+            self._send_round()
+        elif self._feedback:
+            self._tell(dumps(Save(str(self.rounds.begin_saving()))))
+        else:
+            self.rounds.begin_saving()
+            self.rounds.commit()
+            self._send_round()
+
+    def _send_round(self) -> None:
+        if self.rounds.over:
+            self._tell(dumps(End(keep=True)))
+        else:
+            self._tell(dumps(Round(self.rounds.number + 1, self.rounds.begin())))
+
+    def _tell(self, message: bytes) -> None:
+        for link in self._links.values():
+            link.send(message)

@@ -1,0 +1,217 @@
+"""Loops whose body brings elements of several partitions together: a job for each round.
+
+What enters a round is cut off from what made it, so that no round makes the earlier ones again. Where the body does
+not read the state and gets the same elements every time, one plan serves all rounds.
+"""
+
+from __future__ import annotations
+
+import copy
+import pickle
+import re
+import time
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from typing import Any
+
+from pyspark.sql import DataFrame
+
+from morisot.compile.aggregates.round_folds import NumericFold
+from morisot.engines.spark.bounded.files import is_connect
+from morisot.engines.spark.checkpoints.loops import LoopSaves, Saved
+from morisot.engines.spark.emit import iterate
+from morisot.engines.spark.emit.frames import schema
+from morisot.engines.spark.emit.frames.frame import Frame
+from morisot.engines.spark.emit.loops.native_deltas import entries_of, resumed
+from morisot.engines.spark.emit.loops.round_folds import kept_with_delta, measured, native_round_fold
+from morisot.engines.spark.emit.lowering.planner import Lowering
+from morisot.engines.spark.loops.rounds import Progress, Rounds
+from morisot.plan.nodes.iterate import Body, DeltaIterate, Loop
+from morisot.plan.nodes.node import Node
+from morisot.types.element import BOOL, FLOAT, INT, Type, leaves
+
+Deltas = list[tuple[int, Any]]
+"""How many elements were folded together, and what they gave."""
+
+
+def run(node: Loop, lowering: Lowering, rounds: Rounds) -> Frame | None:
+    """Run a loop round by round; what left the last one, if it is fed back."""
+    with ExitStack() as held:
+        entering = iterate.as_type(lowering.frame(node.input).untimed(), node.body.input.type)
+        if not node.feedback:
+            held.enter_context(kept(entering.df))
+        given = side_inputs(node.body, lowering, held)
+        native = None if is_connect(entering.df) else native_round_fold(node, lowering)
+        replayed: Replayed | None = None
+        reusable = not node.body.reads_state
+        if node.feedback and rounds.saved is not None:
+            entering = restored(lowering, rounds.saved, node.body.input.type)
+        leaving = entering
+        while not rounds.over:
+            node.body.state.set(copy.deepcopy(rounds.begin()))
+            if replayed is None or not reusable:
+                with within(rounds.saves, rounds.number + 1):
+                    body = inside(node.body, lowering, {**given, node.body.input: entering})
+                    if node.feedback:
+                        leaving, deltas = fed_back(node, native, body)
+                    else:
+                        replayed = Replayed(node, native, body)
+                held.callback(body.release)
+            if replayed is not None:
+                deltas = replayed.run()
+            rounds.fold(deltas)
+            if node.feedback:
+                entering = counted(iterate.as_type(leaving, node.body.input.type), sum(count for count, _ in deltas))
+            if rounds.is_due():
+                save(rounds, entering if node.feedback else None)
+        node.body.state.clear()
+        return iterate.as_type(leaving, node.element_type) if node.feedback else None
+
+
+def save(rounds: Rounds, elements: Frame | None) -> None:
+    """Save the state, and what enters the next round if that is not the input."""
+    writing = rounds.begin_saving()
+    if elements is not None:
+        elements.df.write.parquet(str(writing / "elements"))
+    rounds.commit()
+
+
+def restored(lowering: Lowering, saved: Saved, type_: Type) -> Frame:
+    """What was to enter the next round when the loop was saved."""
+    return Frame(lowering.spark.read.schema(schema.ddl(type_)).parquet(saved.elements), type_)
+
+
+def within(saves: LoopSaves | None, number: int) -> AbstractContextManager[None]:
+    """Loops that the body runs are saved as those of this round."""
+    return nullcontext() if saves is None else saves.store.inside(saves, number)
+
+
+def fed_back(node: Loop, native: NumericFold | None, body: Lowering) -> tuple[Frame, Deltas]:
+    """What left a round, cut off from what made it, and its deltas."""
+    leaving = body.frame(node.body.output).untimed()
+    if native is None:
+        leaving = Frame(leaving.df.localCheckpoint(eager=False), leaving.type)  # the fold makes it
+        return leaving, deltas_of(iterate.round_fold(node, leaving, ()))
+    leaving, delta = kept_with_delta(native, leaving)
+    return leaving, deltas_of(iterate.round_fold(node, leaving, ())) if delta is None else [delta]
+
+
+class Replayed:
+    """A round of a loop of which nothing is kept but what it folds; it may be run again."""
+
+    def __init__(self, node: Loop, native: NumericFold | None, body: Lowering) -> None:
+        self._node = node
+        self._leaving, self._steps = body.before_last_stage(node.body.output)
+        self._leaving = self._leaving.untimed()
+        self._measured = measured(native, self._leaving) if native is not None and not self._steps else None
+        self._fold: DataFrame | None = None
+
+    def run(self) -> Deltas:
+        if self._measured is not None:
+            if self._fold is None:
+                self._fold = self._measured.frame.df.agg(*self._measured.aggregates)
+            (row,) = self._fold.collect()
+            delta = self._measured.delta(row)
+            if delta is not None:
+                return [delta]
+            self._measured, self._fold = None, None  # only Python knows
+        if self._fold is None:
+            self._fold = iterate.round_fold(self._node, self._leaving, self._steps)
+        return deltas_of(self._fold)
+
+
+def deltas_of(fold: DataFrame) -> Deltas:
+    """How many elements each partition folded, and what they gave, in the order of the partitions."""
+    rows = sorted(fold.collect(), key=lambda row: int(row[0]))
+    return [(row[1], pickle.loads(row[2])) for row in rows]
+
+
+_WIDTHS: dict[Type, int] = {INT: 8, FLOAT: 8, BOOL: 1}
+_WIDTH, _ROW = 20, 16
+"""What Spark takes for the bytes of a value of unknown length, and of a row around its values."""
+
+
+def counted(frame: Frame, rows: int) -> Frame:
+    """A frame whose rows were counted: if they are few, a join may send all of them to every task.
+
+    Spark guesses the size of what a round left from the plan of that round, and takes a join for a product.
+    """
+    width = _ROW + sum(_WIDTHS.get(leaf.type, _WIDTH) for leaf in leaves(frame.type))
+    return frame.over(frame.df.hint("broadcast")) if rows * width <= broadcast_bytes(frame.df) else frame
+
+
+def broadcast_bytes(df: DataFrame) -> int:
+    """Up to how many bytes the session lets a join send to every task; -1 if it never does."""
+    said = df.sparkSession.conf.get(_BROADCAST) or ""  # with a default of its own, get() does not tell Spark's
+    found = re.fullmatch(r"(-?\d+)([bkmg]?)b?", said.lower())
+    return int(found[1]) * 1024 ** "bkmg".find(found[2] or "b") if found else -1
+
+
+_BROADCAST = "spark.sql.autoBroadcastJoinThreshold"
+
+
+def inside(body: Body, lowering: Lowering, given: dict[Node, Frame]) -> Lowering:
+    """The lowering of one round; what may fail natively in it may fail in the plan around it."""
+    inner = Lowering(
+        lowering.spark,
+        (body.output,),
+        parallelism=lowering.parallelism,
+        demoted=lowering.demoted,
+        loops=lowering.loops,
+        given=given,
+        seal=lowering.seal,
+    )
+    inner.optimistic = lowering.optimistic
+    return inner
+
+
+def side_inputs(body: Body, lowering: Lowering, held: ExitStack) -> dict[Node, Frame]:
+    """The streams from outside that every round reads, made once and before the first, which does not wait for them."""
+    given = {side: lowering.frame(side) for side in body.side_inputs}
+    for frame in given.values():
+        held.enter_context(kept(frame.df))
+        frame.df.count()
+    return given
+
+
+@contextmanager
+def kept(df: DataFrame) -> Iterator[None]:
+    """Hold a frame's rows while the loop runs."""
+    df.persist()
+    try:
+        yield
+    finally:
+        df.unpersist()
+
+
+def run_delta(node: DeltaIterate, lowering: Lowering, progress: Progress, saves: LoopSaves | None) -> Frame:
+    """Round by round, with the changed entries only, until nothing changes."""
+    with ExitStack() as held:
+        given = side_inputs(node.body, lowering, held)
+        saved = saves.latest() if saves is not None else None
+        if saved is None:
+            kept_as = entries_of(node, lowering)
+            entries = kept_as.first(lowering.frame(node.input).untimed()).localCheckpoint()
+        else:
+            kept_as, entries = resumed(node, lowering, lowering.spark.read.parquet(saved.elements))
+        done = 0 if saved is None else node.max_iterations if saved.over else saved.round
+        progress.rounds = progress.first_round = done
+        changed: int | None = None
+        for number in range(done + 1, node.max_iterations + 1):
+            began = time.perf_counter()
+            entering = kept_as.updates(entries) if changed is None else counted(kept_as.updates(entries), changed)
+            with within(saves, number):
+                body = inside(node.body, lowering, {**given, node.body.input: entering})
+            leaving = body.frame(node.body.output).untimed()
+            entries = kept_as.after(entries, leaving).localCheckpoint()
+            changed = entries.where("changed").count()
+            body.release()
+            progress.count(number, changed > 0, changed, time.perf_counter() - began)
+            over = not changed or number == node.max_iterations
+            if saves is not None and saves.is_due(number, changed, over):
+                writing = saves.begin(number)
+                entries.write.parquet(str(writing / "elements"))
+                saves.commit(writing, number, over, None)
+            if not changed:
+                break
+        return kept_as.outputs(entries)

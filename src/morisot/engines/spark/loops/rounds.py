@@ -1,0 +1,140 @@
+"""The rounds of a loop as the driver counts them, whichever way the body runs."""
+
+from __future__ import annotations
+
+import copy
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from morisot.engines.spark.checkpoints.loops import LoopSaves, Saved
+from morisot.engines.spark.checkpoints.snapshot_files import Digest
+from morisot.plan.nodes.closure import Closure
+from morisot.plan.nodes.iterate import Loop
+from morisot.runtime.metrics import LoopMetrics
+from morisot.worker.report.failure import element_error
+
+
+@dataclass
+class Progress:
+    """What a loop has done so far."""
+
+    loop: str
+    rounds: int = 0
+    first_round: int = 0
+    """How many rounds had been done before, by the run that a snapshot comes from."""
+    goes_on: bool | None = None
+    """What the condition gave last."""
+    elements: int = 0
+    """How many elements left the body in the last round."""
+    seconds: float = 0.0
+    """How long the rounds took in all."""
+    last_seconds: float = 0.0
+    most_rounds: int = 0
+    running: bool = False
+
+    def __str__(self) -> str:
+        """One line for the terminal."""
+        pace = f"{self.last_seconds * 1000:.3g} ms a round"
+        return f"{self.loop}: round {self.rounds + 1} of {self.most_rounds}, {pace}, {self.elements} elements"
+
+    def count(self, number: int, goes_on: bool, elements: int, seconds: float) -> None:
+        """Take note of a round."""
+        self.rounds = number
+        self.goes_on = goes_on
+        self.elements = elements
+        self.seconds += seconds
+        self.last_seconds = seconds
+
+    def metrics(self) -> LoopMetrics:
+        """As `ctx.metrics()` shows it."""
+        return {
+            "loop": self.loop,
+            "rounds": self.rounds,
+            "first_round": self.first_round,
+            "condition": self.goes_on,
+            "elements": self.elements,
+            "seconds": self.seconds,
+            "seconds_per_round": self.seconds / max(1, self.rounds - self.first_round),
+            "last_round_seconds": self.last_seconds,
+        }
+
+
+class Rounds:
+    """Folds the deltas of each round into the state and decides whether another one follows."""
+
+    def __init__(self, loop: Loop, progress: Progress, saves: LoopSaves | None = None) -> None:
+        self.loop = loop
+        self.saves = saves
+        self._writing: Path | None = None
+        self._last_elements = 0
+        self.progress = progress
+        self.number = 0
+        self.over = False
+        self.elements = 0
+        self.state: Any = None
+        self._began = time.perf_counter()
+        self.saved: Saved | None = None
+        self.rewind()
+        progress.rounds = progress.first_round = self.number
+
+    def rewind(self) -> None:
+        """To the last snapshot, or to the first round."""
+        self.saved = self.saves.latest() if self.saves is not None else None
+        if self.saved is not None:
+            self.number, self.over, self.state = self.saved.round, self.saved.over, self.saved.state
+        else:
+            self.number, self.over, self.state = 0, False, copy.deepcopy(self.loop.state)
+
+    # -- snapshots --------------------------------------------------------------------------------------------------
+
+    def is_due(self) -> bool:
+        """Whether the loop is to be saved after the round that just ended."""
+        return self.saves is not None and self.saves.is_due(self.number, self._last_elements, self.over)
+
+    def begin_saving(self) -> Path:
+        """The directory into which the elements are to be written."""
+        assert self.saves is not None
+        self._writing = self.saves.begin(self.number)
+        return self._writing
+
+    def commit(self, known: Mapping[str, Digest] | None = None) -> None:
+        """Everything but the state is written, of which tasks may have said what it is."""
+        assert self.saves is not None
+        assert self._writing is not None
+        self.saves.commit(self._writing, self.number, self.over, self.state, known)
+        self._writing = None
+
+    # -- rounds -----------------------------------------------------------------------------------------------------
+
+    def begin(self) -> Any:
+        """The state of the round that begins."""
+        self._began = time.perf_counter()
+        return self.state
+
+    def fold(self, deltas: Sequence[tuple[int, Any]]) -> None:
+        """Take the deltas of a round, in the order of the partitions; those that folded no element do not count."""
+        state = self.state
+        for elements, delta in deltas:
+            if elements:
+                state = self._call(self.loop.global_fold, (state, delta), state, delta)
+        goes_on = bool(self._call(self.loop.condition, state, state))
+        self.state = state
+        self.number += 1
+        self.over = not goes_on or self.number >= self.loop.max_iterations
+        self._last_elements = sum(elements for elements, _ in deltas)
+        self.progress.count(self.number, goes_on, self._last_elements, time.perf_counter() - self._began)
+
+    def run_empty(self) -> None:
+        """All rounds, on no elements."""
+        while not self.over:
+            self.begin()
+            self.fold(())
+
+    def _call(self, closure: Closure, element: Any, *arguments: Any) -> Any:
+        try:
+            return closure.function(*arguments)
+        except Exception as error:
+            raise element_error(self.loop.operator, self.loop.location, element, error, 1) from error

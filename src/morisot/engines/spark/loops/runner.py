@@ -1,0 +1,199 @@
+"""Runs loops: as one job whose tasks stay, led from here, or as a job for each round."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+
+from morisot.engines.spark.bounded.files import is_connect
+from morisot.engines.spark.checkpoints.loops import SnapshotStore
+from morisot.engines.spark.emit import iterate
+from morisot.engines.spark.emit.frames import schema
+from morisot.engines.spark.emit.frames.frame import Frame
+from morisot.engines.spark.emit.iterate import LoopFrame, Restart
+from morisot.engines.spark.emit.loops.loop_files import runs_here
+from morisot.engines.spark.emit.lowering.planner import Lowering
+from morisot.engines.spark.emit.python import fused_stage
+from morisot.engines.spark.failures import SPARK_ERRORS, users_error
+from morisot.engines.spark.loops import per_round
+from morisot.engines.spark.loops.coordinator import Leader
+from morisot.engines.spark.loops.rounds import Progress, Rounds
+from morisot.engines.spark.session.interrupt import was_interrupted
+from morisot.engines.spark.session.jvm_death import is_dead
+from morisot.physical.choose.iterate import path_of
+from morisot.plan.nodes.iterate import DeltaIterate, Loop
+from morisot.plan.snapshots import Snapshot, Snapshots
+from morisot.types.element import Type
+from morisot.worker.codec.batches import encode, schema_of
+
+_MOST_TRIES = 3
+"""So often a loop is started again without a round more done."""
+
+
+class Loops:
+    """Runs the loops of one engine, and remembers how they went."""
+
+    def __init__(self, snapshots: Snapshots | None = None) -> None:
+        self.progress: list[Progress] = []
+        self.store = None if snapshots is None else SnapshotStore(snapshots)
+        self._failed = False
+
+    def run(self, node: Loop, lowering: Lowering) -> LoopFrame:
+        """The results of a loop."""
+        progress = self._started(node)
+        rounds = Rounds(node, progress, self.store.of_loop(node) if self.store is not None else None)
+        with self._running(progress):
+            if path_of(node).name == "barrier":
+                elements = run_barrier(node, lowering, rounds)
+            else:
+                elements = per_round.run(node, lowering, rounds)
+        return LoopFrame(one_row(lowering.spark, rounds.state, node), node.type, elements=elements)
+
+    def run_delta(self, node: DeltaIterate, lowering: Lowering) -> Frame:
+        """The result of a delta iteration."""
+        progress = self._started(node)
+        saves = self.store.of_loop(node) if self.store is not None else None
+        with self._running(progress):
+            return per_round.run_delta(node, lowering, progress, saves)
+
+    def _started(self, node: Loop | DeltaIterate) -> Progress:
+        progress = Progress(f"{node.label or node.operator} ({node.location})", most_rounds=node.max_iterations)
+        self.progress.append(progress)
+        return progress
+
+    @contextlib.contextmanager
+    def _running(self, progress: Progress) -> Iterator[None]:
+        progress.running = True
+        try:
+            yield
+        except BaseException:
+            self._failed = True
+            raise
+        finally:
+            progress.running = False
+
+    def note(self) -> str:
+        """How far the innermost loop that runs is."""
+        return next((str(progress) for progress in reversed(self.progress) if progress.running), "")
+
+    def snapshots(self) -> list[Snapshot]:
+        """The snapshots that are there."""
+        return [] if self.store is None else self.store.snapshots()
+
+    def close(self) -> None:
+        """Remove the snapshots if the user wants that and nothing is left to go on from."""
+        if self.store is not None and self.store.settings.clean_on_exit and not self._failed:
+            self.store.clean()
+
+
+class NoLoops:
+    """Stands for the results of loops where a plan is only looked at."""
+
+    def run(self, node: Loop, lowering: Lowering) -> LoopFrame:
+        """No state and no elements."""
+        elements = Frame(nothing(lowering.spark, node.element_type), node.element_type)
+        return LoopFrame(nothing(lowering.spark, node.type), node.type, elements=elements)
+
+    def run_delta(self, node: DeltaIterate, lowering: Lowering) -> Frame:
+        """No entries."""
+        return Frame(nothing(lowering.spark, node.type), node.type)
+
+
+def nothing(spark: SparkSession, type_: Type) -> DataFrame:
+    """A frame without elements."""
+    return spark.createDataFrame(schema_of(type_).empty_table(), schema=schema.ddl(type_))
+
+
+def one_row(spark: SparkSession, state: Any, node: Loop) -> DataFrame:
+    """The state as a frame."""
+    table = pa.Table.from_arrays(encode([state], node.type, fused_stage.dumps), schema=schema_of(node.type))
+    return spark.createDataFrame(table, schema=schema.ddl(node.type))
+
+
+def run_barrier(node: Loop, lowering: Lowering, rounds: Rounds) -> Frame | None:
+    """The whole loop as one job; if a worker is lost, the job again from the round that was not finished."""
+    given = iterate.input_of(node, lowering)
+    given = given._replace(frame=Frame(fitting(given.frame.df), given.frame.type))
+    attempt = 0
+    leader = Leader(rounds, driver_host(lowering.spark), feedback=node.feedback)
+    try:
+        while True:
+            restart = Restart(attempt, rounds.saved.parts if node.feedback and rounds.saved is not None else None)
+            loop = iterate.barrier(node, lowering, given, leader.address, restart)
+            try:
+                result = kept(loop) if node.feedback else run_to_end(loop)
+                leader.finish()
+                return result
+            except SPARK_ERRORS as error:
+                if was_interrupted(error):
+                    raise KeyboardInterrupt from None
+                if is_dead(lowering.spark):
+                    raise
+                if leader.error is not None:
+                    raise leader.error from error
+                attempt += 1
+                failed = users_error(error, lowering.seals) is not None
+                if failed or attempt >= _MOST_TRIES or not leader.has_lost_a_task():
+                    raise
+                if node.feedback:
+                    rounds.rewind()
+    finally:
+        leader.stop()
+
+
+def kept(loop: Frame) -> Frame:
+    """Run the loop and keep what its tasks gave; nothing can make it again but the whole loop."""
+    return Frame(loop.df.localCheckpoint(), loop.type)
+
+
+def run_to_end(loop: Frame) -> Frame | None:
+    """Run a loop whose tasks give nothing."""
+    loop.df.collect()
+    return None
+
+
+def fitting(df: DataFrame) -> DataFrame:
+    """The frame with as many partitions as can run at once: the tasks of a loop wait for each other."""
+    spark = df.sparkSession
+    slots = slots_of(spark)
+    if not is_connect(df) and is_fitting(df, slots):
+        return df
+    return df.coalesce(slots).localCheckpoint()
+
+
+def is_fitting(df: DataFrame, slots: int) -> bool:
+    """Whether a barrier stage can read the frame as it is: few enough partitions, and no change of their number."""
+    execution = df._jdf.queryExecution()
+    if execution.executedPlan().getClass().getSimpleName() == "AdaptiveSparkPlanExec":
+        return False  # how many partitions there will be is known when it has run
+    rdd = execution.toRdd()
+    partitions = rdd.getNumPartitions()
+    waiting = [rdd]
+    while waiting:
+        found = waiting.pop()
+        if found.getNumPartitions() != partitions:
+            return False
+        parents = found.dependencies()
+        waiting += [parents.apply(place).rdd() for place in range(parents.length())]
+    return bool(partitions <= slots)
+
+
+def slots_of(spark: SparkSession) -> int:
+    """How many tasks can run at once."""
+    with contextlib.suppress(Exception):  # Connect has no context of its own
+        context = spark.sparkContext._jsc.sc()
+        return max(1, int(context.maxNumConcurrentTasks(context.resourceProfileManager().defaultResourceProfile())))
+    local = re.fullmatch(r"local\[(\d+).*\]", spark.conf.get("spark.master", "") or "")
+    return int(local[1]) if local else 1
+
+
+def driver_host(spark: SparkSession) -> str:
+    """Where the workers reach the driver: never all interfaces, and no network where they are on this machine."""
+    if runs_here(spark):
+        return "127.0.0.1"
+    return spark.conf.get("spark.driver.host", "127.0.0.1") or "127.0.0.1"

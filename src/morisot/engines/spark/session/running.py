@@ -1,0 +1,44 @@
+"""What every action on Spark has in common: Ctrl-C ends it, and the end of Spark's JVM is told."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+from collections.abc import Callable, Iterator
+
+from pyspark.sql import SparkSession
+
+from morisot.engines.spark.session.interrupt import interruptible
+from morisot.engines.spark.session.jvm_death import is_dead, told_of_death
+
+_numbers = itertools.count(1)
+
+
+@contextlib.contextmanager
+def running(spark: SparkSession) -> Iterator[None]:
+    """Run a block of actions; the jobs that it starts, and no others, are cancelled by Ctrl-C."""
+    tag = f"morisot-{next(_numbers)}"
+    add, remove, cancel = _jobs_with(spark, tag)
+    with interruptible(cancel), told_of_death(spark):
+        add()
+        try:
+            yield
+        finally:
+            if not is_dead(spark):
+                with contextlib.suppress(Exception):
+                    remove()
+
+
+Act = Callable[[], object]
+
+
+def _jobs_with(spark: SparkSession, tag: str) -> tuple[Act, Act, Act]:
+    """What gives jobs of this thread a tag, takes it away, and cancels those that have it."""
+    if not hasattr(spark, "_jsparkSession"):  # of Spark Connect
+        return lambda: spark.addTag(tag), lambda: spark.removeTag(tag), lambda: spark.interruptTag(tag)
+    context = spark.sparkContext
+    return (
+        lambda: context.addJobTag(tag),
+        lambda: context.removeJobTag(tag),
+        lambda: context.cancelJobsWithTag(tag),
+    )

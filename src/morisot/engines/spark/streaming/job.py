@@ -1,0 +1,162 @@
+"""A running job, in the user's hands."""
+
+from __future__ import annotations
+
+import operator
+import time
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+from morisot.engines.spark.session.ending import Worker
+from morisot.engines.spark.session.jvm_death import JvmEnded
+from morisot.errors import JobError, MorisotError
+from morisot.plan.snapshots import Snapshot
+from morisot.runtime.metrics import BoundedSinkMetrics, JobMetrics, LeftOutMetrics
+from morisot.runtime.tally import merged
+
+
+class Part(Protocol):
+    """What of a job runs by itself: the sinks of one streaming query, or all bounded ones."""
+
+    def stop(self) -> None: ...
+
+    def join(self, timeout: float | None) -> bool: ...
+
+    @property
+    def error(self) -> BaseException | None: ...
+
+    def catch_up(self) -> None: ...
+
+    def metrics(self) -> JobMetrics:
+        """Its own counts, and under `sinks` a record for each of its sinks."""
+        ...
+
+    @property
+    def places(self) -> Sequence[int]:
+        """Where its sinks stand among those of the job."""
+        ...
+
+    def snapshots(self) -> list[Snapshot]: ...
+
+
+class Job:
+    """What `ctx.start()` returns."""
+
+    def __init__(self, parts: list[Part], snapshots: Callable[[], list[Snapshot]] = list) -> None:
+        self._parts = parts
+        self._snapshots = snapshots
+        self._failure: MorisotError | None = None
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Wait for the job to end, at most `timeout` seconds; whether it did. Raises what made it fail."""
+        deadline = None if timeout is None else time.monotonic() + timeout
+        for part in self._parts:
+            left = None if deadline is None else max(0.0, deadline - time.monotonic())
+            ended = part.join(left)
+            self._raise_failure()
+            if not ended:
+                return False
+        return True
+
+    def catch_up(self) -> None:
+        """Wait until all that is there now has been read and delivered. Raises what made the job fail.
+
+        A source that always has more, such as a rate, keeps it waiting.
+        """
+        for part in self._parts:
+            part.catch_up()
+            self._raise_failure()
+
+    def stop(self) -> None:
+        """End the job; results that were delivered stay. Raises JobError if Spark's JVM has ended before."""
+        for part in self._parts:
+            part.stop()
+        ended = next((part.error for part in self._parts if isinstance(part.error, JvmEnded)), None)
+        if ended is not None:
+            raise ended
+
+    @property
+    def running(self) -> bool:
+        return any(not part.join(0) for part in self._parts)
+
+    def exception(self) -> MorisotError | None:
+        """What made the job fail, if it did."""
+        if self._failure is None:
+            error = next((part.error for part in self._parts if part.error is not None), None)
+            self._failure = None if error is None else as_failure(error)
+        return self._failure
+
+    def snapshots(self) -> list[Snapshot]:
+        """The snapshots from which the job can start again: of its loops, and of each sink without end."""
+        return [*self._snapshots(), *(each for part in self._parts for each in part.snapshots())]
+
+    def metrics(self) -> JobMetrics:
+        """Elements read, delivered and left out, micro-batches and rates, in all and per sink."""
+        parts = [part.metrics() for part in self._parts]
+        places = [place for part in self._parts for place in part.places]
+        sinks = [sink for part in parts for sink in part["sinks"]]
+        ordered = [sink for _, sink in sorted(zip(places, sinks, strict=True), key=operator.itemgetter(0))]
+        return {
+            "elements_in": sum(part["elements_in"] for part in parts),
+            "elements_out": sum(part["elements_out"] for part in parts),
+            "batches": sum(part["batches"] for part in parts),
+            **merged(parts),
+            "sinks": ordered,
+        }
+
+    def _raise_failure(self) -> None:
+        error = self.exception()
+        if error is not None:
+            raise error from error.__cause__
+
+    def __repr__(self) -> str:
+        state = "failed" if self.exception() else "running" if self.running else "ended"
+        return f"<Job {state}>"
+
+
+def as_failure(error: BaseException) -> MorisotError:
+    """What made a job fail, as what the user is told; an error that nobody expected is the cause of it."""
+    if isinstance(error, MorisotError):
+        return error
+    failure = JobError(f"the job failed with an unexpected {type(error).__name__}: {error}")
+    failure.__cause__ = error
+    return failure
+
+
+class ThreadPart:
+    """A bounded run on a thread of its own."""
+
+    def __init__(
+        self, name: str, run: Callable[[], None], left_out: Callable[[], LeftOutMetrics], *, place: int = 0
+    ) -> None:
+        self._name = name
+        self.places = (place,)
+        self._left_out = left_out
+        self._run = run
+        self.error: BaseException | None = None
+        self._thread = Worker(name, self._guarded)
+
+    def _guarded(self) -> None:
+        try:
+            self._run()
+        except BaseException as error:
+            self.error = error
+
+    def stop(self) -> None:
+        """A bounded run ends by itself."""
+        self._thread.join()
+
+    def join(self, timeout: float | None) -> bool:
+        return self._thread.join(timeout)
+
+    def catch_up(self) -> None:
+        self._thread.join()
+
+    def metrics(self) -> JobMetrics:
+        left_out = self._left_out()
+        sink: BoundedSinkMetrics = {"sink": self._name, **left_out}
+        return {"elements_in": 0, "elements_out": 0, "batches": 0, **left_out, "sinks": [sink]}
+
+    def snapshots(self) -> list[Snapshot]:
+        """Those of a bounded run are its loops'."""
+        return []

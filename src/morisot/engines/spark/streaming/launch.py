@@ -1,0 +1,196 @@
+"""The jobs without end of one engine: which sinks one query serves, and where it keeps how far it is."""
+
+from __future__ import annotations
+
+import re
+import uuid
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+from morisot.engines.spark.bounded.runner import BatchRunner, Receiver
+from morisot.engines.spark.checkpoints.ownership import SnapshotLock
+from morisot.engines.spark.checkpoints.query import Checkpoint, was_alone
+from morisot.engines.spark.session.scratch import temporary_directory
+from morisot.engines.spark.streaming.channel_files import Spool
+from morisot.engines.spark.streaming.query import StreamPart
+from morisot.engines.spark.streaming.sinks import outlet
+from morisot.errors import EnvironmentProblem, PlanError
+from morisot.plan.analysis.graph import walk
+from morisot.plan.analysis.query_groups import Group, groups
+from morisot.plan.analysis.trigger import pace_of
+from morisot.plan.analysis.validate import gives_running_values
+from morisot.plan.nodes.node import Node
+from morisot.plan.nodes.sink import Sink, WriteSink
+from morisot.plan.nodes.source import Spooled
+from morisot.plan.snapshots import Snapshots
+from morisot.runtime.tally import Tally
+
+Closers = Mapping[Sink, Callable[[], None]]
+
+
+class Streams:
+    """Starts the streaming queries of an engine."""
+
+    def __init__(
+        self,
+        snapshots: Snapshots | None,
+        report: Callable[[Tally], None],
+        lock: SnapshotLock | None = None,
+        *,
+        counts_operators: bool = False,
+    ) -> None:
+        self._snapshots = snapshots
+        self._lock = lock or SnapshotLock(None)
+        self._counts_operators = counts_operators
+        self._report = report
+        self._parts: list[StreamPart] = []
+
+    def start(
+        self, runner: BatchRunner, receivers: Mapping[Sink, Receiver | None], closers: Closers
+    ) -> list[StreamPart]:
+        """Start all sinks; a job runs whole, or not at all. Each query holds the lock until it has ended."""
+        refuse_one_directory(receivers)
+        if not is_classic(runner.spark):
+            refuse_on_connect(receivers)
+        with self._lock.held():
+            return self._start(runner, receivers, closers)
+
+    def _start(
+        self, runner: BatchRunner, receivers: Mapping[Sink, Receiver | None], closers: Closers
+    ) -> list[StreamPart]:
+        places = self._places(receivers)
+        served = [each for group in groups(receivers) for each in self._together_or_apart(runner, group, places)]
+        readers = announced(served)
+        outlets = {sink: outlet(sink, receiver, closers.get(sink)) for sink, receiver in receivers.items()}
+        for place, each in enumerate(outlets.values()):
+            each.place = place
+        parts: list[StreamPart] = []
+        checkpoints: list[Checkpoint] = []
+        counted: set[Node] = set()
+        try:
+            for group in served:
+                own = {node for node in walk(*group.sinks) if node.leaves_out and not node.bounded} - counted
+                counted |= own
+                checkpoints.append(self._checkpoint(group, places))
+                part = StreamPart(
+                    runner,
+                    group,
+                    [outlets[sink] for sink in group.sinks],
+                    checkpoints[-1],
+                    pace=pace_of(group.sinks, self._snapshots),
+                    snapshots=self._snapshots,
+                    counts=own,
+                    report=self._report,
+                    reader=readers[group],
+                    counts_operators=self._counts_operators,
+                )
+                parts.append(part)
+        except BaseException:
+            for part in parts:
+                part.stop()
+            for checkpoint in checkpoints:
+                checkpoint.release()
+            for each in outlets.values():
+                each.let_go()
+            for group in served:
+                for inlet in inlets_of(group):
+                    inlet.detach(readers[group])
+            raise
+        self._parts += parts
+        return parts
+
+    def _together_or_apart(self, runner: BatchRunner, group: Group, places: Mapping[Sink, Path]) -> list[Group]:
+        """A group as one query if this session can do that, and no sink has to go on from snapshots of its own.
+
+        A session of Spark Connect runs what is done with a micro-batch in a process of the server's. Operators are
+        counted by a query, and not behind it.
+        """
+        restarts = self._snapshots is not None and self._snapshots.restart is not None
+        had_own = restarts and any(was_alone(places[sink]) for sink in group.sinks)
+        as_one = is_classic(runner.spark) and not had_own and not self._counts_operators
+        return [group] if as_one else group.apart()
+
+    # -- names --------------------------------------------------------------------------------------------------------
+
+    def _places(self, sinks: Iterable[Sink]) -> dict[Sink, Path]:
+        """The directory of each sink in the user's snapshots: the stream's name, or the sink's, with a number."""
+        if self._snapshots is None:
+            return {}
+        saved = Path(self._snapshots.path).absolute() / "streams"
+        taken = {name for part in self._parts if not part.join(0) for name in part.names}
+        places: dict[Sink, Path] = {}
+        for sink in sinks:
+            name = plain = re.sub(r"[^\w.-]+", "-", sink.input.label or sink.operator)
+            number = 1
+            while name in taken:
+                number += 1
+                name = f"{plain}-{number}"
+            taken.add(name)
+            places[sink] = saved / name
+        return places
+
+    def _checkpoint(self, group: Group, places: Mapping[Sink, Path]) -> Checkpoint:
+        """Where a query keeps how far it is: for this job, or in the user's snapshots."""
+        if self._snapshots is None:
+            return Checkpoint(dict.fromkeys(group.sinks, temporary_directory("checkpoint")))
+        directories = {sink: places[sink] for sink in group.sinks}
+        return Checkpoint(directories, keep=self._snapshots.keep, hold=self._lock.hold())
+
+    # -- the end ------------------------------------------------------------------------------------------------------
+
+    def clean(self) -> None:
+        """Remove the snapshots of the sinks that have ended well, if the user wants that."""
+        if self._snapshots is not None and self._snapshots.clean_on_exit:
+            for part in self._parts:
+                if part.error is None:
+                    part.clean()
+        self._parts.clear()
+
+
+def refuse_one_directory(sinks: Iterable[Sink]) -> None:
+    """Refuse two sinks that would take each other's files for their own."""
+    writers: dict[str, WriteSink] = {}
+    for sink in sinks:
+        if isinstance(sink, WriteSink):
+            other = writers.setdefault(sink.path.rstrip("/"), sink)
+            if other is not sink:
+                raise PlanError(
+                    f"two sinks write to {other.path!r}: {other.title} and {sink.title}",
+                    location=sink.location,
+                    advice="give each a directory of its own, or merge the streams",
+                )
+
+
+def is_classic(spark: SparkSession) -> bool:
+    """Whether this process has Spark's driver, and not a client of a Spark Connect server."""
+    return hasattr(spark, "_jsparkSession")
+
+
+def refuse_on_connect(sinks: Iterable[Sink]) -> None:
+    """Refuse what only the process that has Spark's driver can do: hand the rows of a micro-batch to the program."""
+    for sink in sinks:
+        running = next((node for node in walk(sink) if gives_running_values(node)), None)
+        if isinstance(sink, WriteSink) and running is None:
+            continue
+        what = f"the running values of {running.title}" if running is not None else "the elements"
+        raise EnvironmentProblem(
+            f"{sink.title} cannot take {what} on a Spark Connect session, where only the server has micro-batches: end "
+            "the unbounded stream with write_text, write_csv, write_json or write_parquet and without running values, "
+            "or use a classic session."
+        )
+
+
+def announced(served: Iterable[Group]) -> dict[Group, str]:
+    """Tell channels and sockets which queries will read them; what they call each."""
+    readers = {group: uuid.uuid4().hex for group in served}
+    for group, reader in readers.items():
+        for inlet in inlets_of(group):
+            inlet.expect(reader)
+    return readers
+
+
+def inlets_of(group: Group) -> list[Spool]:
+    """Where what a query reads comes into this process."""
+    return [node.inlet for node in walk(*group.sinks) if isinstance(node, Spooled) and not node.bounded]

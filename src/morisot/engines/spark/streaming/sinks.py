@@ -1,0 +1,181 @@
+"""What each kind of sink does with a micro-batch: first it takes the elements, then they are handed over.
+
+A query serves its sinks in these two steps so that nobody has been given anything when a function of another sink's
+turns out to fail in its native form, and the micro-batch is done again. Files are written in the first step already:
+those of a micro-batch that comes again take the place of the first ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow.compute as pc
+from pyspark.sql import DataFrame, Observation
+from pyspark.sql import functions as F  # noqa: N812 - the name every Spark program uses
+
+from morisot.engines.spark.bounded.files import FORMATS, append, replace, write_options
+from morisot.engines.spark.bounded.runner import Receiver
+from morisot.engines.spark.emit.lowering.planner import Lowering
+from morisot.engines.spark.streaming import kafka
+from morisot.errors import MorisotError
+from morisot.plan.analysis.graph import walk
+from morisot.plan.analysis.validate import gives_running_values
+from morisot.plan.nodes.sink import ForEach, Sink, WriteKafka, WriteSink, WriteTo
+from morisot.runtime.sink_protocol import HandOver
+from morisot.types.element import Type
+from morisot.worker.codec.batches import decode
+
+HandingOver = Callable[[], None]
+"""The second step."""
+COUNTED = "count(1) AS elements"
+
+
+@dataclass(frozen=True)
+class Share:
+    """What a sink is given of a micro-batch."""
+
+    df: DataFrame
+    batch: int
+    lowering: Lowering
+    """By which it was made; it holds what is kept until the micro-batch is done."""
+
+    def elements(self, type_: Type) -> list[Any]:
+        """Its elements, in the stream's order where that is known.
+
+        Rows that have one place were read by one task, one after the other; sorting leaves them so.
+        """
+        table = self.df.toArrow()
+        if "at" in table.column_names:
+            table = table.take(pc.sort_indices(table, sort_keys=[("at", "ascending")]))
+        return decode(table.combine_chunks().columns, type_)
+
+
+class Outlet:
+    """One sink of a streaming query; this one has a function that receives its elements in the user's process."""
+
+    def __init__(self, sink: Sink, receiver: Receiver | None, close: Callable[[], None] | None) -> None:
+        self.place = 0
+        """Where the sink stands among those of the job."""
+        self.sink = sink
+        self.elements_out = 0
+        self._receiver = receiver
+        self._close = close
+
+    def open(self, *, goes_on: bool) -> None:
+        """Before the first micro-batch; the job may go on from a snapshot."""
+
+    def take(self, share: Share) -> HandingOver:
+        """Compute what the sink is given of a micro-batch."""
+        taken = share.elements(self.sink.type)
+
+        def hand_over() -> None:
+            self._give(taken, share.batch)
+            self.elements_out += len(taken)
+
+        return hand_over
+
+    def _give(self, elements: list[Any], batch: int) -> None:  # noqa: ARG002 - others tell it
+        if self._receiver is not None:
+            self._receiver(elements)
+
+    def let_go(self) -> None:
+        """The job stops: a sink that waits for its reader does so no longer."""
+        if self._close is not None:
+            self._close()
+
+    def end(self) -> MorisotError | None:
+        """After the last micro-batch; what went wrong then."""
+        self.let_go()
+        return None
+
+
+class NumberedOutlet(Outlet):
+    """A function of the user's that is told the numbers of micro-batches."""
+
+    def _give(self, elements: list[Any], batch: int) -> None:
+        assert self._receiver is not None, "for_each has a function"
+        self._receiver(elements, batch)
+
+
+class UsersOutlet(Outlet):
+    """A sink of the user's own, which is told the numbers of micro-batches."""
+
+    def __init__(self, sink: WriteTo, receiver: Receiver | None, close: Callable[[], None] | None) -> None:
+        super().__init__(sink, receiver, close)
+        self._hand_over = HandOver(sink)
+
+    def open(self, *, goes_on: bool) -> None:
+        self._hand_over.open(goes_on=goes_on)
+
+    def _give(self, elements: list[Any], batch: int) -> None:
+        self._hand_over(batch, elements)
+
+    def end(self) -> MorisotError | None:
+        super().end()
+        try:
+            self._hand_over.close()
+        except MorisotError as error:
+            return error
+        return None
+
+
+class TopicOutlet(Outlet):
+    """A topic of Kafka's: what is sent cannot be taken back, so all of it is computed and kept before."""
+
+    def take(self, share: Share) -> HandingOver:
+        sink = self.sink
+        assert isinstance(sink, WriteKafka)
+        kept = share.lowering.keep(sink, share.df)
+        rows = kept.count()
+
+        def hand_over() -> None:
+            kafka.send(sink, kept, share.lowering)
+            self.elements_out += rows
+
+        return hand_over
+
+
+class FilesOutlet(Outlet):
+    """A directory of files: each micro-batch adds some, or, of running values, a directory of its own."""
+
+    def __init__(self, sink: WriteSink, receiver: Receiver | None, close: Callable[[], None] | None) -> None:
+        super().__init__(sink, receiver, close)
+        self._write = write_changes if any(map(gives_running_values, walk(sink))) else append
+        self._written: dict[int, int] = {}
+        """The rows of micro-batches that are written, and not done."""
+
+    def take(self, share: Share) -> HandingOver:
+        assert isinstance(self.sink, WriteSink)
+        written = self._write(self.sink, share.df, share.batch)
+        self._written[share.batch] = max(written, self._written.get(share.batch, 0))
+
+        def hand_over() -> None:
+            self.elements_out += self._written.pop(share.batch)
+
+        return hand_over
+
+
+def write_changes(sink: WriteSink, df: DataFrame, batch: int) -> int:
+    """Write running values: files cannot be updated, so each micro-batch's changes are rows of their own."""
+    counting = Observation()
+    counted = df.observe(counting, F.expr(COUNTED))
+    writer = counted.write.format(FORMATS[sink.operator]).options(**write_options(sink))
+    replace(df, f"{sink.path}/batch={batch}", writer, aside=f"{sink.path}/_writing-{batch}")
+    return int(counting.get["elements"])
+
+
+def outlet(sink: Sink, receiver: Receiver | None, close: Callable[[], None] | None) -> Outlet:
+    """What serves a sink."""
+    match sink:
+        case WriteTo():
+            return UsersOutlet(sink, receiver, close)
+        case ForEach(with_batch=True):
+            return NumberedOutlet(sink, receiver, close)
+        case WriteKafka():
+            return TopicOutlet(sink, receiver, close)
+        case WriteSink():
+            return FilesOutlet(sink, receiver, close)
+        case _:
+            return Outlet(sink, receiver, close)
