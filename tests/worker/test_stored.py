@@ -244,7 +244,7 @@ def test_rows_that_wait_for_their_order_hold_no_class_of_ours() -> None:
 
 def test_every_machine_is_tested() -> None:
     modules = [
-        importlib.import_module(each.name) for each in pkgutil.iter_modules(morisot.worker.__path__, "morisot.worker.")
+        importlib.import_module(each.name) for each in pkgutil.walk_packages(morisot.worker.__path__, "morisot.worker.")
     ]
     found = {
         cls

@@ -1,1 +1,1 @@
-"""To be described."""
+"""Engines that run plans: Spark, and the reference engine, which is the specification."""

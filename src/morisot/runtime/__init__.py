@@ -1,1 +1,1 @@
-"""To be described."""
+"""What engines share: counts of elements that were left out, the protocol of sinks, metrics, and small files."""

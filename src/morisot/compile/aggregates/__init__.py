@@ -1,1 +1,1 @@
-"""To be described."""
+"""Folds that are recognised as Spark's own aggregates."""

@@ -1,1 +1,1 @@
-"""To be described."""
+"""Exact forms: expressions that give CPython's value or fail."""

@@ -1,1 +1,1 @@
-"""To be described."""
+"""Expressions over columns and the values made of them."""

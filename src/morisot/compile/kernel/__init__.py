@@ -1,1 +1,1 @@
-"""To be described."""
+"""Functions over numbers as machine code, by numba."""

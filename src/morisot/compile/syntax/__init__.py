@@ -1,1 +1,1 @@
-"""To be described."""
+"""Python's grammar: from syntax trees to symbolic values."""

@@ -1,1 +1,1 @@
-"""To be described."""
+"""The table of functions and methods that are understood."""

@@ -1,1 +1,1 @@
-"""To be described."""
+"""The Spark engine: plans on a session, bounded and unbounded."""

@@ -1,1 +1,1 @@
-"""To be described."""
+"""The operators: a file for each family, and what they are made of."""

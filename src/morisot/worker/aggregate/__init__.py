@@ -1,1 +1,1 @@
-"""To be described."""
+"""Accumulators of windows and folds in two phases."""

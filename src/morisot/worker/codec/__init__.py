@@ -1,1 +1,1 @@
-"""To be described."""
+"""Between Arrow and Python elements, and what is stored of states."""

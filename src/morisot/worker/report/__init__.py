@@ -1,1 +1,1 @@
-"""To be described."""
+"""Failures and elements that were left out, on their way to the driver."""

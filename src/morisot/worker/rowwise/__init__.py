@@ -1,1 +1,1 @@
-"""To be described."""
+"""Fused passes over Arrow batches, in Python and as machine code."""

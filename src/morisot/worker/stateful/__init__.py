@@ -1,1 +1,1 @@
-"""To be described."""
+"""State machines: element by element, in buckets of keys, with timers."""

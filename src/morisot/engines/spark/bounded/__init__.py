@@ -1,1 +1,1 @@
-"""To be described."""
+"""Bounded jobs, and those that resume from snapshots."""

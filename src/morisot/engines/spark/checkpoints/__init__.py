@@ -1,1 +1,1 @@
-"""To be described."""
+"""What a job saves: written, checked, owned and restored."""

@@ -1,1 +1,1 @@
-"""To be described."""
+"""The physical plan to Spark DataFrames: a file for each family of operators."""

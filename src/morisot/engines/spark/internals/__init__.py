@@ -1,1 +1,1 @@
-"""To be described."""
+"""Formats and interfaces of Spark's that it does not document."""

@@ -1,1 +1,1 @@
-"""To be described."""
+"""Loops: one barrier stage with a coordinator, or a job for each round."""

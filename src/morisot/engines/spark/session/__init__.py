@@ -1,1 +1,1 @@
-"""To be described."""
+"""The Spark session: its JVM, its settings, signals, and its end."""

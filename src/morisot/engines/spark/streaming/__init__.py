@@ -1,1 +1,1 @@
-"""To be described."""
+"""Unbounded jobs: streaming queries, their sources, sinks and metrics."""

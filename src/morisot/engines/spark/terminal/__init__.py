@@ -1,1 +1,1 @@
-"""To be described."""
+"""What is shown on the terminal while a job runs."""

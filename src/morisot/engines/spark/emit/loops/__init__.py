@@ -1,1 +1,1 @@
-"""To be described."""
+"""What a round of a loop is on Spark."""

@@ -1,1 +1,1 @@
-"""To be described."""
+"""What runs in Python workers: fused stages and kernels, folds, and machines in row order."""

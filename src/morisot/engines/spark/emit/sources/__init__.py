@@ -1,1 +1,1 @@
-"""To be described."""
+"""Sources that need more than a reader of files."""

@@ -1,1 +1,1 @@
-"""To be described."""
+"""Operators on unbounded input: keyed state, timers, watermarks and row order."""

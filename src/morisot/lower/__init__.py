@@ -1,1 +1,0 @@
-"""Plans to Spark DataFrames, bounded or unbounded."""

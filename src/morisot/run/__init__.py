@@ -1,1 +1,0 @@
-"""Sessions, jobs, loops and snapshots: what happens when a plan runs."""
