@@ -15,7 +15,7 @@ from morisot.engines.spark.emit import (
     time,
     window,
 )
-from morisot.engines.spark.emit.lowering import test_source
+from morisot.engines.spark.emit.lowering import source_of_tests
 from morisot.engines.spark.emit.python import two_phase_fold
 from morisot.engines.spark.emit.stateful import resumable, running_aggregates, stream_join, watermarks
 
@@ -37,6 +37,6 @@ FAMILIES = (
     partition,
     iterate,
     sink,
-    test_source,
+    source_of_tests,
     resumable,
 )
