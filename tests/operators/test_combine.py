@@ -238,6 +238,14 @@ def test_route_asks_no_further_than_the_first(ctx: mo.StreamContext) -> None:
     assert (zero.collect(), large.collect()) == ([0], [20])
 
 
+def test_route_by_truth_of_objects(runner: Runner) -> None:
+    def program(stream: mo.Stream[set[int]]) -> mo.Stream[int]:
+        full, empty = stream.route(lambda e: e, lambda e: len(e) == 0)
+        return full.map(lambda e: sum(e), returns=int).merge(empty.map(lambda e: -1, returns=int))
+
+    assert sorted(runner.run(program, [{1}, set(), {2, 3}])) == [-1, 1, 5]
+
+
 @pytest.mark.unbounded_thorough
 def test_route_in_a_stage_and_keyed(runner: Runner) -> None:
     def program(stream: mo.Stream[int]) -> mo.KeyedStream[int, int]:

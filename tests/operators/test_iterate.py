@@ -577,6 +577,17 @@ def test_delta_iterate_where_spark_joins(ctx: mo.StreamContext) -> None:
     assert sorted(least_labels(ctx, condition=lambda delta: delta > 1).collect())[:2] == [(1, 1), (2, 2)]
 
 
+class AboveOne(NamedTuple):
+    n: int
+
+    def __bool__(self) -> bool:
+        return self.n > 1
+
+
+def test_a_condition_whose_truth_only_python_knows(ctx: mo.StreamContext) -> None:
+    assert sorted(least_labels(ctx, condition=lambda delta: AboveOne(delta)).collect())[:2] == [(1, 1), (2, 2)]
+
+
 def test_delta_iterate_of_floats_that_never_settle(ctx: mo.StreamContext) -> None:
     """NaN differs from itself: its key goes round until the end."""
     ones = ctx.stream_iter([(1, 1.0), (2, float("nan"))]).group_by(lambda p: p[0]).map(lambda k, p: p[1])

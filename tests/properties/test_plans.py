@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import given, note, settings
+from hypothesis import example, given, note, settings
 from hypothesis import strategies as st
 
 import morisot as mo
@@ -477,6 +477,7 @@ def batches(elements: Sequence[Any], cuts: Sequence[int]) -> list[list[Any]]:
 
 @settings(max_examples=600 if THOROUGH else 10)
 @given(plan=plans())
+@example(plan=Plan((), (Step("map", ("lambda t: f'{t[0]}-{t[1]}'",)), Step("filter", ("lambda s: s",))), "str"))
 def test_bounded_plans_give_what_the_reference_gives(plan: Plan, spark: SparkSession) -> None:
     note(str(plan))
     compare(plan, answer(lambda: bounded(plan, spark)), answer(lambda: reference(plan)))

@@ -7,6 +7,7 @@ from typing import Literal
 
 from morisot.compile.aggregates.round_folds import NumericFold, recognise_round_fold
 from morisot.compile.choose import decide
+from morisot.compile.ir.values import truth as known_truth
 from morisot.compile.kernel.loop import LoopFunctions, compile_loop
 from morisot.compile.verdict import ColumnForm, Refusal
 from morisot.physical.choose.aggregate import all_of
@@ -129,7 +130,7 @@ def column_forms(node: DeltaIterate) -> dict[Closure, ColumnForm] | None:
         if not isinstance(verdict, ColumnForm) or verdict.shared:  # shared values are computed for every row
             return None
         forms[closure] = verdict
-    return forms
+    return None if known_truth(forms[node.condition].result) is None else forms
 
 
 def one_for_each_key(node: Node) -> bool:

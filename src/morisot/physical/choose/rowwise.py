@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from morisot.compile.choose import decide, kernel
+from morisot.compile.ir.values import truth as known_truth
 from morisot.compile.syntax.translate import STAGE
 from morisot.compile.verdict import ColumnForm, KernelForm, Refusal, Verdict
 from morisot.physical.ops import COLUMN, Choice, ColumnsOp, KernelOp, Reason, StageOp
 from morisot.plan.nodes.closure import Closure
-from morisot.plan.nodes.combine import SplitBy
+from morisot.plan.nodes.combine import Route, SplitBy
 from morisot.plan.nodes.keyed import KeyBy
 from morisot.plan.nodes.node import Node
 from morisot.plan.nodes.rowwise import Filter, FlatMap, Flatten, Inspect, Map, MapAsync, MapMemo, Rowwise
@@ -95,6 +96,8 @@ def _reason(node: Node, verdict: Verdict, demoted: frozenset[Node]) -> Reason | 
         return Reason("stage", OWN_OUTCOME)
     if isinstance(node, FlatMap) and not isinstance(verdict.type, List):
         return Reason("stage", f"Spark makes no elements of a value of type {verdict.type}", "give a list")
+    if isinstance(node, Filter | Route) and known_truth(verdict.result) is None:
+        return Reason("stage", f"only Python knows whether a value of type {verdict.type} is true", "give a bool")
     if isinstance(node, SplitBy) and not names_branches(verdict):
         return Reason("stage", f"a value of type {verdict.type} names no branches", "give an int, or a list of ints")
     return None
