@@ -19,7 +19,8 @@ _INSTALLED = tuple(
     str(Path(place).resolve())
     for place in {*site.getsitepackages(), site.getusersitepackages(), sysconfig.get_paths()["stdlib"]}
 )
-_OWN = str(Path(__file__).resolve().parent.parent)
+_OWN = str(Path(sys.modules[__name__.partition(".")[0]].__path__[0]).resolve())
+"""Where Morisot lies: workers import it themselves."""
 
 
 def carry_by_value(closure: Closure) -> None:
@@ -63,12 +64,13 @@ def check_travels(closure: Closure) -> None:
 
 def register(name: str) -> None:
     module = sys.modules.get(name)
-    if name == "__main__" or module is None or not _is_users(module):
+    if name == "__main__" or module is None or not is_users(module):
         return
     cloudpickle.register_pickle_by_value(module)  # type: ignore[no-untyped-call]
 
 
-def _is_users(module: ModuleType) -> bool:
+def is_users(module: ModuleType) -> bool:
+    """Whether a module is the user's own: neither installed nor Morisot's."""
     file = getattr(module, "__file__", None)
     if file is None:
         return False
