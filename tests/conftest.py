@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.durations import Recorder
+from tests.durations import Recorder, variant_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -21,6 +21,8 @@ USING_SPARK = {"spark", "spark_ctx"}
 """The fixtures that start Spark."""
 HEAVY = {"recovery", "hostile", "examples", "test_plain_session", "test_session", "test_loop", "test_benchmarks"}
 """Directories and files whose tests take long: they come first, so that the processes end together."""
+COLLECTED = pytest.StashKey[tuple[pytest.Item, ...]]()
+"""All tests that were found."""
 # Packages whose doctests run programs on Spark.
 ON_SPARK = tuple(SOURCE / name for name in ("api", "engines/spark", "annotations", "cli"))
 
@@ -43,6 +45,12 @@ def spark() -> Iterator[SparkSession]:
     session.stop()
 
 
+@pytest.fixture
+def collected(request: pytest.FixtureRequest) -> tuple[pytest.Item, ...]:
+    """All tests that were found, also those that are left out."""
+    return request.config.stash[COLLECTED]
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--record-durations", metavar="FILE", help="write what each test costs to a file")
 
@@ -54,9 +62,12 @@ def pytest_configure(config: pytest.Config) -> None:
         config.pluginmanager.register(Recorder(Path(file)), "durations")
 
 
+@pytest.hookimpl(tryfirst=True)  # before marks and names on the command line leave some out
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         mark(item)
+    if items:
+        items[0].config.stash[COLLECTED] = tuple(items)
     items.sort(key=lambda item: not HEAVY & {*item.path.parts, item.path.stem})  # sorting keeps the order of the rest
 
 
@@ -71,14 +82,6 @@ def mark(item: pytest.Item) -> None:
     engine_is_unbounded = "unbounded" in [each for each in parameters if isinstance(each, str)]
     if engine_is_unbounded or "unbounded" in item.path.stem:
         item.add_marker(pytest.mark.unbounded)
-    if engine_is_unbounded and is_variant(item):
-        item.add_marker(pytest.mark.thorough)
-
-
-def is_variant(item: pytest.Item) -> bool:
-    """Whether another test runs the same kind of operator on unbounded input."""
     variants = item.get_closest_marker("unbounded_thorough")
-    if variants is None:
-        return False
-    assert isinstance(item, pytest.Function)
-    return item.callspec.id.removeprefix("unbounded-").removesuffix("-unbounded") not in variants.kwargs.get("kept", ())
+    if engine_is_unbounded and variants and variant_of(item) not in variants.kwargs.get("kept", ()):
+        item.add_marker(pytest.mark.thorough)
