@@ -20,7 +20,7 @@ RUNS = {
     "branches.py": ([], ["core: too hot at", "wall: no value at 97 s", "°C on average", "branch(number=2)"]),
     "collatz.py": (["--up-to", "20000"], ["17,647 takes 278 steps to 1", "one job", "kernel"]),
     "connected_components.py": (
-        ["--nodes", "60", "--edges", "44"],
+        ["--nodes", "20", "--edges", "14"],
         ["components, the largest has", "0 edges between different labels"],
     ),
     "k_means.py": (["--points", "2000"], ["one job", "function: kernel", "centre", "ms each"]),

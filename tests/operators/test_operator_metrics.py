@@ -38,28 +38,33 @@ def run(spark: Any, directory: Path, *, counted: bool) -> tuple[list[Any], JobMe
     return found, metrics
 
 
+TEXTS = [write(n) for n in [*range(0, 30, 2), 100, 102] for write in (hex, oct, bin)]
+JOINED = [text for text in TEXTS if len(text) % 3 < 2]
+LARGE = [text for text in JOINED if len(text) > 3]
+
+
 def test_operators_are_counted_where_the_user_wants_it(spark: Any, tmp_path: Path) -> None:
     found, metrics = run(spark, tmp_path, counted=True)
     first, second = ({each["operator"].split(" (")[0]: each for each in sink["operators"]} for sink in metrics["sinks"])
     assert [(each["in"], each["out"]) for each in second.values()] == [(0, 30), (30, 30), (30, 15)]
     counts = {name: (each["in"], each["out"]) for name, each in first.items() if name not in ("map", "filter")}
-    texts = [write(n) for n in [*range(0, 30, 2), 100, 102] for write in (hex, oct, bin)]
-    joined = [text for text in texts if len(text) % 3 < 2]
-    large = [text for text in joined if len(text) > 3]
     assert counts == {
         "stream_file": (0, 30),
         "stream_iter": (0, 2),
         "merge": (17, 17),
         "flat_map": (17, 51),
-        "join": (51, len(joined)),
-        "drop_key": (len(joined), len(joined)),
-        "unique": (len(large), len(set(map(len, large)))),
+        "join": (51, len(JOINED)),
+        "drop_key": (len(JOINED), len(JOINED)),
+        "unique": (len(LARGE), len(set(map(len, LARGE)))),
     }
-    assert sorted(found) == sorted(set(map(len, large)))
+    assert sorted(found) == sorted(set(map(len, LARGE)))
     assert ("flat_map", "17", "51") in [(row[0].split(" (")[0], *row[1:]) for row in job_table.operators(metrics)]
     assert len(job_table._tables(metrics).renderables) == 3
 
-    uncounted, metrics = run(spark, tmp_path, counted=False)
-    assert sorted(uncounted) == sorted(found)
+
+@pytest.mark.thorough
+def test_nothing_is_counted_otherwise(spark: Any, tmp_path: Path) -> None:
+    found, metrics = run(spark, tmp_path, counted=False)
+    assert sorted(found) == sorted(set(map(len, LARGE)))
     assert all("operators" not in sink for sink in metrics["sinks"])
     assert len(job_table._tables(metrics).renderables) == 1

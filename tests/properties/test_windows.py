@@ -134,7 +134,7 @@ def answer(plan: Plan, context: mo.StreamContext) -> Any:
         return error.operator, type(error.__cause__)
 
 
-@settings(max_examples=300 if THOROUGH else 3)
+@settings(max_examples=300 if THOROUGH else 5)
 @given(plan=plans())
 def test_windows_on_spark_give_what_the_reference_gives(plan: Plan, spark: SparkSession) -> None:
     note(str(plan))

@@ -93,11 +93,13 @@ def test_a_job_that_failed_goes_on_in_the_middle(spark: Any, tmp_path: Path) -> 
     assert list((tmp_path / "saves" / "bounded").iterdir()) == []
 
 
-def running_sums(spark: Any, directory: Path, numbers: list[int], **settings: Any) -> tuple[list[int], int]:
-    """The sums of the numbers so far, and how many pieces they were computed in."""
+def by_time(
+    spark: Any, directory: Path, numbers: list[int], *, summed: bool = False, **settings: Any
+) -> tuple[list[int], int]:
+    """The numbers, or their sums so far, and how many pieces they were computed in."""
     with saving(spark, directory, **{"items": None, "keep": 1000, **settings}) as ctx:
         read = ctx.stream_iter(numbers).map(lambda n: noted(n, directory), returns=int)
-        found = read.rich_map(0, lambda total, n: (total + n, total + n)).collect()
+        found = (read.rich_map(0, lambda total, n: (total + n, total + n)) if summed else read).collect()
         return found, len(ctx.engine._pieces.snapshots())  # type: ignore[attr-defined]
 
 
@@ -105,12 +107,10 @@ def test_pieces_of_a_long_time_grow(spark: Any, tmp_path: Path) -> None:
     numbers = list(range(40))
     fail_at(tmp_path, 20)
     with pytest.raises(mo.ElementError, match="as the test says"):
-        running_sums(spark, tmp_path, numbers, every="1h")
+        by_time(spark, tmp_path, numbers, every="1h")
     assert {0, 4, 20} <= set(seen(tmp_path)) <= set(numbers[: 1 + 4 + 16])
     fail_no_more(tmp_path)
-    sums = list(itertools.accumulate(numbers))
-    pieces = 6
-    assert running_sums(spark, tmp_path, numbers, every="1h") == (sums, pieces), "1, 4, then 1, 4, 16, and the rest"
+    assert by_time(spark, tmp_path, numbers, every="1h") == (numbers, 6), "1, 4, then 1, 4, 16, and the rest"
     assert seen(tmp_path) == numbers[5:]
 
 
@@ -119,14 +119,14 @@ def test_pieces_of_a_short_time_stay_small(many: int, spark: Any, tmp_path: Path
     """And what an earlier program did not come to is read."""
     numbers = list(range(many))
     sums = list(itertools.accumulate(numbers))
-    assert running_sums(spark, tmp_path, numbers, every="1ms") == (sums, many)
+    assert by_time(spark, tmp_path, numbers, summed=True, every="1ms") == (sums, many)
     seen(tmp_path)
     fail_at(tmp_path, many // 2)
     with pytest.raises(mo.ElementError, match="as the test says"):
-        running_sums(spark, tmp_path, numbers, every="1ms", restart=None)
+        by_time(spark, tmp_path, numbers, summed=True, every="1ms", restart=None)
     fail_no_more(tmp_path)
     seen(tmp_path)
-    assert running_sums(spark, tmp_path, numbers)[0] == sums, "without a time the rest is listed at once"
+    assert by_time(spark, tmp_path, numbers, summed=True)[0] == sums, "without a time the rest is listed at once"
     assert seen(tmp_path) == numbers[many // 2 :]
 
 
