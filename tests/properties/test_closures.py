@@ -204,6 +204,13 @@ def positive(x: int) -> int:
     return x * 2 if x < 100 else x
 
 
+def in_a_far_place(x: int) -> bool:
+    match [(x, "a")][9007199254740993]:  # noqa: PLE0643 - Python fails, and so must the column
+        case (1 | 7, text):
+            return text == "a"
+    return x != 3
+
+
 def with_inner(x: int, y: int) -> int:
     def larger(a: int, b: int) -> int:
         if a > b:
@@ -329,6 +336,7 @@ CASES = [
     case(quotient, INT, INT, refuses=True),
     case(positive, INT),
     case(with_inner, INT, INT),
+    case(in_a_far_place, INT),
     case(lambda a: (hash(a), hash(a > 2)), INT, refuses=True),
     case(lambda a: (bin(a), hex(a), a.bit_length(), a.bit_count()), INT, refuses=True),
     case(lambda a: math.sqrt(a), INT),

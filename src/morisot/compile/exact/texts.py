@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from morisot.compile.exact.characters import BEYOND_LATIN, CASED_DIFFERENTLY, WHITESPACE
 from morisot.compile.exact.forms import Form, call, checked, guard, integer, number, text
-from morisot.compile.ir.expressions import Call, Expr, Literal, Raise
+from morisot.compile.ir.expressions import Call, Case, Expr, Literal, Raise
 from morisot.compile.ir.values import FALSE, conjunction, disjunction, negate, when
 from morisot.types.element import FLOAT
 
@@ -116,7 +116,8 @@ def list_index(a: Expr, index: Expr) -> Expr:
     size = call("size", a)
     place = number(index)
     if place is not None and abs(place) > _FAR:
-        return Raise("list index out of range")
+        # A failure alone has no type, and Spark takes a field of it for NULL without looking.
+        return Case(((FALSE, call("get", a, integer(0))),), Raise("list index out of range"))
     if place is not None and place >= 0:
         return guard(call("greater", size, index), call("get", a, index), "list index out of range")
     normal, inside = _normalised(index, size)
