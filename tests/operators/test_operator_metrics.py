@@ -38,12 +38,30 @@ def run(spark: Any, directory: Path, *, counted: bool) -> tuple[list[Any], JobMe
     return found, metrics
 
 
+def test_row_wise_operators_are_counted(spark: Any, tmp_path: Path) -> None:
+    inbox = tmp_path / "in"
+    inbox.mkdir()
+    (inbox / "0.txt").write_text("".join(f"{n}\n" for n in range(10)))
+    found: list[Any] = []
+    with mo.StreamContext(spark, config=mo.Config(progress=False, operator_metrics=True)) as ctx:
+        even = ctx.stream_file(inbox, unbounded=True).map(lambda line: int(line)).filter(lambda n: n % 2 == 0)
+        even.flat_map(lambda n: [hex(n), oct(n), bin(n)]).for_each(found.append)
+        job = ctx.start()
+        job.catch_up()
+        (sink,) = job.metrics()["sinks"]
+        job.stop()
+    assert len(found) == 15
+    counts = {each["operator"].split(" (")[0]: (each["in"], each["out"]) for each in sink["operators"]}
+    assert counts == {"stream_file": (0, 10), "map": (10, 10), "filter": (10, 5), "flat_map": (5, 15)}
+
+
 TEXTS = [write(n) for n in [*range(0, 30, 2), 100, 102] for write in (hex, oct, bin)]
 JOINED = [text for text in TEXTS if len(text) % 3 < 2]
 LARGE = [text for text in JOINED if len(text) > 3]
 
 
-def test_operators_are_counted_where_the_user_wants_it(spark: Any, tmp_path: Path) -> None:
+@pytest.mark.thorough
+def test_operators_of_every_kind_are_counted(spark: Any, tmp_path: Path) -> None:
     found, metrics = run(spark, tmp_path, counted=True)
     first, second = ({each["operator"].split(" (")[0]: each for each in sink["operators"]} for sink in metrics["sinks"])
     assert [(each["in"], each["out"]) for each in second.values()] == [(0, 30), (30, 30), (30, 15)]

@@ -197,54 +197,59 @@ def sums(ctx: mo.StreamContext) -> mo.Stream[int]:
     )
 
 
-def test_every_kind_of_job_holds_the_lock_while_it_runs(spark: Any, tmp_path: Path) -> None:
-    (tmp_path / "in").mkdir()
-    (tmp_path / "in" / "0.txt").write_text("1\n")
-    other = saving(spark, tmp_path)
-
-    def refused(*_: Any) -> None:
-        for run in (
-            lambda: sums(other).collect(),
-            lambda: other.stream_iter(range(4)).map(lambda n: n + 1).collect(),
-            lambda: other.stream_channel(int),
-        ):
-            with pytest.raises(mo.SnapshotError, match="in use by another context of this process"):
-                run()
-        other.stream_file(tmp_path / "in", unbounded=True).for_each(print)
+def check_refused(other: mo.StreamContext, directory: Path) -> None:
+    """No kind of job of another context gets the lock."""
+    for run in (
+        lambda: sums(other).collect(),
+        lambda: other.stream_iter(range(4)).map(lambda n: n + 1).collect(),
+        lambda: other.stream_channel(int),
+    ):
         with pytest.raises(mo.SnapshotError, match="in use by another context of this process"):
-            other.start()
-        called.append(True)
+            run()
+    other.stream_file(directory / "in", unbounded=True).for_each(print)
+    with pytest.raises(mo.SnapshotError, match="in use by another context of this process"):
+        other.start()
 
+
+def test_bounded_jobs_and_loops_hold_the_lock_while_they_run(spark: Any, tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
     called: list[bool] = []
-    with saving(spark, tmp_path) as ctx:
+    with saving(spark, tmp_path) as other, saving(spark, tmp_path) as ctx:
+
+        def refused(*_: Any) -> bool:
+            check_refused(other, tmp_path)
+            called.append(True)
+            return True
+
         # a bounded job, while it delivers
         ctx.stream_iter([1]).map(lambda n: n + 1).for_each(refused)
         ctx.execute()
         assert called.pop()
         # a loop, while it asks its condition
         asked = ctx.stream_iter(range(4)).replay(
-            1,
-            0,
-            lambda s, state: s.map(lambda n: n + 1),
-            lambda a, b: a + b,
-            lambda a, b: a + b,
-            lambda _: refused() is None,  # type: ignore[func-returns-value]
-            delta=0,
+            1, 0, lambda s, state: s.map(lambda n: n + 1), lambda a, b: a + b, lambda a, b: a + b, refused, delta=0
         )
         assert asked.collect() == [10]
         assert called.pop()
-        # a query, until it is stopped
+        # jobs that have ended hold nothing, though the context is open
+        assert sums(other).collect() == [30]
+
+
+def test_queries_and_channels_hold_the_lock_until_they_are_stopped(spark: Any, tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "0.txt").write_text("1\n")
+    other = saving(spark, tmp_path)
+    with saving(spark, tmp_path) as ctx:
         ctx.stream_file(tmp_path / "in", unbounded=True).map(lambda line: int(line)).for_each(lambda _: None)
         job = ctx.start()
         job.catch_up()
-        refused()
+        check_refused(other, tmp_path)
         assert ctx.stream_iter(range(3)).map(lambda n: n * 2).collect() == [0, 2, 4], "its own jobs are not refused"
         job.stop()
-        # jobs that have ended hold nothing, though the context is open
         assert sums(other).collect() == [30]
         # a channel, until the context is closed
         ctx.stream_channel(int)
-        refused()
+        check_refused(other, tmp_path)
     assert sums(other).collect() == [30]
     other.close()
 
