@@ -69,6 +69,25 @@ def test_the_same_text_twice_on_a_line() -> None:
     assert column_of(first) < column_of(second)
 
 
+def test_two_statements_on_a_line(tmp_path: Path) -> None:
+    module = load(tmp_path / "statements.py", "f = lambda x: x + 1; g = lambda x: x + 1; h = [lambda x: x, f]\n")
+    assert [column_of(each) for each in (module.f, module.g, module.h[0])] == [4, 25, 47]
+
+
+@pytest.mark.parametrize("imported", ["import math", "try:\n    import math\nexcept ImportError: ..."])
+def test_functions_of_modules_that_are_imported(imported: str, tmp_path: Path) -> None:
+    """CPython compiles a call of such a function differently."""
+    module = load(tmp_path / "importing.py", f"{imported}\nfs = (lambda x: math.sin(x)), (lambda x: x.real())\n")
+    assert [text_of(each) for each in module.fs] == ["lambda x: math.sin(x)", "lambda x: x.real()"]
+
+
+def test_a_very_long_chain_of_calls(tmp_path: Path) -> None:
+    chain = "".join(f".map(lambda x: x + {n}, lambda x: x)\n    " for n in range(150))
+    module = load(tmp_path / "chain.py", f"def make(chain):\n    return (chain{chain})\n")
+    functions = module.make(Chain()).functions
+    assert [text_of(each) for each in functions[::50]] == [f"lambda x: x + {n}" for n in range(0, 150, 50)]
+
+
 def test_lambdas_in_chained_calls() -> None:
     functions = Chain().map(lambda x: x + 1).map(
         lambda x: x * 2

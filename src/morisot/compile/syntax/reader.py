@@ -10,6 +10,7 @@ import __future__
 
 import ast
 import functools
+import itertools
 import linecache
 import types
 import warnings
@@ -34,16 +35,25 @@ class Source:
 
 
 @dataclass(frozen=True)
+class _Candidate:
+    """A function of a module, the statement of the module's body that it is part of, and its index there."""
+
+    node: FunctionNode
+    statement: int
+    index: int
+
+
+@dataclass(frozen=True)
 class _Module:
     """A module's text, parsed and compiled once."""
 
     file: str
     text: str
     futures: int
-    functions: dict[int, tuple[FunctionNode, ...]]
+    functions: dict[int, tuple[_Candidate, ...]]
     codes: dict[int, tuple[types.CodeType, ...]]
-    apart: dict[tuple[int, int], types.CodeType | None] = field(default_factory=dict)
-    """The code of each of several functions on a line, as far as it was asked for."""
+    apart: dict[int, tuple[types.CodeType | None, ...]] = field(default_factory=dict)
+    """The codes of the functions of a line that has several, as far as they were asked for."""
 
 
 def read(function: types.FunctionType) -> Source | Refusal:
@@ -68,11 +78,10 @@ def read(function: types.FunctionType) -> Source | Refusal:
     if not any(_same(code, other) for other in compiled):
         return _changed(code)
     if len(candidates) == 1:
-        return Source(candidates[0], code.co_filename)
-    for place in range(len(candidates)):
-        alone = _compiled_apart(module, code.co_firstlineno, place)
+        return Source(candidates[0].node, code.co_filename)
+    for candidate, alone in zip(candidates, _apart(module, code.co_firstlineno), strict=True):
         if alone is not None and _same(code, alone):
-            return Source(candidates[place], code.co_filename)
+            return Source(candidate.node, code.co_filename)
     return _changed(code)
 
 
@@ -91,9 +100,11 @@ def _module(file: str, text: str, futures: int) -> _Module | None:
         compiled = _quietly_compiled(text, file, futures)
     except (SyntaxError, ValueError):
         return None
-    functions: dict[int, tuple[FunctionNode, ...]] = {}
-    for node in _functions(tree):
-        functions[_first_line(node)] = (*functions.get(_first_line(node), ()), node)
+    functions: dict[int, tuple[_Candidate, ...]] = {}
+    for number, statement in enumerate(tree.body):
+        for index, node in enumerate(_functions(statement)):
+            line = _first_line(node)
+            functions[line] = (*functions.get(line, ()), _Candidate(node, number, index))
     codes: dict[int, tuple[types.CodeType, ...]] = {}
     for code in _codes(compiled):
         codes[code.co_firstlineno] = (*codes.get(code.co_firstlineno, ()), code)
@@ -129,21 +140,38 @@ def _codes(code: types.CodeType) -> Iterator[types.CodeType]:
             yield from _codes(constant)
 
 
-def _compiled_apart(module: _Module, line: int, place: int) -> types.CodeType | None:
-    if (line, place) not in module.apart:
-        module.apart[line, place] = _compile_apart(module, line, place)
-    return module.apart[line, place]
+def _imports(statement: ast.stmt) -> bool:
+    """Whether a statement imports a name for the whole module, perhaps under a condition."""
+    if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+        return False
+    return any(isinstance(node, ast.Import | ast.ImportFrom) for node in ast.walk(statement))
 
 
-def _compile_apart(module: _Module, line: int, place: int) -> types.CodeType | None:
-    """The code of one of several functions on a line, told from the others by moving it to a line of its own."""
-    tree = ast.parse(module.text, module.file)
-    node = [node for node in _functions(tree) if _first_line(node) == line][place]
+def _apart(module: _Module, line: int) -> tuple[types.CodeType | None, ...]:
+    """The codes of several functions on a line, compiled when they are first asked for."""
+    if line not in module.apart:
+        body = ast.parse(module.text, module.file).body  # a tree of its own, in which nodes may be moved
+        importing = [statement for statement in body if _imports(statement)]
+        module.apart[line] = tuple(_compile_apart(module, each, body, importing) for each in module.functions[line])
+    return module.apart[line]
+
+
+def _compile_apart(
+    module: _Module, candidate: _Candidate, body: list[ast.stmt], importing: list[ast.stmt]
+) -> types.CodeType | None:
+    """The code of one of several functions on a line, told from the others by moving it to a line of its own.
+
+    Of the module only one statement is compiled, and what imports names for all: a function's code does not depend on
+    other statements, but CPython compiles `math.sin(x)` differently where `math` is the name of a module.
+    """
+    statement = body[candidate.statement]
+    first = _first_node(next(itertools.islice(_functions(statement), candidate.index, None)))
+    lines = first.lineno, first.end_lineno or first.lineno
     moved = module.text.count("\n") + 10
-    first = _first_node(node)
-    first.end_lineno = moved + (first.end_lineno or first.lineno) - first.lineno
-    first.lineno = moved
-    compiled = _quietly_compiled(tree, module.file, module.futures)
+    first.lineno, first.end_lineno = moved, moved + lines[1] - lines[0]
+    others = [each for each in importing if each is not statement]
+    compiled = _quietly_compiled(ast.Module([*others, statement], []), module.file, module.futures)
+    first.lineno, first.end_lineno = lines
     found = [code for code in _codes(compiled) if code.co_firstlineno == moved]
     return found[0] if len(found) == 1 else None
 
