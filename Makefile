@@ -5,9 +5,11 @@ BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.set-up
 # Test processes: each starts a JVM of its own (about 1 GB and some seconds), so more than the cores never pays.
 JOBS   ?= 2
-PYTEST := $(BIN)/python -m pytest -n $(JOBS) --dist worksteal
+# The seed of random examples; without one each run draws its own and prints it.
+SEED   ?=
+PYTEST := $(BIN)/python -m pytest -n $(JOBS) --dist worksteal $(SEED:%=--hypothesis-seed=%)
 # Packages that need no JVM to be tested: `make fast` covers 91 % of their lines.
-NO_JVM := api compile config errors physical plan private reference types viz worker
+NO_JVM := api compile config errors physical plan private engines.reference types viz worker
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test check fast thorough bench bench-closures lint types layers format set-up clean

@@ -146,7 +146,7 @@ def count_windows(draw: st.DrawFn, plan: Plan) -> Plan:
     step = CountWindows(
         "window_all" if plan.key is None else "window", (), *(draw(st.integers(1, 3)) for _ in range(2))
     )
-    return then(plan, step, element=(plan.element, plan.element), ordered=plan.key is None)
+    return then(plan, step, element=(plan.element, plan.element), ordered=False)  # decision 0015: pairs as they come
 
 
 def merge_with_itself(draw: st.DrawFn, plan: Plan) -> Plan:
