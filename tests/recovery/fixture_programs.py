@@ -1,11 +1,12 @@
 """Programs whose checkpoints are kept in fixtures/: a version that cannot resume one of them has broken its format.
 
-A program is compared with the one that made its checkpoint, so it must not change. What it reads has no path in Spark's
-logs (a source with offsets), and what it gives goes into a book of its own, a page for each micro-batch.
+A program is compared with the one that made its checkpoint, so it must not change. A stream follows a directory, whose
+path may change because the source has a name. What it gives goes into a book of its own, a page for each micro-batch.
 """
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
@@ -13,37 +14,20 @@ from typing import Any, NamedTuple
 
 import morisot as mo
 from tests.recovery import fixture_loop
+from tests.recovery.damage import put
 
 CONFIG = mo.Config(progress=False, report=False, parallelism=1)
 BEFORE, ALL = 14, 27
 """How many numbers there are when a checkpoint is made, and when it is resumed."""
+FILES = ((0, range(4)), (1, range(4, 8)), (2, range(8, 12)), (3, range(12, BEFORE)))
+"""What each micro-batch has before."""
+REST = ((4, range(BEFORE, ALL)),)
 LAST = ALL - 1
 """The last number is later than all time windows of the others, and closes them."""
 
 
 class NotYetError(Exception):
     """Raised by a bounded program that is to stop in the middle."""
-
-
-class Numbers(mo.OffsetSource[int]):
-    """So many numbers, some in each micro-batch."""
-
-    def __init__(self, available: int, at_a_time: int) -> None:
-        self._available = available
-        self._at_a_time = at_a_time
-
-    def initial_offset(self) -> dict[str, int]:
-        return {"next": 0}
-
-    def read(self, start: dict[str, int]) -> tuple[Iterable[int], dict[str, int]]:
-        end = min(start["next"] + self._at_a_time, self._available)
-        return range(start["next"], end), {"next": end}
-
-    def read_again(self, start: dict[str, int], end: dict[str, int]) -> Iterable[int]:
-        return range(start["next"], end["next"])
-
-    def __repr__(self) -> str:
-        return "Numbers()"
 
 
 class Book(mo.Sink[Any]):
@@ -125,6 +109,7 @@ def join(numbers: mo.Stream[int], others: mo.Stream[int]) -> Any:
     )
 
 
+SIDES = ("left", "right")
 Program = Callable[[mo.Stream[int], mo.Stream[int]], Any]
 STREAMS: dict[str, Program] = {
     program.__name__: program
@@ -138,20 +123,25 @@ STREAMS: dict[str, Program] = {
 }
 
 
-def run_streams(spark: Any, directory: Path, names: Iterable[str], available: int, at_a_time: int = ALL) -> None:
-    """One job for all of them, until everything is read."""
+def run_stream(spark: Any, directory: Path, name: str, files: Iterable[tuple[int, Iterable[int]]] = REST) -> None:
+    """Put some more files into the directories that the program follows, and run it until they are read."""
+    for side, (number, lines) in itertools.product(SIDES, files):
+        put(directory / "in" / name / side, number, *lines)
     with mo.StreamContext(spark, config=CONFIG, snapshots=mo.Snapshots(directory / "saves", keep=2)) as ctx:
-        for name in names:
-            numbers, others = (ctx.stream(Numbers(available, at_a_time), returns=int) for _ in range(2))
-            results = STREAMS[name](numbers, others)
-            if name != "running_aggregate":
-                results = results.unkey().map(lambda pair: pair)  # a row-wise operator with a name may change
-            results.name(name).write_to(book(directory, name))
+        numbers, others = (followed(ctx, directory / "in" / name / side).name(side) for side in SIDES)
+        results = STREAMS[name](numbers.map(lambda line: int(line)), others.map(lambda line: int(line)))
+        if name != "running_aggregate":
+            results = results.unkey().map(lambda pair: pair)  # a row-wise operator with a name may change
+        results.name(name).write_to(book(directory, name))
         job = ctx.start()
         try:
             job.catch_up()
         finally:
             job.stop()
+
+
+def followed(ctx: mo.StreamContext, directory: Path) -> mo.Stream[str]:
+    return ctx.stream_file(directory, unbounded=True, files_per_batch=1)
 
 
 def book(directory: Path, name: str) -> Book:

@@ -24,11 +24,10 @@ from typing import Any
 import pytest
 
 import morisot as mo
-from tests.recovery.fixture_programs import BEFORE, BOUNDED, STREAMS, run_bounded, run_streams
+from tests.recovery.fixture_programs import BOUNDED, FILES, STREAMS, run_bounded, run_stream
 
 FIXTURES = Path(__file__).with_name("fixtures")
 ROOT = Path("/tmp/morisot-fixture")
-_NOT_KEPT = ("owner.lock",)
 
 
 def archive(kind: str) -> Path:
@@ -40,8 +39,8 @@ def packed(kind: str, directory: Path) -> None:
     content = io.BytesIO()
     with tarfile.open(fileobj=content, mode="w", format=tarfile.PAX_FORMAT) as tar:
         for file in files_in(directory):
-            if file.name in _NOT_KEPT or file.suffix == ".crc":
-                continue
+            if file.name == "owner.lock" or file.suffix == ".crc" or file.is_relative_to(directory / "in"):
+                continue  # files that were read are not read again
             entry = tarfile.TarInfo(str(file.relative_to(directory)))
             entry.size, entry.mode = file.stat().st_size, 0o600
             with file.open("rb") as data:
@@ -90,7 +89,7 @@ def make(kind: str, spark: Any) -> None:
     ROOT.mkdir()
     try:
         if kind in STREAMS:
-            run_streams(spark, ROOT, [kind], BEFORE, at_a_time=4)
+            run_stream(spark, ROOT, kind, FILES)
         else:
             with pytest.raises(mo.ElementError, match="NotYetError"):
                 run_bounded(spark, ROOT, kind, fails=True)
