@@ -1,4 +1,4 @@
-"""The table of operators, made from the registries: `python docs/operator_table.py [--write]`.
+"""The table of operators, made from the nodes of the logical plan: `python docs/operator_table.py [--write]`.
 
 Without `--write` it prints the table; with it, the table replaces what stands between the markers of README.md.
 """  # noqa: INP001 - a script, not a package
@@ -11,8 +11,6 @@ from types import ModuleType
 
 from morisot.engines.reference import interpreter
 from morisot.engines.reference.registry import has_meaning
-from morisot.engines.spark.emit.lowering import rules
-from morisot.engines.spark.emit.lowering.registry import supported
 from morisot.plan.nodes import (
     aggregate,
     combine,
@@ -29,7 +27,6 @@ from morisot.plan.nodes import (
 )
 from morisot.plan.nodes.node import Node, snake_case
 
-assert rules.FAMILIES, "importing the rules registers them"
 assert interpreter.FAMILIES, "importing the families registers their meanings"
 
 README = Path(__file__).resolve().parents[1] / "README.md"
@@ -92,14 +89,11 @@ def nodes_of(family: ModuleType) -> list[type[Node]]:
 
 def status(node: type[Node]) -> tuple[str, str, str]:
     """Whether it runs on bounded input, on unbounded input, and on the reference engine; if not, why the plan says."""
-    modes = supported(node)
     # What only hands elements over needs no meaning of its own: the reference engine does it for every such sink.
     hands_over = issubclass(node, sink.Sink) and not issubclass(node, sink.WriteSink | sink.WriteKafka)
-    # A generator has no rule either: it is the first step of a stage.
-    bounded = modes["bounded"] or node is source.StreamParIter
     return (
-        cell(bounded, node.only_unbounded),
-        cell(modes["unbounded"], node.only_bounded, node.unbounded_if),
+        cell(not node.only_unbounded, node.only_unbounded),
+        cell(not node.only_bounded, node.only_bounded, node.unbounded_if),
         cell(has_meaning(node) or hands_over),
     )
 

@@ -83,7 +83,8 @@ def chance(request: pytest.FixtureRequest) -> random.Random:
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
     failed = [*terminalreporter.getreports("failed"), *terminalreporter.getreports("error")]
-    names = dict.fromkeys(report.nodeid for report in failed if any(mark in report.keywords for mark in _DRAWING))
+    tests = [report for report in failed if isinstance(report, pytest.TestReport)]  # not those of failed collections
+    names = dict.fromkeys(report.nodeid for report in tests if any(mark in report.keywords for mark in _DRAWING))
     if names:
         terminalreporter.section("random examples")
         terminalreporter.write_line("These failures may depend on the seed of this run. To repeat them:")

@@ -25,8 +25,9 @@ from pyspark.sql import functions as F  # noqa: N812 - the name every Spark prog
 import morisot as mo
 from benchmarks.cpu import Cost, measured
 from benchmarks.session import ROOT
-from morisot.engines.spark.emit.lowering.planner import Lowering
+from morisot.engines.spark.emit.lowering.planner import Lowering, Resources
 from morisot.errors import Location
+from morisot.physical.plan import plan
 from morisot.plan.nodes.sink import WriteParquet
 from morisot.plan.nodes.testing import StreamBatches
 from morisot.types.element import INT, Tuple, leaves
@@ -60,7 +61,8 @@ def keyed(ctx: mo.StreamContext, directory: Path) -> Any:
 def rows_of(ctx: mo.StreamContext, stream: Any) -> Any:
     """The streaming DataFrame of a sink of files, so that no sink costs anything."""
     sink = WriteParquet(path="nowhere", input=stream._node, type=stream._node.type, location=Location(__file__, 0))
-    return Lowering(ctx.spark, (sink,), parallelism=ctx.spark.sparkContext.defaultParallelism).frame(sink).df
+    resources = Resources(ctx.spark, ctx.spark.sparkContext.defaultParallelism)
+    return Lowering(resources, plan((sink,), where="query")).frame(sink).df
 
 
 def native_sum(ctx: mo.StreamContext, directory: Path) -> tuple[Any, str]:

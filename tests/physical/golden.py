@@ -8,7 +8,7 @@ import tempfile
 from pathlib import Path
 
 import morisot as mo
-from morisot.physical.plan import plan
+from morisot.physical.job import job_of
 from morisot.physical.text import text_of
 from morisot.viz.text import text_tree
 from tests.physical.programs import FILES, PROGRAMS
@@ -18,13 +18,18 @@ DIRECTORY = Path(__file__).parent / "golden"
 
 def text_of_program(name: str) -> str:
     """What explain() shows of a program, and its physical operators; the working directory is filled with its files."""
+    write_files()
+    node = PROGRAMS[name](mo.StreamContext(engine="reference"))._node
+    shown = f"{text_tree(node)}\n\n{text_of(job_of(node))}\n"
+    shown = shown.replace(f"{Path.cwd()}/", "")
+    return re.sub(r" *[\[(][\w/.]*programs\.py:\d+[\])]", "", re.sub(r" \(line \d+\)", "", shown))
+
+
+def write_files() -> None:
+    """Fill the working directory with the files that the programs read."""
     for file, content in FILES.items():
         Path(file).parent.mkdir(parents=True, exist_ok=True)
         Path(file).write_text(content, encoding="utf-8")
-    node = PROGRAMS[name](mo.StreamContext(engine="reference"))._node
-    shown = f"{text_tree(node)}\n\n{text_of(plan((node,)))}\n"
-    shown = shown.replace(f"{Path.cwd()}/", "")
-    return re.sub(r" *[\[(][\w/.]*programs\.py:\d+[\])]", "", re.sub(r" \(line \d+\)", "", shown))
 
 
 def main() -> None:

@@ -7,18 +7,20 @@ from pathlib import Path
 import pytest
 
 import morisot as mo
+from morisot.physical.facts import Facts
+from morisot.physical.job import choices_of
 from morisot.physical.ops import FusingOp, Given, KernelOp, Physical, StageOp
-from morisot.physical.plan import Plan, choices_of, plan
+from morisot.physical.plan import Plan, plan
 from morisot.plan.analysis.graph import everything, walk
 from morisot.plan.nodes.node import Node
-from tests.physical.golden import text_of_program
-from tests.physical.programs import PROGRAMS, numbers, opaque
+from tests.physical.golden import write_files
+from tests.physical.programs import PROGRAMS, followed, numbers, opaque
 
 
 @pytest.fixture(params=PROGRAMS)
 def root(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Node:
     monkeypatch.chdir(tmp_path)
-    text_of_program(request.param)  # makes its files
+    write_files()
     return PROGRAMS[request.param](mo.StreamContext(engine="reference"))._node
 
 
@@ -65,15 +67,13 @@ def test_what_is_given_is_not_planned() -> None:
     assert [len(done_by(op)) for op in found.operators.values()] == [1, 1, 1]
 
 
-def test_a_reader_more_ends_a_pass() -> None:
+def test_a_reader_more_ends_a_pass(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Someone who counts the elements of an operator reads them: they have to be there."""
-    stream = numbers(mo.StreamContext(engine="reference")).map(opaque)
-    after = stream.map(opaque)
-    one = plan((after._node,))
-    assert stages(one) == [2]
-    counted = one.readers.copy()
-    counted[stream._node] += 1
-    assert stages(plan((after._node,), readers=counted)) == [1, 1]
+    monkeypatch.chdir(tmp_path)
+    write_files()
+    after = followed(mo.StreamContext(engine="reference")).map(lambda line: opaque(len(line))).map(opaque)
+    assert stages(plan((after._node,), where="query")) == [2]
+    assert stages(plan((after._node,), Facts(operator_metrics=True), where="query")) == [1, 1]
 
 
 def stages(found: Plan) -> list[int]:

@@ -5,11 +5,36 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
+import morisot as mo
 from morisot.engines.spark.emit.lowering import rules
-from morisot.engines.spark.emit.lowering.registry import supported
+from morisot.engines.spark.emit.lowering.registry import emit_of, emitted_as
+from morisot.physical.job import Job, job_of
+from morisot.physical.ops import (
+    ExchangeOp,
+    Given,
+    KernelOp,
+    KeyedStateOp,
+    LoopOp,
+    NativeAggregateOp,
+    Physical,
+    ReadOp,
+    StageOp,
+    TableJoinOp,
+    TimersOp,
+    TimestampsOp,
+    UnionOp,
+    WatermarkOp,
+    WriteOp,
+)
 from morisot.plan.nodes.node import Node
+from morisot.plan.nodes.rowwise import Rowwise
+from tests.physical.golden import write_files
+from tests.physical.programs import PROGRAMS
 
 ROOT = Path(__file__).parents[2]
 PROGRAM = """
@@ -56,10 +81,35 @@ def test_nothing_of_the_reference_engine_imports_pyspark(tmp_path: Path) -> None
     assert done.returncode == 0, done.stderr[-3000:]
 
 
-def test_what_is_not_refused_on_unbounded_input_has_a_rule_there() -> None:
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_what_is_planned_can_be_emitted(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert rules.FAMILIES
-    without = {kind.__name__ for kind in kinds_of(Node) if not kind.only_bounded and not supported(kind)["unbounded"]}
+    monkeypatch.chdir(tmp_path)
+    write_files()
+    for operator in operators_of(job_of(PROGRAMS[name](mo.StreamContext(engine="reference"))._node)):
+        if not isinstance(operator, StageOp | KernelOp | LoopOp | Given):  # those need no function for each node
+            assert emit_of(type(operator), type(operator.node)) is not None, operator
+
+
+UNBOUNDED = {ReadOp, WatermarkOp, TimestampsOp, TableJoinOp, KeyedStateOp, TimersOp, UnionOp, ExchangeOp, WriteOp}
+"""The kinds of operators that streaming queries are made of, beside those that look at one element at a time."""
+
+
+def test_what_is_not_refused_on_unbounded_input_can_be_emitted_there() -> None:
+    assert rules.FAMILIES
+    kinds = [kind for kind in kinds_of(Node) if not kind.only_bounded and not issubclass(kind, Rowwise)]
+    without = {kind.__name__ for kind in kinds if not emitted_as(kind) & (UNBOUNDED | {NativeAggregateOp})}
     assert without <= {"SavedPieces", "LoopInput"}  # made by the engine itself, never on unbounded input
+    native = {kind.__name__ for kind in kinds if not emitted_as(kind) & UNBOUNDED} - without
+    assert native == {"Count"}
+
+
+def operators_of(one: Job) -> Iterator[Physical]:
+    """The physical operators of a job, those in the bodies of its loops included."""
+    yield from one.plan.operators.values()
+    for step in one.loops:
+        if step.body is not None:
+            yield from operators_of(step.body)
 
 
 def kinds_of(kind: type[Node]) -> list[type[Node]]:

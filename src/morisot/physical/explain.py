@@ -7,8 +7,8 @@ from typing import NamedTuple
 from morisot.compile.verdict import Form
 from morisot.errors import Location
 from morisot.physical.choose.iterate import path_of
+from morisot.physical.job import choices_of
 from morisot.physical.ops import Choice
-from morisot.physical.plan import choices_of
 from morisot.plan.analysis.graph import everything
 from morisot.plan.nodes.closure import Closure
 from morisot.plan.nodes.iterate import DeltaIterate, Loop

@@ -59,7 +59,10 @@ class ReadOp(Physical):
 
 @dataclass(frozen=True, eq=False)
 class Given(Physical):
-    """What an earlier step of the job has made: a micro-batch, the input of a round, a cached stream."""
+    """A slot for what an earlier step of the job has made: a micro-batch, the input of a round, a cached stream.
+
+    The runner binds it to a frame.
+    """
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,7 +84,12 @@ class KernelOp(Physical):
 
 @dataclass(frozen=True, eq=False)
 class TimestampsOp(Physical):
-    """Timestamps in a column beside the element; on unbounded input also the watermark."""
+    """Timestamps in a column beside the element."""
+
+
+@dataclass(frozen=True, eq=False)
+class WatermarkOp(Physical):
+    """Timestamps of an unbounded stream, and the watermark that follows from them."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,6 +143,11 @@ class NativeJoinOp(Physical):
 
 
 @dataclass(frozen=True, eq=False)
+class TableJoinOp(Physical):
+    """A join of each micro-batch with a bounded stream, which is computed once and persisted."""
+
+
+@dataclass(frozen=True, eq=False)
 class UnionOp(Physical):
     """Several streams one after the other."""
 
@@ -155,6 +168,11 @@ class LoopOp(FusingOp):
 
     detail: Any = None
     """How it runs: see `choose.iterate`."""
+
+
+@dataclass(frozen=True, eq=False)
+class LoopResultOp(Physical):
+    """The state or the elements that a loop left."""
 
 
 @dataclass(frozen=True, eq=False)

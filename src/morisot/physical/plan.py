@@ -6,10 +6,12 @@ import dataclasses
 import functools
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from typing import Literal
 
 from morisot.physical.choose import choose
-from morisot.physical.choose.iterate import path_of, reason_in_tasks
+from morisot.physical.choose.iterate import path_of
+from morisot.physical.facts import DEFAULT, Facts
 from morisot.physical.ops import (
     Choice,
     FusingOp,
@@ -21,12 +23,15 @@ from morisot.physical.ops import (
     Reason,
     StageOp,
 )
+from morisot.physical.passes.count import count
 from morisot.physical.passes.fuse_stages import fuse_stages
 from morisot.physical.passes.join_kernels import join_kernels
 from morisot.physical.passes.neighbours import Neighbours
+from morisot.physical.passes.require import OrderRequirements, require
+from morisot.physical.passes.share import share
 from morisot.plan.analysis.graph import consumer_counts, walk
 from morisot.plan.nodes.closure import Closure
-from morisot.plan.nodes.iterate import DeltaIterate, Loop
+from morisot.plan.nodes.iterate import Loop
 from morisot.plan.nodes.node import Node
 
 Pass = Callable[[Neighbours, frozenset[Node]], dict[Node, Choice]]
@@ -44,7 +49,16 @@ class Plan:
     choices: Mapping[Node, Choice]
     readers: Counter[Node]
     demoted: frozenset[Node]
-    given: frozenset[Node] = field(default=frozenset())
+    order: OrderRequirements
+    """Whose row order matters."""
+    shared: frozenset[Node] = frozenset()
+    """The operators that are persisted while the plan runs, because several others read them."""
+    counted: frozenset[Node] = frozenset()
+    """The operators whose elements are counted, for metrics."""
+    given: frozenset[Node] = frozenset()
+    """What earlier steps of the job have made, or an earlier job has retained."""
+    retains: bool = True
+    """Whether `cache()` retains what it reads for later jobs."""
 
     @functools.cached_property
     def operators(self) -> dict[Node, Physical]:
@@ -133,44 +147,39 @@ class Plan:
         return node in self.choices and self.choices[node].kind is kind
 
 
+def without_native_form(nodes: Iterable[Node], facts: Facts) -> frozenset[Node]:
+    """The operators whose native form this session does not have."""
+    return frozenset(node for node in nodes if facts.connect and isinstance(node, Loop))
+
+
+Where = Literal["batch", "query", "round", "dataframe"]
+"""What runs a plan: a bounded job or a micro-batch, a streaming query, a round of a loop, or the user's own code."""
+
+
 def plan(
     roots: Iterable[Node],
+    facts: Facts = DEFAULT,
     *,
     demoted: frozenset[Node] = frozenset(),
     given: Iterable[Node] = (),
-    readers: Counter[Node] | None = None,
+    where: Where = "batch",
 ) -> Plan:
     """The physical plan of some roots.
 
-    `demoted` are operators whose native form failed on the data, `given` are nodes whose elements are there already,
-    `readers` says how many read each node, if that is more than the plan shows.
+    `demoted` are operators whose native form failed on the data, `given` are nodes whose elements are there already.
     """
-    roots, known = tuple(roots), frozenset(given)
+    roots, retains = tuple(roots), where in ("batch", "query")
+    known = frozenset(given) | (facts.retained.intersection(walk(*roots)) if retains else frozenset())
     nodes = tuple(walk(*roots, known=known))
-    counts = consumer_counts(roots) if readers is None else readers
-    choices = {node: choose(node, demoted) for node in nodes if node not in known}
+    counted = count(nodes, facts) if where == "query" else frozenset()
+    readers = consumer_counts(roots)
+    readers.update(counted)  # who counts is one more reader, for whom elements must be there
+    refused = demoted | without_native_form(nodes, facts)
+    choices = {node: choose(node, refused) for node in nodes if node not in known}
     reader = {value: node for node in nodes for value in node.inputs}
     for each in PASSES:
-        choices = each(Neighbours(choices, counts, reader), demoted)
-    return Plan(roots, nodes, choices, counts, demoted, known)
-
-
-def choices_of(root: Node, demoted: frozenset[Node] = frozenset()) -> dict[Node, Choice]:
-    """How each operator runs, those in the bodies of loops included."""
-    found: dict[Node, Choice] = {}
-    _add(found, plan((root,), demoted=demoted))
-    return found
-
-
-def _add(found: dict[Node, Choice], one: Plan) -> None:
-    found.update(one.choices)
-    for node in one.nodes:
-        for _, output in node.bodies:
-            assert isinstance(node, Loop | DeltaIterate), f"{node.operator} has a body and is no loop"
-            body = node.body
-            inside = plan((output,), demoted=one.demoted, given=(body.input, *body.side_inputs))
-            _add(found, inside)
-            if isinstance(node, Loop) and path_of(node).name == "barrier":
-                reason = reason_in_tasks(one.choices[node].detail)
-                for each in body.nodes:
-                    found[each] = Choice(LoopOp, {closure: reason for _, closure in each.closures})
+        choices = each(Neighbours(choices, readers, reader), demoted)
+    shared: frozenset[Node] = frozenset()
+    if where != "dataframe":  # nobody knows when the user is done with a DataFrame
+        shared = share(nodes, choices, readers, streaming=where == "query", retains=retains)
+    return Plan(roots, nodes, choices, readers, demoted, require(roots), shared, counted, known, retains)

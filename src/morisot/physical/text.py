@@ -1,33 +1,55 @@
-"""The physical plan as text: one line for each operator, inputs before what reads them."""
+"""A job as text: one line for each physical operator, inputs before what reads them; the rounds of loops indented."""
 
 from __future__ import annotations
 
+import textwrap
+from collections.abc import Iterator
+
+from morisot.physical.job import Job
 from morisot.physical.ops import FusingOp, Physical
 from morisot.physical.plan import Plan
 from morisot.plan.nodes.node import Node
 
 
-def text_of(plan: Plan) -> str:
+def text_of(job: Job) -> str:
     """Each operator with its number, its kind, the user's operators that it does, and the numbers of its inputs."""
-    numbers = {operator: number for number, operator in enumerate(plan.operators.values())}
-    return "\n".join(_line(operator, numbers, plan) for operator in numbers)
+    numbers = {operator: number for number, operator in enumerate(job.plan.operators.values())}
+    bodies: dict[Node, Job | None] = {step.node: step.body for step in job.loops}
+    lines: list[str] = []
+    for operator in numbers:
+        lines.append(_line(operator, numbers, job.plan))
+        body = bodies.get(operator.node)
+        if body is not None:
+            lines.append(textwrap.indent(text_of(body), "    "))
+    return "\n".join(lines)
 
 
 def _line(operator: Physical, numbers: dict[Physical, int], plan: Plan) -> str:
     kind = type(operator).__name__.removesuffix("Op")
     does = " → ".join(node.operator for node in _done_by(operator))
     inputs = ", ".join(f"#{numbers[each]}" for each in operator.inputs)
-    forms = ", ".join(dict.fromkeys(reason.form for reason in operator.reasons.values()))
-    marks = [
-        *([f"functions: {forms}"] if forms else []),
-        *(["may fail"] if operator.may_fail else []),
-        *([f"read {plan.readers[operator.node]} times"] if plan.readers[operator.node] > 1 else []),
-    ]
     return (
         f"#{numbers[operator]} {kind}({does})"
         + (f" ← {inputs}" if inputs else "")
-        + "".join(f"  {mark}" for mark in marks)
+        + "".join(f"  {mark}" for mark in _marks(operator, plan))
     )
+
+
+def _marks(operator: Physical, plan: Plan) -> Iterator[str]:
+    node = operator.node
+    forms = ", ".join(dict.fromkeys(reason.form for reason in operator.reasons.values()))
+    if forms:
+        yield f"functions: {forms}"
+    if operator.may_fail:
+        yield "may fail"
+    if node in plan.order.needed:
+        yield "order needed"
+    if plan.readers[node] > 1:
+        yield f"read {plan.readers[node]} times"
+    if node in plan.shared:
+        yield "persisted"
+    if node in plan.counted:
+        yield "counted"
 
 
 def _done_by(operator: Physical) -> tuple[Node, ...]:

@@ -7,7 +7,7 @@ import json
 from dataclasses import dataclass
 
 from morisot.physical.explain import record_of
-from morisot.physical.plan import choices_of
+from morisot.physical.job import choices_of
 from morisot.plan.analysis.graph import walk
 from morisot.plan.nodes.node import Node
 from morisot.viz.text import below_shortcut, is_shortcut, short

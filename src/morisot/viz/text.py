@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from morisot.physical.explain import FormRecord, path_line, record_of
-from morisot.physical.plan import choices_of
+from morisot.physical.job import choices_of
 from morisot.plan.analysis.graph import consumer_counts, walk
 from morisot.plan.analysis.guarantees import offered
 from morisot.plan.nodes.keyed import KeyBy

@@ -15,9 +15,10 @@ from pyspark.sql import SparkSession
 import morisot as mo
 import morisot.engines.spark.emit.lowering.rules
 from morisot.compile.verdict import Refusal
-from morisot.engines.spark.emit.lowering.planner import Lowering
+from morisot.engines.spark.emit.lowering.planner import Lowering, Resources
 from morisot.engines.spark.failures import is_data_error
 from morisot.physical.choose.aggregate import recognised_fold
+from morisot.physical.plan import plan
 from morisot.plan.nodes.aggregate import FoldAssoc, ReduceAssoc
 from morisot.worker.codec.batches import decode
 from tests.properties.proof.grammar import KINDS, Grammar, NoWay
@@ -152,7 +153,7 @@ def _done(context: mo.StreamContext, spark: SparkSession, fold: Fold, lists: lis
     assert isinstance(node, ReduceAssoc | FoldAssoc)
     if isinstance(recognised_fold(node), Refusal):
         return None
-    lowering = Lowering(spark, [node], parallelism=2)
+    lowering = Lowering(Resources(spark, parallelism=2), plan((node,)))
     try:
         table = lowering.frame(node).df.toArrow().combine_chunks()
     except Exception as error:

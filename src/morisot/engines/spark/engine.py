@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import functools
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -23,11 +22,11 @@ from morisot.engines.spark.emit.frames import schema, tables
 from morisot.engines.spark.emit.loops.loop_files import runs_here
 from morisot.engines.spark.emit.lowering import rules
 from morisot.engines.spark.emit.lowering.caches import Caches
-from morisot.engines.spark.emit.lowering.planner import Lowering
+from morisot.engines.spark.emit.lowering.planner import Lowering, QueryInputs
 from morisot.engines.spark.emit.python.left_out import Ledger
 from morisot.engines.spark.emit.sink import as_table
 from morisot.engines.spark.internals.causes import keep_causes_of_connect
-from morisot.engines.spark.loops.runner import Loops, NoLoops
+from morisot.engines.spark.loops.runner import Loops, without_running
 from morisot.engines.spark.session.jvm_death import is_dead, told_of_death
 from morisot.engines.spark.session.query_settings import PARTITIONS
 from morisot.engines.spark.session.running import running
@@ -156,8 +155,8 @@ class SparkEngine:
             return self._to_dataframe(runner, node)
 
     def _to_dataframe(self, runner: BatchRunner, node: Node) -> DataFrame:
-        # Nobody knows when the user is done with the DataFrame, so nothing is kept for it.
-        lowering = runner.lowering(node, keeps=False)
+        job = runner.planned(node, where="dataframe")
+        lowering = runner.emission(job)
         for each in lowering.nodes:
             if is_diverting(each):
                 raise PlanError(
@@ -169,6 +168,7 @@ class SparkEngine:
             self._handed_out.append(lowering)
         if any(isinstance(each, Loop | DeltaIterate) for each in lowering.nodes):
             self._reading.append(self._lock.hold())
+        runner.run_loops(job.steps, lowering)
         return as_table(lowering.frame(node))
 
     def execute(self, receivers: Mapping[Sink, Receiver | None]) -> None:
@@ -245,7 +245,7 @@ class SparkEngine:
     def skipped(self, node: StreamCsv | StreamJson) -> int:
         """How many rows of a source did not fit and were left out; counted when asked, by reading the source again."""
         with self._action() as runner:
-            lowering = runner.lowering(node)
+            lowering = runner.emission(runner.planned(node))
             return tables.misfit_count(node, functools.partial(source.read, node, lowering))
 
     def loops(self) -> list[LoopMetrics]:
@@ -254,11 +254,13 @@ class SparkEngine:
 
     def spark_plan(self, node: Node) -> str:
         """Spark's own plan, for explain(detail=True)."""
-        with self._action() as acting, tempfile.TemporaryDirectory(prefix="explain-", dir=scratch()) as name:
-            runner = dataclasses.replace(acting, loops=NoLoops())
+        with self._action() as runner, tempfile.TemporaryDirectory(prefix="explain-", dir=scratch()) as name:
             for number, _ in enumerate(met_by_endless(node)):  # nothing is copied to be explained
                 (Path(name) / str(number)).mkdir()
-            lowering = runner.lowering(node, ended=Path(name))
+            job = runner.planned(node, where="batch" if node.bounded else "query")
+            lowering = runner.emission(job, query=QueryInputs(ended=Path(name)))
+            for step in job.loops:
+                lowering.bind(step.node, without_running(step, runner.spark))
             try:
                 frame = lowering.frame(node)
                 text = str(frame.df._jdf.queryExecution().toString()) if hasattr(frame.df, "_jdf") else ""

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from morisot.physical.choose.aggregate import all_of
-from morisot.physical.ops import Choice, InOrderOp, KeyedStateOp, NativeJoinOp, Reason, TimersOp
+from morisot.physical.ops import Choice, InOrderOp, KeyedStateOp, NativeJoinOp, Reason, TableJoinOp, TimersOp
 from morisot.plan.nodes.aggregate import UniqueWithin
 from morisot.plan.nodes.combine import Zip
-from morisot.plan.nodes.join import IntervalJoin
+from morisot.plan.nodes.join import IntervalJoin, Join
 from morisot.plan.nodes.node import Node
 from morisot.plan.nodes.state import RichFilterMap, RichFlatMap, RichMap
 from morisot.plan.nodes.window import WindowJoin
@@ -24,6 +24,10 @@ def choose_unique_within(node: UniqueWithin, demoted: frozenset[Node]) -> Choice
 
 def choose_stream_join(node: WindowJoin | IntervalJoin, demoted: frozenset[Node]) -> Choice:
     return Choice(NativeJoinOp if node.bounded else TimersOp)
+
+
+def choose_join(node: Join, demoted: frozenset[Node]) -> Choice:
+    return Choice(NativeJoinOp if node.bounded else TableJoinOp)
 
 
 def choose_zip(node: Zip, demoted: frozenset[Node]) -> Choice:

@@ -5,7 +5,17 @@ from __future__ import annotations
 from morisot.compile.choose import decide
 from morisot.compile.verdict import ColumnForm
 from morisot.physical.choose.rowwise import MOVED
-from morisot.physical.ops import COLUMN, Choice, Reason, SortOp, TimersOp, TimestampsInPythonOp, TimestampsOp
+from morisot.physical.ops import (
+    COLUMN,
+    Choice,
+    Physical,
+    Reason,
+    SortOp,
+    TimersOp,
+    TimestampsInPythonOp,
+    TimestampsOp,
+    WatermarkOp,
+)
 from morisot.plan.nodes.closure import Closure
 from morisot.plan.nodes.node import Node
 from morisot.plan.nodes.time import AddTimestamps, Reorder
@@ -24,8 +34,13 @@ def choose_timestamps(node: AddTimestamps, demoted: frozenset[Node]) -> Choice:
         else:
             reasons[closure] = COLUMN
             columns[closure] = verdict
-    kind = TimestampsInPythonOp if node.bounded and node.timestamp not in columns else TimestampsOp
-    return Choice(kind, reasons, columns, any(form.raises for form in columns.values()))
+    return Choice(_kind(node, columns), reasons, columns, any(form.raises for form in columns.values()))
+
+
+def _kind(node: AddTimestamps, columns: dict[Closure, ColumnForm]) -> type[Physical]:
+    if not node.bounded:
+        return WatermarkOp
+    return TimestampsOp if node.timestamp in columns else TimestampsInPythonOp
 
 
 def choose_reorder(node: Reorder, demoted: frozenset[Node]) -> Choice:

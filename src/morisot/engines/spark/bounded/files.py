@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from pyspark.errors import AnalysisException
-from pyspark.sql import DataFrame, DataFrameWriter
+from pyspark.sql import DataFrame, DataFrameWriter, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name every Spark program uses
 from pyspark.sql.classic.dataframe import DataFrame as ClassicDataFrame
 
@@ -43,6 +43,11 @@ def write(sink: WriteSink, df: DataFrame) -> None:
     else:
         refuse_existing(sink, df)
         replace(df, sink.path, writer)
+
+
+def is_classic(spark: SparkSession) -> bool:
+    """Whether this process has Spark's driver, and not a client of a Spark Connect server."""
+    return hasattr(spark, "_jsparkSession")
 
 
 def is_connect(df: DataFrame) -> bool:

@@ -1,4 +1,4 @@
-"""Bounded jobs: lower, run, and where a native form met data it cannot do, run that part in Python."""
+"""Bounded jobs: plan, emit, run; where a native form met data it cannot do, plan that part in Python and run again."""
 
 from __future__ import annotations
 
@@ -6,18 +6,16 @@ import dataclasses
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
 from morisot.engines.reference.source import misfits
-from morisot.engines.spark.bounded.files import write
+from morisot.engines.spark.bounded.files import is_classic, write
 from morisot.engines.spark.emit.frames.frame import Frame
-from morisot.engines.spark.emit.iterate import LoopRunner
 from morisot.engines.spark.emit.lowering.caches import Caches
-from morisot.engines.spark.emit.lowering.planner import Lowering
+from morisot.engines.spark.emit.lowering.planner import Lowering, QueryInputs, Resources
 from morisot.engines.spark.emit.python.fused_stage import in_worker
 from morisot.engines.spark.emit.python.left_out import Ledger
 from morisot.engines.spark.emit.sink import as_table
@@ -25,10 +23,14 @@ from morisot.engines.spark.failures import SPARK_ERRORS, is_data_error, is_lost_
 from morisot.engines.spark.streaming import kafka
 from morisot.engines.spark.terminal.left_out import reported
 from morisot.errors import ElementError, JobError, SourceError
-from morisot.plan.analysis.trigger import Pace
+from morisot.physical.facts import Facts
+from morisot.physical.job import Batch, Job, LoopStep, Step, job
+from morisot.physical.plan import Where
+from morisot.plan.analysis.graph import walk
 from morisot.plan.files import is_local
 from morisot.plan.kafka import without_secrets
 from morisot.plan.nodes.node import Node
+from morisot.plan.nodes.partition import Cache
 from morisot.plan.nodes.sink import CollectCount, CollectVec, Sink, WriteKafka, WriteSink, WriteTo
 from morisot.plan.nodes.source import StreamCsv, StreamJson
 from morisot.runtime.tally import Failures, Tally, divert
@@ -42,6 +44,13 @@ Receiver = Callable[..., None]
 R = TypeVar("R")
 _MOST_LOSSES = 3
 """So often a job is tried again after a Python worker died."""
+
+
+class LoopRunner(Protocol):
+    """Runs the loops of jobs."""
+
+    def run(self, step: LoopStep, emission: Lowering) -> Frame:
+        """The results of a loop, which has run when this returns; the emission is that of the plan around it."""
 
 
 @dataclass
@@ -71,32 +80,30 @@ class BatchRunner:
     seal: Seal = field(default_factory=Seal)
     """The key of the job that this runner runs."""
 
-    def lowering(
-        self,
-        *roots: Node,
-        keeps: bool = True,
-        told: Path | None = None,
-        ended: Path | None = None,
-        counts: bool = False,
-        pace: Pace | None = None,
-        given: Mapping[Node, Frame] | None = None,
+    def planned(
+        self, *roots: Node, where: Where = "batch", given: Iterable[Node] = (), operator_metrics: bool = False
+    ) -> Job:
+        """The job that computes some roots, by what is known now of the session and of the data."""
+        demoted = frozenset(self.demotions.nodes)
+        retained = (node for node in walk(*roots) if isinstance(node, Cache) and self._retains(node, demoted))
+        facts = Facts(not is_classic(self.spark), operator_metrics, frozenset(retained))
+        return job(roots, facts, demoted=demoted, given=given, where=where)
+
+    def _retains(self, node: Cache, demoted: frozenset[Node]) -> bool:
+        return self.caches is not None and self.caches.get(node, demoted) is not None
+
+    def emission(
+        self, job: Job, *, given: Mapping[Node, Frame] | None = None, query: QueryInputs | None = None
     ) -> Lowering:
-        return Lowering(
-            self.spark,
-            roots,
-            parallelism=self.parallelism,
-            demoted=frozenset(self.demotions.nodes),
-            loops=self.loops,
-            keeps=keeps,
-            ledger=self.ledger,
-            caches=self.caches if keeps else None,
-            told=told,
-            ended=ended,
-            counts=counts,
-            pace=pace,
-            given=given,
-            seal=self.seal,
-        )
+        """What makes the frames of a job; its loops have not run yet."""
+        resources = Resources(self.spark, self.parallelism, self.ledger, self.caches, self.seal)
+        return Lowering(resources, job.plan, given=given, query=query)
+
+    def run_loops(self, steps: Iterable[Step], emission: Lowering) -> None:
+        """Run the loops among some steps, and bind their slots."""
+        for step in steps:
+            if isinstance(step, LoopStep):
+                emission.bind(step.node, self.loops.run(step, emission))
 
     def apart(self) -> BatchRunner:
         """The same runner with counts of its own."""
@@ -106,8 +113,10 @@ class BatchRunner:
         """The action on the node's frame, tried again with the optimistic operators in Python on a data error."""
         losses = 0
         while True:
-            lowering = self.lowering(node)
+            job = self.planned(node)
+            lowering = self.emission(job)
             try:
+                self.run_loops(job.steps, lowering)
                 result = action(lowering, lowering.frame(node))
             except SPARK_ERRORS as error:
                 losses = self.retry_or_raise(lowering, error, losses)
@@ -163,11 +172,14 @@ class BatchRunner:
         losses = 0
         failures: dict[Node, tuple[int, Sequence[ElementError]]] = {}
         while waiting:
-            lowering = self.lowering(*waiting)
+            job = self.planned(*waiting)
+            lowering = self.emission(job)
             try:
-                for sink in list(waiting):
-                    self._run_sink(sink, waiting[sink], lowering, delivered[sink])
-                    del waiting[sink]
+                for step in job.steps:
+                    self.run_loops((step,), lowering)
+                    for sink in sinks_of(step):
+                        self._run_sink(sink, waiting[sink], lowering, delivered[sink])
+                        del waiting[sink]
             except SPARK_ERRORS as error:
                 losses = self.retry_or_raise(lowering, error, losses)
             finally:
@@ -193,6 +205,11 @@ class BatchRunner:
         else:
             for batch in delivered.new(packed_batches(frame.df), sink):
                 receiver(decode(unpack_batch(batch).columns, sink.type))
+
+
+def sinks_of(step: Step) -> list[Sink]:
+    """The sinks that a step computes."""
+    return [root for root in step.roots if isinstance(root, Sink)] if isinstance(step, Batch) else []
 
 
 def elements(df: DataFrame, type_: Type) -> list[Any]:

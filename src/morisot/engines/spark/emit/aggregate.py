@@ -14,9 +14,10 @@ from morisot.compile.verdict import ColumnForm, Value
 from morisot.engines.spark.emit.frames.frame import Frame
 from morisot.engines.spark.emit.frames.sql import NameOf, literal, quoted, render
 from morisot.engines.spark.emit.lowering.planner import Lowering
-from morisot.engines.spark.emit.lowering.registry import lowers
+from morisot.engines.spark.emit.lowering.registry import emits
 from morisot.engines.spark.emit.python.in_order import CANONICAL, ORDER, grouped_by_key, numbered, with_canonical
 from morisot.physical.choose.aggregate import FoldNode
+from morisot.physical.ops import NativeAggregateOp, NativeJoinOp
 from morisot.plan.nodes.aggregate import (
     Aggregate,
     Avg,
@@ -41,18 +42,18 @@ _EXACT = 2**53
 """The largest integer up to which every integer is a double."""
 
 
-@lowers(Count)
+@emits(NativeAggregateOp, Count)
 def lower_count(node: Count, lowering: Lowering, frame: Frame) -> Frame:
     return grouped(node, lowering, frame, "count(1)")
 
 
-@lowers(Sum, "bounded")
+@emits(NativeAggregateOp, Sum)
 def lower_sum(node: Sum, lowering: Lowering, frame: Frame) -> Frame:
     frame, value, _ = value_column(node, node.value, lowering, frame)
     return grouped(node, lowering, frame, f"sum({value})")
 
 
-@lowers(Avg, "bounded")
+@emits(NativeAggregateOp, Avg)
 def lower_avg(node: Avg, lowering: Lowering, frame: Frame) -> Frame:
     frame, value, type_ = value_column(node, node.value, lowering, frame)
     if type_ == FLOAT:
@@ -66,42 +67,42 @@ def lower_avg(node: Avg, lowering: Lowering, frame: Frame) -> Frame:
     )
 
 
-@lowers(ReduceAssoc, "bounded")
+@emits(NativeAggregateOp, ReduceAssoc)
 def lower_reduce_assoc(node: ReduceAssoc, lowering: Lowering, frame: Frame) -> Frame:
     return native_parts(node, lowering, frame)
 
 
-@lowers(FoldAssoc, "bounded")
+@emits(NativeAggregateOp, FoldAssoc)
 def lower_fold_assoc(node: FoldAssoc, lowering: Lowering, frame: Frame) -> Frame:
     return native_parts(node, lowering, frame)
 
 
-@lowers(MinElement, "bounded")
+@emits(NativeAggregateOp, MinElement)
 def lower_min_element(node: MinElement, lowering: Lowering, frame: Frame) -> Frame:
     return chosen(node, lowering, frame, "min_by", ORDER)
 
 
-@lowers(MaxElement, "bounded")
+@emits(NativeAggregateOp, MaxElement)
 def lower_max_element(node: MaxElement, lowering: Lowering, frame: Frame) -> Frame:
     return chosen(node, lowering, frame, "max_by", f"-{ORDER}")
 
 
-@lowers(Fold, "bounded")
+@emits(NativeAggregateOp, Fold)
 def lower_fold(node: Fold, lowering: Lowering, frame: Frame) -> Frame:
     return native_parts(node, lowering, frame)
 
 
-@lowers(Reduce, "bounded")
+@emits(NativeAggregateOp, Reduce)
 def lower_reduce(node: Reduce, lowering: Lowering, frame: Frame) -> Frame:
     return native_parts(node, lowering, frame)
 
 
-@lowers(First, "bounded")
+@emits(NativeAggregateOp, First)
 def lower_first(node: First, lowering: Lowering, frame: Frame) -> Frame:
     return picked(node, lowering, Frame(numbered(frame.df), frame.type, frame.timed), f"min_by({{0}}, {ORDER})")
 
 
-@lowers(WithAggregate, "bounded")
+@emits(NativeJoinOp, WithAggregate)
 def lower_with_aggregate(node: WithAggregate, lowering: Lowering, frame: Frame, aggregate: Frame) -> Frame:
     """Each element beside the result of its key: a join; the few results usually travel to the elements."""
     names = [f"aggregate/{place}" for place in range(len(aggregate.columns))]

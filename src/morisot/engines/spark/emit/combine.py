@@ -14,9 +14,10 @@ from morisot.engines.spark.emit.frames.frame import PLACE, TIME, Frame
 from morisot.engines.spark.emit.frames.sql import NameOf, quoted, render
 from morisot.engines.spark.emit.frames.widen import as_type
 from morisot.engines.spark.emit.lowering.planner import Lowering
-from morisot.engines.spark.emit.lowering.registry import lowers
+from morisot.engines.spark.emit.lowering.registry import emits
 from morisot.engines.spark.emit.stateful.keyed_state import in_buckets
 from morisot.engines.spark.emit.stateful.tagged_union import both_sides, types_of_sides
+from morisot.physical.ops import ColumnsOp, KeyedStateOp, NativeJoinOp, UnionOp
 from morisot.plan.nodes.combine import Branch, Merge, Route, SplitBy, Zip
 from morisot.types.element import BOOL, INT, Keyed
 from morisot.worker.rowwise import branches
@@ -27,7 +28,7 @@ _MARK = quoted("mark")
 _NO_SUCH_BRANCH = "raise_error('morisot: there is no such branch')"
 
 
-@lowers(Merge)
+@emits(UnionOp, Merge)
 def lower_merge(node: Merge, lowering: Lowering, *frames: Frame) -> Frame:
     """A union keeps the order: its partitions are those of the first frame, then those of the second.
 
@@ -45,7 +46,7 @@ def without_places(frame: Frame) -> Frame:
     return Frame(frame.df.selectExpr("*", f"X'' AS {PLACE}"), frame.type, frame.timed, placed=True)
 
 
-@lowers(Zip, "bounded")
+@emits(NativeJoinOp, Zip)
 def lower_zip(node: Zip, lowering: Lowering, left: Frame, right: Frame) -> Frame:
     """Every row gets its place in the stream, which Spark finds by counting the partitions before its own."""
     sides = [placed(frame, name) for frame, name in ((left, "left"), (right, "right"))]
@@ -57,7 +58,7 @@ def lower_zip(node: Zip, lowering: Lowering, left: Frame, right: Frame) -> Frame
     return Frame(pairs.selectExpr(*named, *timed), node.type, left.timed)
 
 
-@lowers(Zip, "unbounded")
+@emits(KeyedStateOp, Zip)
 def lower_zip_unbounded(node: Zip, lowering: Lowering, left: Frame, right: Frame) -> Frame:
     """Both sides meet in one place, which holds what has no partner yet."""
     frame = both_sides(node, left, right)
@@ -71,7 +72,7 @@ def placed(frame: Frame, side: str) -> DataFrame:
     return frame.df.toDF(*names, *hidden).zipWithIndex("place")
 
 
-@lowers(SplitBy)
+@emits(ColumnsOp, SplitBy)
 def lower_split_by(node: SplitBy, lowering: Lowering, frame: Frame) -> Frame:
     form = lowering.column_form(node, node.function)
     assert form is not None, "a function that names no branches natively should have been a stage"
@@ -121,7 +122,7 @@ def bit(number: str, n: int) -> str:
     return f"CASE WHEN {number} >= 0 AND {number} < {n} THEN {shifted} ELSE {_NO_SUCH_BRANCH} END"
 
 
-@lowers(Route)
+@emits(ColumnsOp, Route)
 def lower_route(node: Route, lowering: Lowering, frame: Frame) -> Frame:
     columns, name_of = frame.columns, frame.names()
     for place, predicate in enumerate(node.predicates):
@@ -146,7 +147,7 @@ def with_mark(node: SplitBy | Route, frame: Frame, columns: list[str], mark: str
     return frame.select(node.type, [*columns[:at], mark, *columns[at:]])
 
 
-@lowers(Branch)
+@emits(ColumnsOp, Branch)
 def lower_branch(node: Branch, lowering: Lowering, frame: Frame) -> Frame:
     keyed = isinstance(frame.type, Keyed)
     (mark,) = frame.columns_under(1, 0) if keyed else frame.columns_under(0)

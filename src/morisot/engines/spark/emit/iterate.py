@@ -1,10 +1,10 @@
-"""Loops as frames. How a loop runs is decided here; `run` runs it, because a loop is a job of its own."""
+"""Loops as frames: what a round or a barrier stage is on Spark. `engines.spark.loops` runs the rounds."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from pyspark.sql import DataFrame
 
@@ -12,12 +12,13 @@ from morisot.engines.spark.emit.frames import schema
 from morisot.engines.spark.emit.frames.frame import Frame
 from morisot.engines.spark.emit.loops import loop_files
 from morisot.engines.spark.emit.lowering.planner import Lowering
-from morisot.engines.spark.emit.lowering.registry import lowers, lowers_whole
+from morisot.engines.spark.emit.lowering.registry import emits
 from morisot.engines.spark.emit.python import fused_stage
 from morisot.engines.spark.emit.python.fused_stage import dumps, in_worker
 from morisot.engines.spark.emit.python.pickling import carry_value, check_travels
 from morisot.physical.choose.iterate import body_nodes
-from morisot.plan.nodes.iterate import DeltaIterate, Elements, Iterate, Loop, Replay, State
+from morisot.physical.ops import LoopResultOp
+from morisot.plan.nodes.iterate import Elements, Loop, State
 from morisot.plan.nodes.source import StreamRange
 from morisot.types.element import Type
 from morisot.worker.codec.file_rows import FileRows
@@ -42,16 +43,6 @@ class Restart(NamedTuple):
 
     attempt: int
     saved: tuple[str, ...] | None = None
-
-
-class LoopRunner(Protocol):
-    """Runs loops while a plan is lowered."""
-
-    def run(self, node: Loop, lowering: Lowering) -> LoopFrame:
-        """The results of a loop, which has run when this returns."""
-
-    def run_delta(self, node: DeltaIterate, lowering: Lowering) -> Frame:
-        """The result of a delta iteration."""
 
 
 def local_fold(node: Loop) -> LocalFold:
@@ -141,27 +132,12 @@ def barrier_place(attempt: int) -> Callable[[], Place]:
     return place
 
 
-@lowers_whole(Iterate)
-def lower_iterate(node: Iterate, lowering: Lowering) -> Frame:
-    return lowering.loops.run(node, lowering)
-
-
-@lowers_whole(Replay)
-def lower_replay(node: Replay, lowering: Lowering) -> Frame:
-    return lowering.loops.run(node, lowering)
-
-
-@lowers_whole(DeltaIterate)
-def lower_delta_iterate(node: DeltaIterate, lowering: Lowering) -> Frame:
-    return lowering.loops.run_delta(node, lowering)
-
-
-@lowers(State, "bounded")
+@emits(LoopResultOp, State)
 def lower_state(node: State, lowering: Lowering, frame: Frame) -> Frame:
     return Frame(frame.df, node.type)
 
 
-@lowers(Elements, "bounded")
+@emits(LoopResultOp, Elements)
 def lower_elements(node: Elements, lowering: Lowering, frame: Frame) -> Frame:
     assert isinstance(frame, LoopFrame)
     assert frame.elements is not None, "only iterate has elements"

@@ -11,11 +11,12 @@ from morisot.engines.spark.emit.frames.frame import PLACE, TIME, Frame, named
 from morisot.engines.spark.emit.frames.sql import quoted
 from morisot.engines.spark.emit.frames.widen import as_type
 from morisot.engines.spark.emit.lowering.planner import Lowering
-from morisot.engines.spark.emit.lowering.registry import lowers
+from morisot.engines.spark.emit.lowering.registry import emits
 from morisot.engines.spark.emit.python.fused_stage import dumps
 from morisot.engines.spark.emit.python.in_order import numbered, with_canonical
 from morisot.engines.spark.emit.stateful.row_order import with_own_places
 from morisot.physical.choose.join import compares_natively
+from morisot.physical.ops import NativeJoinOp, TableJoinOp
 from morisot.plan.nodes.join import IntervalJoin, Join
 from morisot.plan.nodes.node import Node
 from morisot.plan.nodes.partition import Broadcast
@@ -79,7 +80,7 @@ def side(frame: Frame, prefix: str, *, ordered: bool, extra: tuple[str, ...] = (
     return Side(rows.selectExpr(*named, f"true AS {quoted(f'{prefix}/{_MATCHED}')}", *extra), frame, prefix)
 
 
-@lowers(Join, "bounded")
+@emits(NativeJoinOp, Join)
 def lower_join(node: Join, lowering: Lowering, left: Frame, right: Frame) -> Frame:
     ordered = lowering.needs_order(node)
     if node.variant == "outer":  # the key may come from either side, so both have it in one shape
@@ -104,7 +105,7 @@ def key_of(sides: tuple[Side, Side]) -> list[str]:
     return [f"CASE WHEN {first.column(_MATCHED)} THEN {one} ELSE {other} END" for one, other in pairs]
 
 
-@lowers(Join, "unbounded")
+@emits(TableJoinOp, Join)
 def lower_join_with_table(node: Join, lowering: Lowering, left: Frame, right: Frame) -> Frame:
     """Of a stream with a bounded one, a table: each micro-batch with all of it.
 
@@ -182,7 +183,7 @@ def is_broadcast(node: Node) -> bool:
     return False
 
 
-@lowers(IntervalJoin, "bounded")
+@emits(NativeJoinOp, IntervalJoin)
 def lower_interval_join(node: IntervalJoin, lowering: Lowering, left: Frame, right: Frame) -> Frame:
     """Of pairs alone, time is cut into buckets as long as the interval: a left element looks into two of them at most.
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from morisot.engines.spark.emit.frames.frame import Frame
 from morisot.engines.spark.emit.lowering.planner import Lowering
-from morisot.engines.spark.emit.lowering.registry import lowers
+from morisot.engines.spark.emit.lowering.registry import emits
+from morisot.physical.ops import ColumnsOp
 from morisot.plan.nodes.keyed import KeyBy, Unkey
 from morisot.types.element import Keyed
 
 
-@lowers(KeyBy)
+@emits(ColumnsOp, KeyBy)
 def lower_key_by(node: KeyBy, lowering: Lowering, frame: Frame) -> Frame:
     at = (1,) if isinstance(frame.type, Keyed) else ()
     form = lowering.column_form(node, node.key)
@@ -18,7 +19,7 @@ def lower_key_by(node: KeyBy, lowering: Lowering, frame: Frame) -> Frame:
     return frame.compose(node.type, [*key, *frame.kept(*at)])
 
 
-@lowers(Unkey)
+@emits(ColumnsOp, Unkey)
 def lower_unkey(node: Unkey, lowering: Lowering, frame: Frame) -> Frame:
     parts = {"both": (), "key": (0,), "value": (1,)}
     return frame.compose(node.type, frame.kept(*parts[node.keep]))

@@ -6,18 +6,19 @@ from pyspark.sql import functions as F  # noqa: N812 - the name every Spark prog
 
 from morisot.engines.spark.emit.frames.frame import Frame
 from morisot.engines.spark.emit.lowering.planner import Lowering
-from morisot.engines.spark.emit.lowering.registry import lowers, lowers_whole
+from morisot.engines.spark.emit.lowering.registry import emits
 from morisot.engines.spark.emit.python.in_order import ORDER, grouped_by_key, numbered
+from morisot.physical.ops import CacheOp, ColumnsOp, ExchangeOp
 from morisot.plan.nodes.node import Node
 from morisot.plan.nodes.partition import Batched, Broadcast, Cache, Parallelism, RepartitionBy, Shuffle
 
 
-@lowers(Shuffle)
+@emits(ExchangeOp, Shuffle)
 def lower_shuffle(node: Shuffle, lowering: Lowering, frame: Frame) -> Frame:
     return moved(node, lowering, frame, lowering.parallelism)
 
 
-@lowers(Parallelism)
+@emits(ExchangeOp, Parallelism)
 def lower_parallelism(node: Parallelism, lowering: Lowering, frame: Frame) -> Frame:
     return moved(node, lowering, frame, node.n)
 
@@ -33,7 +34,7 @@ def moved(node: Node, lowering: Lowering, frame: Frame, partitions: int) -> Fram
     return Frame(ranges.sortWithinPartitions(ORDER).drop("order"), node.type, frame.timed)
 
 
-@lowers(RepartitionBy)
+@emits(ExchangeOp, RepartitionBy)
 def lower_repartition_by(node: RepartitionBy, lowering: Lowering, frame: Frame) -> Frame:
     """Elements cannot be both by key and in order; an operator that needs the order finds them where they were."""
     if lowering.needs_order(node):
@@ -43,26 +44,20 @@ def lower_repartition_by(node: RepartitionBy, lowering: Lowering, frame: Frame) 
     return Frame(placed, node.type, frame.timed).select(node.type, frame.columns)
 
 
-@lowers(Broadcast)
+@emits(ColumnsOp, Broadcast)
 def lower_broadcast(node: Broadcast, lowering: Lowering, frame: Frame) -> Frame:
     """A join looks for it among what leads to its sides."""
     return frame
 
 
-@lowers(Batched)
+@emits(ColumnsOp, Batched)
 def lower_batched(node: Batched, lowering: Lowering, frame: Frame) -> Frame:
     """A stage looks for it among what leads to it."""
     return frame
 
 
-@lowers_whole(Cache)
-def lower_cache(node: Cache, lowering: Lowering) -> Frame:
-    if lowering.caches is None:
-        return lowering.frame(node.input)
-    kept = lowering.caches.get(node, lowering.demoted)
-    if kept is None:
-        frame = lowering.frame(node.input)
-        lowering.caches.keep(node, frame, lowering.optimistic, lowering.seal)
-        return frame
-    lowering.optimistic |= kept.optimistic
-    return kept.frame
+@emits(CacheOp, Cache)
+def lower_cache(node: Cache, lowering: Lowering, frame: Frame) -> Frame:
+    """What a later job finds again; a plan that retains nothing reads past it."""
+    lowering.retain(node, frame)
+    return frame

@@ -9,7 +9,8 @@ from morisot.compile.verdict import ColumnForm
 from morisot.engines.spark.emit.frames.frame import Frame
 from morisot.engines.spark.emit.frames.sql import quoted, render
 from morisot.engines.spark.emit.lowering.planner import Lowering
-from morisot.engines.spark.emit.lowering.registry import lowers
+from morisot.engines.spark.emit.lowering.registry import emits
+from morisot.physical.ops import ColumnsOp
 from morisot.plan.nodes.closure import Closure
 from morisot.plan.nodes.rowwise import Filter, FilterMap, FlatMap, Flatten, Map, MapMemo, Rowwise
 from morisot.types.element import Keyed, Type, arguments, leaves
@@ -18,20 +19,20 @@ from morisot.worker.codec.batches import field_name
 _EXPLODED = quoted("item")
 
 
-@lowers(Map)
+@emits(ColumnsOp, Map)
 def lower_map(node: Map | MapMemo, lowering: Lowering, frame: Frame) -> Frame:
     frame, values = frame.composable(compiled(node, node.function, lowering, frame))
     key = frame.kept(0) if isinstance(frame.type, Keyed) else []
     return frame.compose(node.type, [*key, *values])
 
 
-@lowers(MapMemo)
+@emits(ColumnsOp, MapMemo)
 def lower_map_memo(node: MapMemo, lowering: Lowering, frame: Frame) -> Frame:
     """Remembering results is pointless for an expression: it is a map."""
     return lower_map(node, lowering, frame)
 
 
-@lowers(Filter)
+@emits(ColumnsOp, Filter)
 def lower_filter(node: Filter, lowering: Lowering, frame: Frame) -> Frame:
     form = compiled(node, node.predicate, lowering, frame)
     widened, _ = frame.composable(form)
@@ -39,7 +40,7 @@ def lower_filter(node: Filter, lowering: Lowering, frame: Frame) -> Frame:
     return kept.compose(node.type, kept.kept()) if form.shared else kept
 
 
-@lowers(FilterMap)
+@emits(ColumnsOp, FilterMap)
 def lower_filter_map(node: FilterMap, lowering: Lowering, frame: Frame) -> Frame:
     """The result may be a whole product that is None or not: one struct until the None are gone."""
     form = compiled(node, node.function, lowering, frame)
@@ -52,13 +53,13 @@ def lower_filter_map(node: FilterMap, lowering: Lowering, frame: Frame) -> Frame
     return results.select(node.type, [*key, *spread(_EXPLODED, arguments(node.type)[-1])])
 
 
-@lowers(FlatMap)
+@emits(ColumnsOp, FlatMap)
 def lower_flat_map(node: FlatMap, lowering: Lowering, frame: Frame) -> Frame:
     frame, (items,) = evaluate(node, node.function, lowering, frame)
     return exploded(node, frame, items)
 
 
-@lowers(Flatten)
+@emits(ColumnsOp, Flatten)
 def lower_flatten(node: Flatten, lowering: Lowering, frame: Frame) -> Frame:
     (items,) = frame.columns[-1:]
     return exploded(node, frame, items)

@@ -11,23 +11,23 @@ from pyspark.sql.classic.dataframe import DataFrame as ClassicDataFrame
 
 from morisot.engines.spark.emit.frames.frame import Frame
 from morisot.engines.spark.emit.lowering.planner import Lowering
-from morisot.engines.spark.emit.lowering.registry import folds, lowers
+from morisot.engines.spark.emit.lowering.registry import emits
 from morisot.engines.spark.emit.python import fused_stage
 from morisot.engines.spark.emit.python.in_order import CANONICAL, ORDER, in_order, numbered, origin, with_canonical
 from morisot.engines.spark.emit.stateful.keyed_state import by_bucket_of_key, in_buckets
 from morisot.engines.spark.emit.stateful.timers import clock_of, in_waiting_buckets
+from morisot.physical.ops import InOrderOp, KeyedStateOp, NativeAggregateOp, SortOp, TimersOp
 from morisot.plan.analysis.graph import walk
 from morisot.plan.nodes.aggregate import Limit, SortedBy, Unique, UniqueWithin
 from morisot.plan.nodes.time import is_direct
 from morisot.types.element import BOOL, FLOAT, Keyed, Tuple, Type, arguments, contains_any, key_of, leaves
-from morisot.worker.rowwise.stage import Step
 from morisot.worker.stateful.state import Firsts, Limiter, Sorter
 from morisot.worker.stateful.unique_within import Apart, ApartBucket, ApartForNow
 
 _LARGEST_INT = 2**31 - 1
 
 
-@lowers(SortedBy, "bounded")
+@emits(SortOp, SortedBy)
 def lower_sorted_by(node: SortedBy, lowering: Lowering, frame: Frame) -> Frame:
     form = lowering.column_form(node, node.key)
     assert form is not None, "a key that Spark does not sort as Python does should have been sorted in Python"
@@ -52,16 +52,15 @@ def sort_key(expression: str, type_: Type) -> str:
     return f"CASE WHEN isnan({expression}) THEN {guard} ELSE {expression} + 0.0D END"
 
 
-@folds(SortedBy)
-def lower_sorted_by_in_python(node: SortedBy, lowering: Lowering, frame: Frame, steps: tuple[Step, ...]) -> Frame:
-    """Keys that only Python can compare are compared in one place, which holds all elements."""
-    frame = fused_stage.run(frame, steps, node.input.type, lowering) if steps else frame
+@emits(InOrderOp, SortedBy)
+def lower_sorted_by_in_python(node: SortedBy, lowering: Lowering, frame: Frame) -> Frame:
+    """Keys that only Python can compare are compared in one partition, which holds all elements."""
     keyed = node.input.keyed
     machine = Sorter(node.key.function, keyed, node.n, node.offset, origin(node))
     return in_order(node, lowering, frame, machine, by_key=False)
 
 
-@lowers(Limit, "bounded")
+@emits(SortOp, Limit)
 def lower_limit(node: Limit, lowering: Lowering, frame: Frame) -> Frame:
     """A plain LIMIT inside a plan takes any rows; the row's place in the stream makes it these rows.
 
@@ -74,7 +73,7 @@ def lower_limit(node: Limit, lowering: Lowering, frame: Frame) -> Frame:
     return Frame(taken, node.type, frame.timed).select(node.type, frame.columns)
 
 
-@lowers(Limit, "unbounded")
+@emits(KeyedStateOp, Limit)
 def lower_limit_unbounded(node: Limit, lowering: Lowering, frame: Frame) -> Frame:
     return in_buckets(node, lowering, frame, Limiter(node.n, node.offset), by_key=False)
 
@@ -91,7 +90,7 @@ def first_of_each_partition(df: DataFrame, n: int) -> DataFrame:
     return ClassicDataFrame(rows, df.sparkSession)
 
 
-@lowers(Unique, "bounded")
+@emits(NativeAggregateOp, Unique)
 def lower_unique(node: Unique, lowering: Lowering, frame: Frame) -> Frame:
     by_value = not contains_any(node.type)
     if by_value and not frame.timed and not lowering.needs_order(node):
@@ -106,7 +105,7 @@ def lower_unique(node: Unique, lowering: Lowering, frame: Frame) -> Frame:
     return Frame(distinct, node.type, frame.timed).select(node.type, frame.columns)
 
 
-@lowers(Unique, "unbounded")
+@emits(KeyedStateOp, Unique)
 def lower_unique_unbounded(node: Unique, lowering: Lowering, frame: Frame) -> Frame:
     """The element is the key, and whether it came before the state."""
     element = Tuple(arguments(frame.type)) if isinstance(frame.type, Keyed) else frame.type
@@ -115,12 +114,12 @@ def lower_unique_unbounded(node: Unique, lowering: Lowering, frame: Frame) -> Fr
     return firsts.select(node.type, firsts.columns_under(0))
 
 
-@lowers(UniqueWithin, "bounded")
+@emits(InOrderOp, UniqueWithin)
 def lower_unique_within(node: UniqueWithin, lowering: Lowering, frame: Frame) -> Frame:
     return in_order(node, lowering, frame, Apart(node.within))
 
 
-@lowers(UniqueWithin, "unbounded")
+@emits(TimersOp, UniqueWithin)
 def lower_unique_within_unbounded(node: UniqueWithin, lowering: Lowering, frame: Frame) -> Frame:
     """Elements are given as they come; of each key only those are remembered that others may still be near."""
     assert node.time is not None

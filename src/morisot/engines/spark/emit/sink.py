@@ -7,8 +7,9 @@ from pyspark.sql import DataFrame
 from morisot.engines.spark.emit.frames.frame import PLACE, Frame
 from morisot.engines.spark.emit.frames.sql import quoted
 from morisot.engines.spark.emit.lowering.planner import Lowering
-from morisot.engines.spark.emit.lowering.registry import lowers
+from morisot.engines.spark.emit.lowering.registry import emits
 from morisot.engines.spark.emit.sources import kafka
+from morisot.physical.ops import WriteOp
 from morisot.plan.nodes.sink import (
     CollectChannel,
     CollectCount,
@@ -26,62 +27,24 @@ from morisot.types.element import Type, leaves, table_columns
 from morisot.worker.codec.batches import field_name
 
 
-@lowers(CollectVec, "bounded")
-def lower_collect_vec(node: CollectVec, lowering: Lowering, frame: Frame) -> Frame:
+@emits(WriteOp, CollectVec, CollectCount, CollectChannel, ForEach, WriteTo)
+def lower_handed_over(node: Sink, lowering: Lowering, frame: Frame) -> Frame:
+    """The elements, for this process to hand over."""
     return frame.untimed()
 
 
-@lowers(CollectCount, "bounded")
-def lower_collect_count(node: CollectCount, lowering: Lowering, frame: Frame) -> Frame:
-    return frame.untimed()
+@emits(WriteOp, WriteText, WriteCsv, WriteJson, WriteParquet)
+def lower_table(node: Sink, lowering: Lowering, frame: Frame) -> Frame:
+    """The elements as rows with the names a reader of the files expects."""
+    return Frame(as_table(frame), node.type)
 
 
-@lowers(CollectChannel)
-def lower_collect_channel(node: CollectChannel, lowering: Lowering, frame: Frame) -> Frame:
-    return frame.untimed()
-
-
-@lowers(ForEach)
-def lower_for_each(node: ForEach, lowering: Lowering, frame: Frame) -> Frame:
-    return frame.untimed()
-
-
-@lowers(WriteTo)
-def lower_write_to(node: WriteTo, lowering: Lowering, frame: Frame) -> Frame:
-    return frame.untimed()
-
-
-@lowers(WriteText)
-def lower_write_text(node: WriteText, lowering: Lowering, frame: Frame) -> Frame:
-    return table(node, frame)
-
-
-@lowers(WriteCsv)
-def lower_write_csv(node: WriteCsv, lowering: Lowering, frame: Frame) -> Frame:
-    return table(node, frame)
-
-
-@lowers(WriteJson)
-def lower_write_json(node: WriteJson, lowering: Lowering, frame: Frame) -> Frame:
-    return table(node, frame)
-
-
-@lowers(WriteParquet)
-def lower_write_parquet(node: WriteParquet, lowering: Lowering, frame: Frame) -> Frame:
-    return table(node, frame)
-
-
-@lowers(WriteKafka)
+@emits(WriteOp, WriteKafka)
 def lower_write_kafka(node: WriteKafka, lowering: Lowering, frame: Frame) -> Frame:
     kafka.require_connector(lowering.spark, node)
     named = zip(frame.columns[-2:], ("key", "value")[-len(frame.columns) :], strict=True)
     place = [PLACE] if frame.placed else []
     return Frame(frame.df.selectExpr(*(f"{column} AS {name}" for column, name in named), *place), node.type)
-
-
-def table(node: Sink, frame: Frame) -> Frame:
-    """The elements as rows with the names a reader of the files expects."""
-    return Frame(as_table(frame), node.type)
 
 
 def as_table(frame: Frame) -> DataFrame:

@@ -14,11 +14,12 @@ from pyspark.sql import DataFrame
 from morisot.engines.spark.emit.frames import schema, tables
 from morisot.engines.spark.emit.frames.frame import PLACE, Frame
 from morisot.engines.spark.emit.lowering.planner import Lowering
-from morisot.engines.spark.emit.lowering.registry import lowers
+from morisot.engines.spark.emit.lowering.registry import emits
 from morisot.engines.spark.emit.python.fused_stage import dumps
 from morisot.engines.spark.emit.sources import kafka, offsets
 from morisot.engines.spark.emit.stateful.row_order import with_places
 from morisot.errors import SourceError
+from morisot.physical.ops import ReadOp
 from morisot.plan.nodes.source import (
     PathSource,
     Spooled,
@@ -44,21 +45,21 @@ PIECE = 2**40
 """How large the files of a piece are together, in the words of a list that says so whatever their sizes are."""
 
 
-@lowers(StreamIter, "bounded")
+@emits(ReadOp, StreamIter)
 def lower_stream_iter(node: StreamIter, lowering: Lowering) -> Frame:
     table = pa.Table.from_arrays(encode(node.values, node.type, dumps), schema=schema_of(node.type))
     # without a schema, Spark would take a datetime for an instant in the session's time zone
     return Frame(lowering.spark.createDataFrame(table, schema=schema.ddl(node.type)), node.type)
 
 
-@lowers(StreamRange, "bounded")
+@emits(ReadOp, StreamRange)
 def lower_stream_range(node: StreamRange, lowering: Lowering) -> Frame:
     numbers = node.range
     df = lowering.spark.range(numbers.start, numbers.stop, numbers.step, lowering.parallelism)
     return Frame(df.selectExpr("id AS value"), node.type)
 
 
-@lowers(StreamRate, "unbounded")
+@emits(ReadOp, StreamRate)
 def lower_stream_rate(node: StreamRate, lowering: Lowering) -> Frame:
     ticks = lowering.spark.readStream.format("rate").option("rowsPerSecond", node.per_second)
     numbers = ticks.option("numPartitions", lowering.parallelism).load().select("value")
@@ -68,12 +69,12 @@ def lower_stream_rate(node: StreamRate, lowering: Lowering) -> Frame:
     return Frame(placed, node.type, placed=True)
 
 
-@lowers(StreamFile)
+@emits(ReadOp, StreamFile)
 def lower_stream_file(node: StreamFile, lowering: Lowering) -> Frame:
     return Frame(read(node, lowering, lambda reader, path: reader.text(path)), node.type)
 
 
-@lowers(StreamParquet)
+@emits(ReadOp, StreamParquet)
 def lower_stream_parquet(node: StreamParquet, lowering: Lowering) -> Frame:
     record = node.type
     assert isinstance(record, Record)
@@ -89,34 +90,33 @@ def lower_stream_parquet(node: StreamParquet, lowering: Lowering) -> Frame:
     return tables.as_records(read(node, lowering, load), node)
 
 
-@lowers(StreamCsv)
+@emits(ReadOp, StreamCsv)
 def lower_stream_csv(node: StreamCsv, lowering: Lowering) -> Frame:
     return tables.csv(node, functools.partial(read, node, lowering))
 
 
-@lowers(StreamJson)
+@emits(ReadOp, StreamJson)
 def lower_stream_json(node: StreamJson, lowering: Lowering) -> Frame:
     return tables.json(node, functools.partial(read, node, lowering))
 
 
-@lowers(StreamKafka)
+@emits(ReadOp, StreamKafka)
 def lower_stream_kafka(node: StreamKafka, lowering: Lowering) -> Frame:
     kafka.require_connector(lowering.spark, node)
     return kafka.records(node, lowering)
 
 
-@lowers(StreamDataframe)
+@emits(ReadOp, StreamDataframe)
 def lower_stream_dataframe(node: StreamDataframe, lowering: Lowering) -> Frame:
     return tables.as_records(node.frame, node)
 
 
-@lowers(StreamArrow, "bounded")
+@emits(ReadOp, StreamArrow)
 def lower_stream_arrow(node: StreamArrow, lowering: Lowering) -> Frame:
     return tables.as_records(lowering.spark.createDataFrame(node.table), node)
 
 
-@lowers(StreamSocket, "unbounded")
-@lowers(StreamChannel, "unbounded")
+@emits(ReadOp, StreamSocket, StreamChannel)
 def lower_spooled(node: Spooled, lowering: Lowering) -> Frame:
     """What was sent waits in files, so that it can be read again, by several queries, each at its own speed.
 
@@ -129,7 +129,7 @@ def lower_spooled(node: Spooled, lowering: Lowering) -> Frame:
     return with_places(frame) if lowering.is_ordered(node) else frame
 
 
-@lowers(StreamOffsets, "unbounded")
+@emits(ReadOp, StreamOffsets)
 def lower_stream_offsets(node: StreamOffsets, lowering: Lowering) -> Frame:
     return Frame(offsets.stream(lowering.spark, node), node.type)
 
@@ -138,7 +138,7 @@ def read(node: PathSource, lowering: Lowering, load: Callable[[Any, str], DataFr
     """The files as a DataFrame, in the order of their paths if somebody sees it."""
     try:
         if node.unbounded:
-            files = node.files_per_batch or (1 if lowering.pace.by_items else None)
+            files = node.files_per_batch or (1 if lowering.query.pace.by_items else None)
             limit = {} if files is None else {"maxFilesPerTrigger": files}
             reader = lowering.spark.readStream.options(**limit)
             return load(reader, node.path) if node.listed is None else load(of_listed_files(reader), node.listed)

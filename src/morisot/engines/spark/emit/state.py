@@ -4,27 +4,23 @@ from __future__ import annotations
 
 from morisot.engines.spark.emit.frames.frame import Frame
 from morisot.engines.spark.emit.lowering.planner import Lowering
-from morisot.engines.spark.emit.lowering.registry import lowers
-from morisot.engines.spark.emit.python.in_order import origin
-from morisot.engines.spark.emit.python.in_sequence import in_sequence
+from morisot.engines.spark.emit.lowering.registry import emits
+from morisot.engines.spark.emit.python.in_order import in_order, origin
+from morisot.engines.spark.emit.stateful.keyed_state import in_buckets
+from morisot.physical.ops import InOrderOp, KeyedStateOp
 from morisot.plan.nodes.state import Rich, RichFilterMap, RichFlatMap, RichMap
 from morisot.worker.stateful import state
 from morisot.worker.stateful.machine import Machine
 
 
-@lowers(RichMap)
-def lower_rich_map(node: RichMap, lowering: Lowering, frame: Frame) -> Frame:
-    return in_sequence(node, lowering, frame, machine(node, lowering))
+@emits(InOrderOp, RichMap, RichFilterMap, RichFlatMap)
+def lower_rich(node: Rich, lowering: Lowering, frame: Frame) -> Frame:
+    return in_order(node, lowering, frame, machine(node, lowering))
 
 
-@lowers(RichFilterMap)
-def lower_rich_filter_map(node: RichFilterMap, lowering: Lowering, frame: Frame) -> Frame:
-    return in_sequence(node, lowering, frame, machine(node, lowering))
-
-
-@lowers(RichFlatMap)
-def lower_rich_flat_map(node: RichFlatMap, lowering: Lowering, frame: Frame) -> Frame:
-    return in_sequence(node, lowering, frame, machine(node, lowering))
+@emits(KeyedStateOp, RichMap, RichFilterMap, RichFlatMap)
+def lower_rich_unbounded(node: Rich, lowering: Lowering, frame: Frame) -> Frame:
+    return in_buckets(node, lowering, frame, machine(node, lowering))
 
 
 def machine(node: Rich, lowering: Lowering) -> Machine:

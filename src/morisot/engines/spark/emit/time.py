@@ -5,18 +5,19 @@ from __future__ import annotations
 from morisot.engines.spark.emit.frames.frame import PLACE, TIME, Frame
 from morisot.engines.spark.emit.frames.sql import micros_since_epoch
 from morisot.engines.spark.emit.lowering.planner import Lowering
-from morisot.engines.spark.emit.lowering.registry import folds, lowers
+from morisot.engines.spark.emit.lowering.registry import emits
 from morisot.engines.spark.emit.python import fused_stage
 from morisot.engines.spark.emit.python.in_order import ORDER, numbered
 from morisot.engines.spark.emit.stateful.keyed_state import bucket_of
 from morisot.engines.spark.emit.stateful.timers import clock_of, in_waiting_buckets
+from morisot.physical.ops import SortOp, TimersOp, TimestampsInPythonOp, TimestampsOp
 from morisot.plan.nodes.time import AddTimestamps, DropTimestamps, Reorder, is_direct
 from morisot.types.element import DATETIME, Tuple, Type
 from morisot.worker.rowwise.stage import Step
 from morisot.worker.stateful.timers import ReorderBucket
 
 
-@lowers(AddTimestamps, "bounded")
+@emits(TimestampsOp, AddTimestamps)
 def lower_add_timestamps(node: AddTimestamps, lowering: Lowering, frame: Frame) -> Frame:
     form = lowering.column_form(node, node.timestamp)
     assert form is not None, "a timestamp that is no column should have been a stage"
@@ -27,7 +28,7 @@ def lower_add_timestamps(node: AddTimestamps, lowering: Lowering, frame: Frame) 
     return Frame(rows, node.type, timed=True, placed=frame.placed)
 
 
-@folds(AddTimestamps)
+@emits(TimestampsInPythonOp, AddTimestamps)
 def lower_add_timestamps_in_python(
     node: AddTimestamps, lowering: Lowering, frame: Frame, steps: tuple[Step, ...]
 ) -> Frame:
@@ -47,12 +48,12 @@ def ticks_of(moment: str, kind: Type) -> str:
     return micros_since_epoch(moment) if kind == DATETIME else moment
 
 
-@lowers(DropTimestamps)
+@emits(TimestampsOp, DropTimestamps)
 def lower_drop_timestamps(node: DropTimestamps, lowering: Lowering, frame: Frame) -> Frame:
     return frame.untimed()
 
 
-@lowers(Reorder, "unbounded")
+@emits(TimersOp, Reorder)
 def lower_reorder_unbounded(node: Reorder, lowering: Lowering, frame: Frame) -> Frame:
     """Rows wait in buckets by their timestamps, and find their order by the places they are given."""
     assert node.time is not None
@@ -61,7 +62,7 @@ def lower_reorder_unbounded(node: Reorder, lowering: Lowering, frame: Frame) -> 
     return in_waiting_buckets(node, lowering, frame, frame.df, where, bucket, clock_of(node.time))
 
 
-@lowers(Reorder, "bounded")
+@emits(SortOp, Reorder)
 def lower_reorder(node: Reorder, lowering: Lowering, frame: Frame) -> Frame:
     rows = numbered(frame.df).orderBy(TIME, ORDER).drop("order")
     return Frame(rows, node.type, frame.timed)

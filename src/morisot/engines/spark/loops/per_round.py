@@ -10,14 +10,13 @@ import copy
 import pickle
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from typing import Any
 
 from pyspark.sql import DataFrame
 
 from morisot.compile.aggregates.round_folds import NumericFold
-from morisot.engines.spark.bounded.files import is_connect
 from morisot.engines.spark.checkpoints.loops import LoopSaves, Saved
 from morisot.engines.spark.emit import iterate
 from morisot.engines.spark.emit.frames import schema
@@ -34,14 +33,18 @@ Deltas = list[tuple[int, Any]]
 """How many elements were folded together, and what they gave."""
 
 
-def run(node: Loop, lowering: Lowering, rounds: Rounds) -> Frame | None:
+EmitBody = Callable[[Mapping[Node, Frame]], Lowering]
+"""Makes what emits a round, of what enters it and what it reads from outside."""
+
+
+def run(node: Loop, emit_body: EmitBody, lowering: Lowering, rounds: Rounds) -> Frame | None:
     """Run a loop round by round; what left the last one, if it is fed back."""
     with ExitStack() as held:
         entering = iterate.as_type(lowering.frame(node.input).untimed(), node.body.input.type)
         if not node.feedback:
             held.enter_context(kept(entering.df))
         given = side_inputs(node.body, lowering, held)
-        native = None if is_connect(entering.df) else native_round_fold(node, lowering)
+        native = native_round_fold(node, lowering)
         replayed: Replayed | None = None
         reusable = not node.body.reads_state
         if node.feedback and rounds.saved is not None:
@@ -51,7 +54,7 @@ def run(node: Loop, lowering: Lowering, rounds: Rounds) -> Frame | None:
             node.body.state.set(copy.deepcopy(rounds.begin()))
             if replayed is None or not reusable:
                 with within(rounds.saves, rounds.number + 1):
-                    body = inside(node.body, lowering, {**given, node.body.input: entering})
+                    body = emit_body({**given, node.body.input: entering})
                     if node.feedback:
                         leaving, deltas = fed_back(node, native, body)
                     else:
@@ -150,21 +153,6 @@ def broadcast_bytes(df: DataFrame) -> int:
 _BROADCAST = "spark.sql.autoBroadcastJoinThreshold"
 
 
-def inside(body: Body, lowering: Lowering, given: dict[Node, Frame]) -> Lowering:
-    """The lowering of one round; what may fail natively in it may fail in the plan around it."""
-    inner = Lowering(
-        lowering.spark,
-        (body.output,),
-        parallelism=lowering.parallelism,
-        demoted=lowering.demoted,
-        loops=lowering.loops,
-        given=given,
-        seal=lowering.seal,
-    )
-    inner.optimistic = lowering.optimistic
-    return inner
-
-
 def side_inputs(body: Body, lowering: Lowering, held: ExitStack) -> dict[Node, Frame]:
     """The streams from outside that every round reads, made once and before the first, which does not wait for them."""
     given = {side: lowering.frame(side) for side in body.side_inputs}
@@ -184,7 +172,9 @@ def kept(df: DataFrame) -> Iterator[None]:
         df.unpersist()
 
 
-def run_delta(node: DeltaIterate, lowering: Lowering, progress: Progress, saves: LoopSaves | None) -> Frame:
+def run_delta(
+    node: DeltaIterate, emit_body: EmitBody, lowering: Lowering, progress: Progress, saves: LoopSaves | None
+) -> Frame:
     """Round by round, with the changed entries only, until nothing changes."""
     with ExitStack() as held:
         given = side_inputs(node.body, lowering, held)
@@ -201,7 +191,7 @@ def run_delta(node: DeltaIterate, lowering: Lowering, progress: Progress, saves:
             began = time.perf_counter()
             entering = kept_as.updates(entries) if changed is None else counted(kept_as.updates(entries), changed)
             with within(saves, number):
-                body = inside(node.body, lowering, {**given, node.body.input: entering})
+                body = emit_body({**given, node.body.input: entering})
             leaving = body.frame(node.body.output).untimed()
             entries = kept_as.after(entries, leaving).localCheckpoint()
             changed = entries.where("changed").count()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pyarrow as pa
@@ -25,8 +25,9 @@ from morisot.engines.spark.loops.coordinator import Leader
 from morisot.engines.spark.loops.rounds import Progress, Rounds
 from morisot.engines.spark.session.interrupt import was_interrupted
 from morisot.engines.spark.session.jvm_death import is_dead
-from morisot.physical.choose.iterate import path_of
+from morisot.physical.job import LoopStep
 from morisot.plan.nodes.iterate import DeltaIterate, Loop
+from morisot.plan.nodes.node import Node
 from morisot.plan.snapshots import Snapshot, Snapshots
 from morisot.types.element import Type
 from morisot.worker.codec.batches import encode, schema_of
@@ -43,23 +44,35 @@ class Loops:
         self.store = None if snapshots is None else SnapshotStore(snapshots)
         self._failed = False
 
-    def run(self, node: Loop, lowering: Lowering) -> LoopFrame:
-        """The results of a loop."""
-        progress = self._started(node)
-        rounds = Rounds(node, progress, self.store.of_loop(node) if self.store is not None else None)
-        with self._running(progress):
-            if path_of(node).name == "barrier":
-                elements = run_barrier(node, lowering, rounds)
-            else:
-                elements = per_round.run(node, lowering, rounds)
-        return LoopFrame(one_row(lowering.spark, rounds.state, node), node.type, elements=elements)
-
-    def run_delta(self, node: DeltaIterate, lowering: Lowering) -> Frame:
-        """The result of a delta iteration."""
+    def run(self, step: LoopStep, emission: Lowering) -> Frame:
+        """The results of a loop, which has run when this returns."""
+        node = step.node
+        emission.begin(node)
         progress = self._started(node)
         saves = self.store.of_loop(node) if self.store is not None else None
         with self._running(progress):
-            return per_round.run_delta(node, lowering, progress, saves)
+            if isinstance(node, DeltaIterate):
+                return per_round.run_delta(node, self._body_of(step, emission), emission, progress, saves)
+            rounds = Rounds(node, progress, saves)
+            if step.body is None:
+                elements = run_barrier(node, emission, rounds)
+            else:
+                elements = per_round.run(node, self._body_of(step, emission), emission, rounds)
+        return LoopFrame(one_row(emission.spark, rounds.state, node), node.type, elements=elements)
+
+    def _body_of(self, step: LoopStep, emission: Lowering) -> per_round.EmitBody:
+        """What makes the frames of a round, whose own loops have run then."""
+        body = step.body
+        assert body is not None, f"the rounds of {step.node.title} have no job of their own"
+
+        def emit(given: Mapping[Node, Frame]) -> Lowering:
+            inner = Lowering(emission.resources, body.plan, given=given)
+            inner.optimistic = emission.optimistic  # what may fail natively in a round may fail in the job
+            for each in body.loops:
+                inner.bind(each.node, self.run(each, inner))
+            return inner
+
+        return emit
 
     def _started(self, node: Loop | DeltaIterate) -> Progress:
         progress = Progress(f"{node.label or node.operator} ({node.location})", most_rounds=node.max_iterations)
@@ -91,17 +104,13 @@ class Loops:
             self.store.clean()
 
 
-class NoLoops:
-    """Stands for the results of loops where a plan is only looked at."""
-
-    def run(self, node: Loop, lowering: Lowering) -> LoopFrame:
-        """No state and no elements."""
-        elements = Frame(nothing(lowering.spark, node.element_type), node.element_type)
-        return LoopFrame(nothing(lowering.spark, node.type), node.type, elements=elements)
-
-    def run_delta(self, node: DeltaIterate, lowering: Lowering) -> Frame:
-        """No entries."""
-        return Frame(nothing(lowering.spark, node.type), node.type)
+def without_running(step: LoopStep, spark: SparkSession) -> Frame:
+    """What stands for the results of a loop where a plan is only looked at: no state, no elements, no entries."""
+    node = step.node
+    if isinstance(node, DeltaIterate):
+        return Frame(nothing(spark, node.type), node.type)
+    elements = Frame(nothing(spark, node.element_type), node.element_type)
+    return LoopFrame(nothing(spark, node.type), node.type, elements=elements)
 
 
 def nothing(spark: SparkSession, type_: Type) -> DataFrame:

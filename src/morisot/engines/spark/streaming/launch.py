@@ -7,8 +7,7 @@ import uuid
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
-from pyspark.sql import SparkSession
-
+from morisot.engines.spark.bounded.files import is_classic
 from morisot.engines.spark.bounded.runner import BatchRunner, Receiver
 from morisot.engines.spark.checkpoints.ownership import SnapshotLock
 from morisot.engines.spark.checkpoints.query import Checkpoint, was_alone
@@ -161,11 +160,6 @@ def refuse_one_directory(sinks: Iterable[Sink]) -> None:
                     location=sink.location,
                     advice="give each a directory of its own, or merge the streams",
                 )
-
-
-def is_classic(spark: SparkSession) -> bool:
-    """Whether this process has Spark's driver, and not a client of a Spark Connect server."""
-    return hasattr(spark, "_jsparkSession")
 
 
 def refuse_on_connect(sinks: Iterable[Sink]) -> None:

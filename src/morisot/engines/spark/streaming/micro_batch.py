@@ -1,7 +1,7 @@
 """What a streaming query does with each micro-batch: it is kept while every sink takes its part of it.
 
 The query computes the stream at the fork, once. What leads from there to the sinks keeps nothing between micro-batches,
-so it is lowered for each of them, over rows that are there, as for a bounded stream.
+so it is planned once and emitted for each of them, over rows that are there, as for a bounded stream.
 """
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ class Delivery:
         self._frame: Frame = query.frame(group.fork)
         self._outlets = outlets
         self._forks = (group.fork, *group.named_otherwise)
+        self._job = runner.planned(*group.sinks, given=self._forks)
         self._leaves_out = any(node.leaves_out for node in walk(*group.sinks))
         self._left_out: dict[int, Failures] = {}
         """What the operators behind the fork left out, by micro-batch."""
@@ -86,7 +87,7 @@ class Delivery:
     def _branches(self, df: DataFrame) -> Iterator[Lowering]:
         """What leads from the fork to the sinks, over a micro-batch."""
         given: dict[Node, Frame] = dict.fromkeys(self._forks, self._frame.over(df))
-        branches = self._runner.lowering(*self._group.sinks, given=given)
+        branches = self._runner.emission(self._job, given=given)
         branches.optimistic = self._query.optimistic  # what may fail natively in it may fail in the query
         try:
             yield branches

@@ -16,7 +16,7 @@ from pyspark.sql.streaming.readwriter import DataStreamWriter
 from morisot.engines.spark.bounded.files import FORMATS, delete, is_connect, refuse_existing, write_options
 from morisot.engines.spark.bounded.runner import BatchRunner
 from morisot.engines.spark.checkpoints.query import Checkpoint
-from morisot.engines.spark.emit.lowering.planner import Lowering
+from morisot.engines.spark.emit.lowering.planner import Lowering, QueryInputs
 from morisot.engines.spark.emit.stateful.keyed_state import BUCKETS_PER_PARTITION
 from morisot.engines.spark.failures import SPARK_ERRORS, is_lost_worker, users_error
 from morisot.engines.spark.session.ending import Worker, stop_at_exit
@@ -198,10 +198,12 @@ class StreamPart:
                 self._lowering = self._lowered()
 
     def _lowered(self) -> Lowering:
-        told, ended, counts = self._checkpoint.told, self._checkpoint.ended, self._counts_operators
-        return self._runner.lowering(self._group.fork, told=told, ended=ended, counts=counts, pace=self._pace)
+        self._job = self._runner.planned(self._group.fork, where="query", operator_metrics=self._counts_operators)
+        inputs = QueryInputs(self._checkpoint.told, self._checkpoint.ended, self._pace)
+        return self._runner.emission(self._job, query=inputs)
 
     def _start(self) -> StreamingQuery:
+        self._runner.run_loops(self._job.steps, self._lowering)
         df = self._lowering.frame(self._group.fork).df
         self._silence = Silence(self._lowering.nodes, self._checkpoint.told)
         self._delivery = Delivery(self._runner, self._group, self._lowering, self._outlets)

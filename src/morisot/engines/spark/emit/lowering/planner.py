@@ -1,9 +1,10 @@
-"""Walks a plan and asks each operator's rule for its frame."""
+"""Makes the frames of a physical plan: each operator is emitted by the function of its kind."""
 
 from __future__ import annotations
 
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -13,37 +14,19 @@ from pyspark.sql.classic.dataframe import DataFrame as ClassicDataFrame
 
 from morisot.compile.verdict import ColumnForm
 from morisot.engines.spark.emit.frames.frame import Frame
-from morisot.engines.spark.emit.lowering.registry import python_rule_for, rule_for, whole_rule_for
+from morisot.engines.spark.emit.lowering.registry import emit_of
 from morisot.engines.spark.emit.python import fused_kernel, fused_stage, left_out
 from morisot.engines.spark.emit.python.signing import sealing_with
 from morisot.engines.spark.emit.stateful.bounded_inputs import from_files
 from morisot.engines.spark.emit.stateful.row_order import with_places
-from morisot.physical.ops import (
-    ColumnsOp,
-    InOrderOp,
-    KernelOp,
-    Physical,
-    StageOp,
-    TimestampsInPythonOp,
-    TwoPhaseFoldOp,
-)
-from morisot.physical.plan import plan
-from morisot.plan.analysis.graph import (
-    consumer_counts,
-    meets_endless,
-    met_by_endless,
-    order_needed,
-    order_observed,
-    walk,
-)
+from morisot.physical.ops import FusingOp, Given, KernelOp, Physical, ReadOp, StageOp
+from morisot.physical.plan import Plan
+from morisot.plan.analysis.graph import meets_endless, met_by_endless
 from morisot.plan.analysis.trigger import Pace
 from morisot.plan.analysis.validate import gives_running_values
 from morisot.plan.nodes.closure import Closure
-from morisot.plan.nodes.iterate import DeltaIterate, Loop
 from morisot.plan.nodes.node import Node
-from morisot.plan.nodes.partition import Batched, Cache
-from morisot.plan.nodes.sink import Sink, WriteSink
-from morisot.plan.nodes.source import StreamArrow, StreamIter, StreamParquet, StreamRange
+from morisot.plan.nodes.partition import Batched
 from morisot.plan.nodes.window import WithoutFailures
 from morisot.runtime.tally import is_diverting
 from morisot.types.element import ANY, BOOL, DATE, DATETIME, FLOAT, INT, Optional, Type, leaves
@@ -52,171 +35,152 @@ from morisot.worker.report.signature import Seal
 from morisot.worker.rowwise.stage import Step
 
 if TYPE_CHECKING:
-    from morisot.engines.spark.emit.iterate import LoopRunner
     from morisot.engines.spark.emit.lowering.caches import Caches
 
 _SCALARS = (INT, FLOAT, BOOL, DATE, DATETIME)
 _NARROW = frozenset((*_SCALARS, *map(Optional, _SCALARS)))
-_CHEAP = (StreamIter, StreamRange, StreamArrow, StreamParquet, Loop, DeltaIterate)
-"""What is as quick to read again as what Spark keeps: of Parquet each reader takes the columns it needs, and a loop has
-run when its frame is there."""
+
+
+@dataclass(frozen=True)
+class Resources:
+    """What every emission of a job uses."""
+
+    spark: SparkSession
+    parallelism: int
+    ledger: left_out.Ledger | None = None
+    """Where tasks report what they leave out."""
+    caches: Caches | None = None
+    """What `cache()` retains from job to job; without it nothing is."""
+    seal: Seal = field(default_factory=Seal)
+    """The key with which tasks sign what they report to the driver."""
+
+
+@dataclass(frozen=True)
+class QueryInputs:
+    """What a streaming query reads beside its sources."""
+
+    told: Path | None = None
+    """Where inputs that are idle find the watermark of the others; without it they hold those up."""
+    ended: Path | None = None
+    """The directory of the copied elements of bounded streams that are read as if they were unbounded."""
+    pace: Pace = field(default_factory=Pace)
+    """How fast the query is to go."""
 
 
 class Lowering:
-    """One lowering of some roots (sinks or streams) that run together.
+    """Makes the frames of one physical plan. What earlier steps of the job have made is bound to slots.
 
-    `demoted` are the operators that must run in Python because their native form failed on the data;
-    `optimistic` collects those that ran natively although they may fail. `given` are frames that are there already:
-    those of a round, when the roots are the body of a loop. One that `keeps` holds in Spark's cache what several
-    operators read, until it is released.
+    `optimistic` collects the operators that were emitted natively although they may fail.
     """
 
     def __init__(
         self,
-        spark: SparkSession,
-        roots: Iterable[Node],
+        resources: Resources,
+        plan: Plan,
         *,
-        parallelism: int,
-        demoted: frozenset[Node] = frozenset(),
-        loops: LoopRunner | None = None,
         given: Mapping[Node, Frame] | None = None,
-        keeps: bool = True,
-        ledger: left_out.Ledger | None = None,
-        caches: Caches | None = None,
-        told: Path | None = None,
-        ended: Path | None = None,
-        counts: bool = False,
-        pace: Pace | None = None,
-        seal: Seal | None = None,
+        query: QueryInputs | None = None,
     ) -> None:
-        self.spark = spark
-        self.seal = seal or Seal()
-        """The key with which tasks sign what they report to the driver."""
-        self._loops = loops
-        self.parallelism = parallelism
-        self.demoted = demoted
-        self._ledger = ledger
+        self.resources = resources
+        self.spark = resources.spark
+        self.parallelism = resources.parallelism
+        self.plan = plan
+        self.nodes = plan.nodes
+        self.query = query or QueryInputs()
         self.run = uuid.uuid4().hex
         """Under which name tasks report what they leave out."""
         self.optimistic: set[Node] = set()
-        self.caches = caches
-        """What `cache()` keeps from run to run; without it nothing is."""
-        self.told = told
-        """Where inputs that are silent find the time of the others; without it they hold those up."""
-        self.pace = pace or Pace()
-        """How fast a query without end is to go."""
-        self._ended = ended
-        """Where the elements of bounded streams lie that meet one without end."""
         self._met: dict[Node, Frame] = {}
-        self._keeps = keeps
         self._kept: dict[Node, DataFrame] = {}
-        """What is held in Spark's cache because several sinks read it."""
-        self.roots = roots = tuple(roots)
+        """What is persisted until the emission is released."""
         self._frames: dict[Node, Frame] = dict(given or {})
-        known = frozenset(self._frames) | self._cached(roots)
-        self.nodes = tuple(walk(*roots, known=known))
-        self._consumers = consumer_counts(roots)
-        self._counts = counts
-        """Whether what each operator of a streaming query gives is counted."""
-        if counts:  # who counts is one more reader, for whom elements must be there
-            self._consumers.update(node for node in self.nodes if not node.bounded)
-        self.plan = plan(roots, demoted=demoted, given=known, readers=self._consumers)
-        self._ordered = order_observed(roots)
-        self._order_needed = order_needed(roots)
-        self._order_shown = order_observed(root for root in roots if root.bounded or not isinstance(root, WriteSink))
 
     @property
     def seals(self) -> list[Seal]:
         """The keys with which tasks of this plan may have signed what they report."""
-        return [self.seal, *(self.caches.seals if self.caches is not None else ())]
+        caches = self.resources.caches
+        return [self.resources.seal, *(caches.seals if caches is not None else ())]
 
-    @property
-    def loops(self) -> LoopRunner:
-        """What runs the loops of the plan."""
-        assert self._loops is not None, "a plan with loops is lowered by whoever can run them"
-        return self._loops
-
-    def _cached(self, roots: tuple[Node, ...]) -> frozenset[Node]:
-        """What an earlier run has computed and kept: nothing before it runs again."""
-        if self.caches is None:
-            return frozenset()
-        cached = (node for node in walk(*roots) if isinstance(node, Cache))
-        return frozenset(node for node in cached if self.caches.get(node, self.demoted) is not None)
+    def bind(self, node: Node, frame: Frame) -> None:
+        """Bind the slot of a node to what a step of the job has made of it."""
+        assert node not in self._frames, f"{node.title} is bound already"
+        self._frames[node] = frame
 
     def frame(self, node: Node) -> Frame:
         """The node's elements as a frame."""
         if node not in self._frames:
-            with sealing_with(self.seal):
+            with sealing_with(self.resources.seal):
                 self._frames[node] = self._counted(node, self._lower(node))
         return self._frames[node]
 
     def _counted(self, node: Node, frame: Frame) -> Frame:
-        """The frame, whose rows the query counts if that is wanted; sinks are given what they read."""
-        if not self._counts or isinstance(node, Sink) or not frame.df.isStreaming:
+        """The frame, whose rows the query counts if the plan says so."""
+        if node not in self.plan.counted or not frame.df.isStreaming:
             return frame
         name = counted_as(self.nodes.index(node))
         return frame.over(frame.df.observe(name, F.expr("count(1) AS elements")))
 
     def _lower(self, node: Node) -> Frame:
+        frame = self._emit(self.begin(node))
+        if node not in self.plan.shared:
+            return frame
+        self.keep(node, frame.df)
+        return frame.over(frame.df)  # what follows starts from what is persisted, and is not composed past it
+
+    def begin(self, node: Node) -> Physical:
+        """The operator that gives a node's elements, which is about to be emitted or run."""
         operator = self.plan.operators[node]
         if operator.may_fail:
             self.optimistic.add(node)
-        return self._share(node, self._emit(operator))
+        return operator
 
     def _emit(self, operator: Physical) -> Frame:
         """The frame of a physical operator."""
         node = operator.node
         match operator:
+            case Given():
+                return self._retained(node)
             case StageOp(logical=nodes):
                 source = self._source_of(nodes[0])
                 return fused_stage.run(source, self.steps(nodes), node.type, self, batch_rows(node))
             case KernelOp(logical=nodes):
                 return fused_kernel.run(self, operator, nodes[0].inputs[0])
-            case TwoPhaseFoldOp() | TimestampsInPythonOp() | InOrderOp():
-                python_rule = python_rule_for(node)
-                if python_rule is not None:
-                    return python_rule(node, self, *self.before(node))
-        whole_rule = whole_rule_for(node)
-        if whole_rule is not None:
-            return whole_rule(node, self)
-        rule = rule_for(node)
-        assert rule is not None, f"{node.operator} passed the check of the plan without a rule"
-        frame = rule(node, self, *(self._read_by(node, value) for value in node.inputs))
-        if not node.inputs and not node.bounded and self.gives_places(node) and not frame.placed:
+        emit = emit_of(type(operator), type(node))
+        assert emit is not None, f"{node.operator} cannot be emitted as {type(operator).__name__}"
+        if isinstance(operator, FusingOp):
+            return emit(node, self, *self.before(node))
+        frame = emit(node, self, *(self._read_by(node, value) for value in node.inputs))
+        if isinstance(operator, ReadOp) and not node.bounded and self.gives_places(node) and not frame.placed:
             frame = with_places(frame, by_age=node.files_by_age)
         return frame
+
+    def _retained(self, node: Node) -> Frame:
+        """A stream that an earlier job has computed, and retained."""
+        caches = self.resources.caches
+        kept = None if caches is None else caches.get(node, self.plan.demoted)
+        assert kept is not None, f"nothing is bound to {node.title}"
+        self.optimistic |= kept.optimistic
+        return kept.frame
+
+    def retain(self, node: Node, frame: Frame) -> None:
+        """Retain a stream for later jobs, if the plan does that."""
+        if self.plan.retains and self.resources.caches is not None:
+            self.resources.caches.keep(node, frame, self.optimistic, self.resources.seal)
 
     def _source_of(self, first: Node) -> Frame:
         """What the first step of a stage reads."""
         return self.frame(first.inputs[0]) if first.inputs else fused_stage.instances(self)
 
     def _read_by(self, node: Node, value: Node) -> Frame:
-        """What a node reads. A bounded stream that meets one without end was copied, and is followed there."""
+        """What a node reads. A bounded stream that meets an unbounded one was copied, and is followed there."""
         if not meets_endless(value, node):
             return self.frame(value)
         if value not in self._met:
-            assert self._ended is not None, "a query without end is lowered by whoever copies what it meets"
-            directory = self._ended / str(met_by_endless(*self.roots).index(value))
+            assert self.query.ended is not None, "a query is emitted by whoever copies its bounded inputs"
+            directory = self.query.ended / str(met_by_endless(*self.plan.roots).index(value))
             frame = from_files(self.spark, value, directory, placed=self.needs_order(value))
             self._met[value] = self._counted(value, frame)
         return self._met[value]
-
-    def _share(self, node: Node, frame: Frame) -> Frame:
-        """Keep what several operators read and would be dear to make again; a stream cannot be kept."""
-        is_there = node.bounded or not frame.df.isStreaming  # a micro-batch of a stream is
-        if self._keeps and is_there and self._consumers[node] > 1 and self._is_dear(node):
-            self.keep(node, frame.df)
-            return frame.over(frame.df)  # what follows starts from what is kept, and is not composed past it
-        return frame
-
-    def _is_dear(self, node: Node) -> bool:
-        """Whether making the node again would read files, shuffle or run Python again; expressions are cheap."""
-        while self.plan.chose(node, ColumnsOp):
-            (node,) = node.inputs
-            if node in self._kept:
-                return False
-        is_kept = isinstance(node, Cache) and self.caches is not None
-        return not is_kept and not isinstance(node, _CHEAP)
 
     def beside_stream(self, node: Node, df: DataFrame, *, broadcast: bool) -> DataFrame:
         """A bounded frame that a streaming query reads in every micro-batch: computed once, and kept.
@@ -251,11 +215,11 @@ class Lowering:
 
     def is_ordered(self, node: Node) -> bool:
         """Whether somebody sees the order of the node's elements."""
-        return node in self._ordered
+        return node in self.plan.order.seen
 
     def needs_order(self, node: Node) -> bool:
         """Whether the result of some operator depends on the order of the node's elements."""
-        return node in self._order_needed
+        return node in self.plan.order.needed
 
     @property
     def rows_are_narrow(self) -> bool:
@@ -264,7 +228,7 @@ class Lowering:
 
     def gives_places(self, node: Node) -> bool:
         """Whether a source or an operator on unbounded input tells where its elements stand; files have no order."""
-        return node in self._order_needed or node in self._order_shown
+        return node in self.plan.order.needed or node in self.plan.order.shown
 
     # -- forms ------------------------------------------------------------------------------------------------------
 
@@ -284,8 +248,9 @@ class Lowering:
         """Where tasks with these policies report; None if there are none."""
         if not policies:
             return None
-        assert self._ledger is not None, "a plan that leaves elements out needs somebody who counts them"
-        return Account(self.run, self._ledger.accumulator, left_out.place())
+        ledger = self.resources.ledger
+        assert ledger is not None, "a plan that leaves elements out needs somebody who counts them"
+        return Account(self.run, ledger.accumulator, left_out.place())
 
     # -- steps of stages --------------------------------------------------------------------------------------------
 

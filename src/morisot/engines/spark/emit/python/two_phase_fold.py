@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 from morisot.engines.spark.emit.frames import schema
 from morisot.engines.spark.emit.frames.frame import Frame
 from morisot.engines.spark.emit.frames.sql import quoted
-from morisot.engines.spark.emit.lowering.registry import folds
-from morisot.engines.spark.emit.python import fused_stage, in_order
+from morisot.engines.spark.emit.lowering.registry import emits
+from morisot.engines.spark.emit.python import in_order
 from morisot.engines.spark.emit.python.fused_stage import dumps, in_worker, partition_id
 from morisot.engines.spark.emit.python.pickling import check_travels
+from morisot.physical.ops import InOrderOp, TwoPhaseFoldOp
 from morisot.plan.nodes import aggregate
 from morisot.plan.nodes.closure import Closure
 from morisot.plan.nodes.node import Node
@@ -47,7 +48,7 @@ def folding_of(node: Node) -> fold.Folding:
     return _FOLDINGS[type(node)](node)
 
 
-@folds(*_FOLDINGS)
+@emits(TwoPhaseFoldOp, *_FOLDINGS)
 def lower_fold(node: aggregate.Aggregate, lowering: Lowering, frame: Frame, steps: tuple[Step, ...]) -> Frame:
     for _, closure in node.closures:
         check_travels(closure)
@@ -70,12 +71,9 @@ def lower_fold(node: aggregate.Aggregate, lowering: Lowering, frame: Frame, step
     return Frame(placed.orderBy(*_PLACES).drop(*fold.PLACE_COLUMNS), output)
 
 
-@folds(aggregate.Fold, aggregate.Reduce)
-def lower_fold_in_order(
-    node: aggregate.Fold | aggregate.Reduce, lowering: Lowering, frame: Frame, steps: tuple[Step, ...]
-) -> Frame:
+@emits(InOrderOp, aggregate.Fold, aggregate.Reduce)
+def lower_fold_in_order(node: aggregate.Fold | aggregate.Reduce, lowering: Lowering, frame: Frame) -> Frame:
     """A fold that is no native aggregate: one element after the other."""
-    frame = fused_stage.run(frame, steps, node.input.type, lowering) if steps else frame
     origin = in_order.origin(node, lowering)
     machine: Machine = (
         Folder(node.init, node.function.function, origin)

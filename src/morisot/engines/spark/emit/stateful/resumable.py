@@ -11,10 +11,11 @@ from morisot.engines.spark.emit.frames import schema
 from morisot.engines.spark.emit.frames.frame import PLACE, TIME, Frame
 from morisot.engines.spark.emit.frames.sql import quoted
 from morisot.engines.spark.emit.lowering.planner import Lowering
-from morisot.engines.spark.emit.lowering.registry import lowers
+from morisot.engines.spark.emit.lowering.registry import emits
 from morisot.engines.spark.emit.python.in_order import grouped_by_key
 from morisot.engines.spark.emit.source import in_order, of_listed_files
 from morisot.engines.spark.emit.stateful.row_order import place_in_files
+from morisot.physical.ops import ReadOp, WriteOp
 from morisot.plan.analysis.resumable import KeepPieces, SavedPieces, StreamCopied
 from morisot.types.element import Keyed
 
@@ -22,7 +23,7 @@ NUMBER = quoted("piece")
 """The column with the number of the piece, where values replace those of earlier ones."""
 
 
-@lowers(StreamCopied, "unbounded")
+@emits(ReadOp, StreamCopied)
 def lower_stream_copied(node: StreamCopied, lowering: Lowering) -> Frame:
     stretches = node.step is not None
     columns = "first BIGINT, last BIGINT" if stretches else schema.ddl(node.type)
@@ -35,12 +36,12 @@ def lower_stream_copied(node: StreamCopied, lowering: Lowering) -> Frame:
     return Frame(generated, node.type, placed=placed)
 
 
-@lowers(KeepPieces, "unbounded")
+@emits(WriteOp, KeepPieces)
 def lower_keep_pieces(node: KeepPieces, lowering: Lowering, frame: Frame) -> Frame:
     return frame
 
 
-@lowers(SavedPieces, "bounded")
+@emits(ReadOp, SavedPieces)
 def lower_saved_pieces(node: SavedPieces, lowering: Lowering) -> Frame:
     timed = node.time is not None
     columns = schema.ddl(node.type, *([TIME] if timed else []), *([NUMBER] if node.running else []))

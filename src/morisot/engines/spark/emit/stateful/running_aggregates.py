@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from morisot.engines.spark.emit.frames.frame import Frame
 from morisot.engines.spark.emit.lowering.planner import Lowering
-from morisot.engines.spark.emit.lowering.registry import lowers
+from morisot.engines.spark.emit.lowering.registry import emits
 from morisot.engines.spark.emit.python.in_order import origin
 from morisot.engines.spark.emit.python.two_phase_fold import folding_of
 from morisot.engines.spark.emit.stateful.keyed_state import in_buckets
+from morisot.physical.ops import KeyedStateOp
 from morisot.plan.nodes.aggregate import (
     Aggregate,
     Avg,
@@ -25,15 +26,7 @@ from morisot.worker.stateful.machine import Machine
 from morisot.worker.stateful.state import Aggregating, Firsts, Folder, Reducer
 
 
-@lowers(Fold, "unbounded")
-@lowers(Reduce, "unbounded")
-@lowers(First, "unbounded")
-@lowers(Sum, "unbounded")
-@lowers(Avg, "unbounded")
-@lowers(MinElement, "unbounded")
-@lowers(MaxElement, "unbounded")
-@lowers(ReduceAssoc, "unbounded")
-@lowers(FoldAssoc, "unbounded")
+@emits(KeyedStateOp, Fold, Reduce, First, Sum, Avg, MinElement, MaxElement, ReduceAssoc, FoldAssoc)
 def lower_running(node: Aggregate, lowering: Lowering, frame: Frame) -> Frame:
     """Spark's own aggregates may fail on a value that only Python can do, and their state cannot change hands."""
     return in_buckets(node, lowering, frame if node.keeps_time else frame.untimed(), machine(node, lowering))

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from morisot.engines.spark.emit.frames.frame import Frame
 from morisot.engines.spark.emit.lowering.planner import Lowering
-from morisot.engines.spark.emit.lowering.registry import lowers
+from morisot.engines.spark.emit.lowering.registry import emits
 from morisot.engines.spark.emit.python.fused_stage import dumps
 from morisot.engines.spark.emit.python.in_order import origin
 from morisot.engines.spark.emit.stateful.keyed_state import by_bucket_of_key, in_buckets
 from morisot.engines.spark.emit.stateful.tagged_union import both_sides, types_of_sides
 from morisot.engines.spark.emit.stateful.timers import Clock, clock_of, in_waiting_buckets
+from morisot.physical.ops import TimersOp
 from morisot.plan.nodes import window as plan
 from morisot.plan.nodes.join import IntervalJoin
 from morisot.plan.nodes.node import Node
@@ -22,7 +23,7 @@ from morisot.worker.stateful.time_windows import Sessions, Sliding
 from morisot.worker.stateful.timers import TimeMachine
 
 
-@lowers(IntervalJoin, "unbounded")
+@emits(TimersOp, IntervalJoin)
 def lower_interval_join_unbounded(node: IntervalJoin, lowering: Lowering, left: Frame, right: Frame) -> Frame:
     assert node.time is not None
     frame = both_sides(node, left, right)
@@ -40,7 +41,7 @@ def lower_interval_join_unbounded(node: IntervalJoin, lowering: Lowering, left: 
     return met(node, lowering, frame, bucket, clock_of(node.time))
 
 
-@lowers(WindowJoin, "unbounded")
+@emits(TimersOp, WindowJoin)
 def lower_window_join_unbounded(node: WindowJoin, lowering: Lowering, left: Frame, right: Frame) -> Frame:
     frame = both_sides(node, left, right)
     if isinstance(node.kind, plan.CountKind):

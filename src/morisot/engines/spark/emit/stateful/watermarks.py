@@ -16,11 +16,12 @@ from pyspark.sql import functions as F  # noqa: N812 - the name every Spark prog
 from morisot.engines.spark.emit.frames.frame import TIME, Frame
 from morisot.engines.spark.emit.frames.sql import quoted
 from morisot.engines.spark.emit.lowering.planner import Lowering
-from morisot.engines.spark.emit.lowering.registry import lowers
+from morisot.engines.spark.emit.lowering.registry import emits
 from morisot.engines.spark.emit.python import fused_stage
 from morisot.engines.spark.emit.python.pickling import check_travels
 from morisot.engines.spark.emit.stateful.watermark_column import LATEST, MARK, watched
 from morisot.engines.spark.emit.time import lower_add_timestamps, lower_add_timestamps_in_python, ticks_of
+from morisot.physical.ops import WatermarkOp
 from morisot.plan.nodes.time import AddTimestamps, that_may_idle
 from morisot.private import private_directory
 from morisot.types.element import DATETIME, Keyed, Optional, Tuple, Type
@@ -31,7 +32,7 @@ _LATEST = {True: 2**63 - 1, False: LATEST}
 """The largest number of microseconds, and of milliseconds, that a timestamp of Spark's has."""
 
 
-@lowers(AddTimestamps, "unbounded")
+@emits(WatermarkOp, AddTimestamps)
 def lower_add_timestamps_and_watermark(node: AddTimestamps, lowering: Lowering, frame: Frame) -> Frame:
     assert node.kind is not None
     native = lowering.column_form(node, node.timestamp) is not None
@@ -43,7 +44,7 @@ def lower_add_timestamps_and_watermark(node: AddTimestamps, lowering: Lowering, 
     timed, mark = with_assertion(node, lowering, timed, node.kind)
     names = [*timed.columns, *timed.hidden]
     marked = timed.df.selectExpr(*names, f"{moment_of(mark, node.kind)} AS {MARK}")
-    idling = lowering.told is not None and node in that_may_idle(lowering.nodes)
+    idling = lowering.query.told is not None and node in that_may_idle(lowering.nodes)
     if idling:
         marked = with_what_is_told(node, lowering, marked)
     if idling and node.idle is not None:
@@ -53,14 +54,14 @@ def lower_add_timestamps_and_watermark(node: AddTimestamps, lowering: Lowering, 
 
 def with_what_is_told(node: AddTimestamps, lowering: Lowering, marked: DataFrame) -> DataFrame:
     """The rows of a source, counted, and those by which it is told the time while it is silent."""
-    assert lowering.told is not None
+    assert lowering.query.told is not None
     number = lowering.nodes.index(node)
     counted = marked.observe(
         observed_as(number), F.expr("count(1) AS elements"), F.expr(f"max(unix_millis({MARK})) AS mark")
     )
     if node.idle is None:
         return counted
-    directory = lowering.told / str(number)
+    directory = lowering.query.told / str(number)
     private_directory(directory)
     # What was told before a restart is told again, if it still holds: its files are gone.
     texts = lowering.spark.readStream.option("ignoreMissingFiles", True).text(str(directory))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from morisot.engines.spark.emit.frames.frame import Frame
 from morisot.engines.spark.emit.lowering.planner import Lowering
-from morisot.engines.spark.emit.lowering.registry import lowers
+from morisot.engines.spark.emit.lowering.registry import emits
 from morisot.engines.spark.emit.window import (
     all_window,
     count_window,
@@ -19,7 +19,7 @@ from morisot.engines.spark.emit.window import (
     time_window,
     unbounded,
 )
-from morisot.physical.ops import NativeAggregateOp
+from morisot.physical.ops import InOrderOp, NativeAggregateOp
 from morisot.plan.nodes import window as plan
 from morisot.plan.nodes.window import Window
 
@@ -36,8 +36,11 @@ RULES = (join, unbounded)
 """Importing them registers the rules of joins, and of unbounded input."""
 
 
-@lowers(Window, "bounded")
+@emits(NativeAggregateOp, Window)
 def lower_window(node: Window, lowering: Lowering, frame: Frame) -> Frame:
-    if lowering.plan.chose(node, NativeAggregateOp):
-        return _NATIVE[type(node.kind)](node, lowering, frame)
+    return _NATIVE[type(node.kind)](node, lowering, frame)
+
+
+@emits(InOrderOp, Window)
+def lower_window_in_python(node: Window, lowering: Lowering, frame: Frame) -> Frame:
     return machines.lower_in_python(node, lowering, frame)

@@ -10,13 +10,14 @@ from pyspark.sql import functions as F  # noqa: N812 - the name every Spark prog
 from morisot.engines.spark.emit.frames.frame import TIME, Frame
 from morisot.engines.spark.emit.frames.sql import quoted
 from morisot.engines.spark.emit.lowering.planner import Lowering
-from morisot.engines.spark.emit.lowering.registry import lowers
+from morisot.engines.spark.emit.lowering.registry import emits
 from morisot.engines.spark.emit.python.in_order import CANONICAL, ORDER, numbered, with_canonical
 from morisot.engines.spark.emit.window.count_window import positioned
 from morisot.engines.spark.emit.window.grouping import END, POSITION, START, in_their_order, with_bounds
 from morisot.engines.spark.emit.window.panes import exploded
 from morisot.engines.spark.emit.window.session_window import begun, ended
 from morisot.engines.spark.emit.window.time_window import clocked
+from morisot.physical.ops import NativeJoinOp
 from morisot.plan.nodes import window as plan
 from morisot.plan.nodes.window import WindowJoin
 from morisot.types.element import Keyed, contains_any
@@ -25,7 +26,7 @@ _SIDE = quoted("side")
 _LEFT_ORDER, _RIGHT_ORDER = quoted("left_order"), quoted("right_order")
 
 
-@lowers(WindowJoin, "bounded")
+@emits(NativeJoinOp, WindowJoin)
 def lower_window_join(node: WindowJoin, lowering: Lowering, left: Frame, right: Frame) -> Frame:
     frames = [clocked(node.kind, frame) for frame in (left, right)]
     named = [side(node, frame, name) for name, frame in zip(("left", "right"), frames, strict=True)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from morisot.engines.spark.emit.frames.frame import Frame
 from morisot.engines.spark.emit.lowering.planner import Lowering
-from morisot.engines.spark.emit.lowering.registry import lowers
+from morisot.engines.spark.emit.lowering.registry import emits
 from morisot.engines.spark.emit.python.fused_stage import dumps
 from morisot.engines.spark.emit.python.in_order import origin
 from morisot.engines.spark.emit.python.pickling import check_travels
@@ -12,6 +12,7 @@ from morisot.engines.spark.emit.stateful.keyed_state import by_bucket_of_key, in
 from morisot.engines.spark.emit.stateful.timers import clock_of, in_waiting_buckets
 from morisot.engines.spark.emit.window.machines import machine_in_order
 from morisot.engines.spark.emit.window.measures import in_python
+from morisot.physical.ops import KeyedStateOp, TimersOp
 from morisot.plan.nodes import window as plan
 from morisot.plan.nodes.time import is_direct
 from morisot.plan.nodes.window import Window
@@ -20,7 +21,8 @@ from morisot.worker.stateful.time_windows import Measuring, Sessions, Sliding
 from morisot.worker.stateful.timers import TimeMachine, WindowBucket
 
 
-@lowers(Window, "unbounded")
+@emits(KeyedStateOp, Window)
+@emits(TimersOp, Window)
 def lower_window_unbounded(node: Window, lowering: Lowering, frame: Frame) -> Frame:
     if not node.kind.timed:
         return in_buckets(node, lowering, frame, machine_in_order(node))

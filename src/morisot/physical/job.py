@@ -1,0 +1,101 @@
+"""A job: its physical plan, and the steps that run it, in their order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from morisot.physical.choose.iterate import path_of, reason_in_tasks
+from morisot.physical.facts import DEFAULT, Facts
+from morisot.physical.ops import Choice, LoopOp
+from morisot.physical.plan import Plan, Where, plan
+from morisot.plan.analysis.graph import walk
+from morisot.plan.nodes.iterate import DeltaIterate, Loop
+from morisot.plan.nodes.node import Node
+
+
+@dataclass(frozen=True, eq=False)
+class LoopStep:
+    """Run a loop and bind the slot of its node to what it left."""
+
+    node: Loop | DeltaIterate
+    body: Job | None
+    """The job of a round; None if the tasks of one barrier stage do all rounds."""
+
+
+@dataclass(frozen=True, eq=False)
+class Batch:
+    """Compute some roots, one after the other."""
+
+    roots: tuple[Node, ...]
+
+
+Step = LoopStep | Batch
+
+
+@dataclass(frozen=True, eq=False)
+class Job:
+    """What is run: one physical plan, and the steps over it. The steps of a body run once in each round."""
+
+    plan: Plan
+    steps: tuple[Step, ...]
+
+    @property
+    def loops(self) -> Iterator[LoopStep]:
+        """The loops of the job, without those in the bodies of others."""
+        return (step for step in self.steps if isinstance(step, LoopStep))
+
+
+def job(
+    roots: Iterable[Node],
+    facts: Facts = DEFAULT,
+    *,
+    demoted: frozenset[Node] = frozenset(),
+    given: Iterable[Node] = (),
+    where: Where = "batch",
+) -> Job:
+    """The job that computes some roots: a loop runs right before the first root that reads it."""
+    physical = plan(roots, facts, demoted=demoted, given=given, where=where)
+    steps: list[Step] = []
+    done: set[Node] = set()
+    for root in physical.roots:
+        loops = [node for node in walk(root, known=physical.given) if isinstance(node, Loop | DeltaIterate)]
+        new = [node for node in loops if node not in done and node not in physical.given]
+        done.update(new)
+        if new or not steps:
+            steps += [*(_loop_step(node, facts, demoted) for node in new), Batch((root,))]
+        else:
+            before = steps.pop()
+            assert isinstance(before, Batch)
+            steps.append(Batch((*before.roots, root)))
+    return Job(physical, tuple(steps))
+
+
+def _loop_step(node: Loop | DeltaIterate, facts: Facts, demoted: frozenset[Node]) -> LoopStep:
+    if isinstance(node, Loop) and path_of(node).name == "barrier":
+        return LoopStep(node, None)
+    body = node.body
+    inside = job((body.output,), facts, demoted=demoted, given=(body.input, *body.side_inputs), where="round")
+    return LoopStep(node, inside)
+
+
+def job_of(root: Node, facts: Facts = DEFAULT, demoted: frozenset[Node] = frozenset()) -> Job:
+    """The job of one root: what `explain()` prints."""
+    return job((root,), facts, demoted=demoted, where="batch" if root.bounded else "query")
+
+
+def choices_of(root: Node, demoted: frozenset[Node] = frozenset()) -> dict[Node, Choice]:
+    """How each operator runs, those in the bodies of loops included."""
+    return _choices(job_of(root, demoted=demoted))
+
+
+def _choices(one: Job) -> dict[Node, Choice]:
+    found = dict(one.plan.choices)
+    for step in one.loops:
+        if step.body is not None:
+            found |= _choices(step.body)
+            continue
+        reason = reason_in_tasks(one.plan.choices[step.node].detail)
+        for each in step.node.body.nodes:
+            found[each] = Choice(LoopOp, {closure: reason for _, closure in each.closures})
+    return found

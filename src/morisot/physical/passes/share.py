@@ -1,0 +1,46 @@
+"""Which operators are computed once for several readers: those that would read, shuffle or run Python again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from morisot.physical.ops import Choice, ColumnsOp
+from morisot.plan.nodes.iterate import DeltaIterate, Loop
+from morisot.plan.nodes.node import Node
+from morisot.plan.nodes.partition import Cache
+from morisot.plan.nodes.source import StreamArrow, StreamIter, StreamParquet, StreamRange
+
+_CHEAP = (StreamIter, StreamRange, StreamArrow, StreamParquet, Loop, DeltaIterate)
+"""What is as quick to read again as what Spark persists: of Parquet each reader takes the columns it needs, and a loop
+has run when its frame is there."""
+
+
+def share(
+    nodes: Iterable[Node],
+    choices: Mapping[Node, Choice],
+    readers: Mapping[Node, int],
+    *,
+    streaming: bool,
+    retains: bool,
+) -> frozenset[Node]:
+    """The operators that are persisted while a job runs, because several others read them.
+
+    The rows of a streaming query (`streaming`) cannot be persisted, those of the bounded streams beside it can. Where
+    the job `retains` cached streams, those are persisted already.
+    """
+    shared: set[Node] = set()
+    for node in nodes:
+        if node not in choices or readers[node] < 2 or (streaming and not node.bounded):
+            continue
+        if _is_worth_it(node, choices, shared, retains=retains):
+            shared.add(node)
+    return frozenset(shared)
+
+
+def _is_worth_it(node: Node, choices: Mapping[Node, Choice], shared: set[Node], *, retains: bool) -> bool:
+    """Whether making the rows again costs more than reading them from memory; expressions are cheap."""
+    while node in choices and choices[node].kind is ColumnsOp:
+        (node,) = node.inputs
+        if node in shared:
+            return False
+    return not isinstance(node, _CHEAP) and not (retains and isinstance(node, Cache))
