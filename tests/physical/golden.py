@@ -8,7 +8,7 @@ import tempfile
 from pathlib import Path
 
 import morisot as mo
-from morisot.physical.job import job_of
+from morisot.physical.job import plan_stream
 from morisot.physical.text import text_of
 from morisot.viz.text import text_tree
 from tests.physical.programs import FILES, PROGRAMS
@@ -20,7 +20,8 @@ def text_of_program(name: str) -> str:
     """What explain() shows of a program, and its physical operators; the working directory is filled with its files."""
     write_files()
     node = PROGRAMS[name](mo.StreamContext(engine="reference"))._node
-    shown = f"{text_tree(node)}\n\n{text_of(job_of(node))}\n"
+    job = plan_stream(node)
+    shown = f"{text_tree(node, job)}\n\n{text_of(job)}\n"
     shown = shown.replace(f"{Path.cwd()}/", "")
     return re.sub(r" *[\[(][\w/.]*programs\.py:\d+[\])]", "", re.sub(r" \(line \d+\)", "", shown))
 

@@ -8,7 +8,7 @@ import pytest
 
 import morisot as mo
 from morisot.physical.facts import Facts
-from morisot.physical.job import choices_of
+from morisot.physical.job import plan_stream
 from morisot.physical.ops import FusingOp, Given, KernelOp, Physical, StageOp
 from morisot.physical.plan import Plan, plan
 from morisot.plan.analysis.graph import everything, walk
@@ -36,7 +36,7 @@ def test_each_operator_of_the_user_is_done_once(root: Node) -> None:
 
 
 def test_every_function_has_a_form(root: Node) -> None:
-    choices = choices_of(root)
+    choices = plan_stream(root).choices
     for node in (each for each in everything(root) if each.closures):
         assert {closure for _, closure in node.closures} == set(choices[node].reasons)
 

@@ -13,7 +13,7 @@ import pytest
 import morisot as mo
 from morisot.engines.spark.emit.lowering import rules
 from morisot.engines.spark.emit.lowering.registry import emit_of, emitted_as
-from morisot.physical.job import Job, job_of
+from morisot.physical.job import PlannedJob, plan_stream
 from morisot.physical.ops import (
     ExchangeOp,
     Given,
@@ -86,7 +86,7 @@ def test_what_is_planned_can_be_emitted(name: str, tmp_path: Path, monkeypatch: 
     assert rules.FAMILIES
     monkeypatch.chdir(tmp_path)
     write_files()
-    for operator in operators_of(job_of(PROGRAMS[name](mo.StreamContext(engine="reference"))._node)):
+    for operator in operators_of(plan_stream(PROGRAMS[name](mo.StreamContext(engine="reference"))._node)):
         if not isinstance(operator, StageOp | KernelOp | LoopOp | Given):  # those need no function for each node
             assert emit_of(type(operator), type(operator.node)) is not None, operator
 
@@ -104,7 +104,7 @@ def test_what_is_not_refused_on_unbounded_input_can_be_emitted_there() -> None:
     assert native == {"Count"}
 
 
-def operators_of(one: Job) -> Iterator[Physical]:
+def operators_of(one: PlannedJob) -> Iterator[Physical]:
     """The physical operators of a job, those in the bodies of its loops included."""
     yield from one.plan.operators.values()
     for step in one.loops:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
+from morisot.physical.job import PlannedJob
 from morisot.plan.nodes.node import Node
 from morisot.plan.nodes.sink import Sink
 from morisot.plan.nodes.source import StreamCsv, StreamJson
@@ -21,6 +22,9 @@ class Engine(Protocol):
     @property
     def demoted(self) -> frozenset[Node]:
         """Operators that were moved to Python at run time."""
+
+    def job(self, node: Node) -> PlannedJob:
+        """How a stream would run: by what is known of the session, or by assumptions while there is none."""
 
     @property
     def tally(self) -> Tally:
@@ -39,7 +43,7 @@ class Engine(Protocol):
         """Run bounded sinks to their end, handing each receiver its elements."""
 
     def start(self, receivers: Mapping[Sink, Receiver | None], closers: Mapping[Sink, Callable[[], None]]) -> Any:
-        """Start sinks and return a Job."""
+        """Start sinks and return a PlannedJob."""
 
     def row_type(self, kind: str, path: str) -> Record:
         """The type of the rows of files."""

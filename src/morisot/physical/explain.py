@@ -7,7 +7,7 @@ from typing import NamedTuple
 from morisot.compile.verdict import Form
 from morisot.errors import Location
 from morisot.physical.choose.iterate import path_of
-from morisot.physical.job import choices_of
+from morisot.physical.job import PlannedJob
 from morisot.physical.ops import Choice
 from morisot.plan.analysis.graph import everything
 from morisot.plan.nodes.closure import Closure
@@ -31,9 +31,9 @@ class FormRecord(NamedTuple):
     """The values that the function took from around it, as `name=value`."""
 
 
-def forms_of(root: Node, demoted: frozenset[Node] = frozenset()) -> list[FormRecord]:
+def forms_of(root: Node, job: PlannedJob) -> list[FormRecord]:
     """One record per function of the plan, in the order of the operators."""
-    choices = choices_of(root, demoted)
+    choices = job.choices
     return [record_of(node, closure, choices[node]) for node in everything(root) for _, closure in node.closures]
 
 

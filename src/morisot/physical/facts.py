@@ -16,13 +16,15 @@ class Facts:
     """Whether the session is one of Spark Connect, which has no plans of Spark's own in this process."""
     operator_metrics: bool = False
     """Whether a query counts what each operator gives."""
+    assumed: bool = False
+    """Whether nobody has looked: there is no session yet."""
     retained: frozenset[Node] = frozenset()
     """The streams that an earlier run has computed and `cache()` retains."""
 
     def assumptions(self) -> Iterator[str]:
         """The facts as `explain()` prints them where they are assumed."""
         yield "a Spark Connect session" if self.connect else "a classic Spark session"
-        yield f"{len(self.retained)} cached streams" if self.retained else "nothing cached yet"
+        yield f"{len(self.retained)} cached streams" if self.retained else "nothing cached"
 
 
-DEFAULT = Facts()
+DEFAULT = Facts(assumed=True)

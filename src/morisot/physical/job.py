@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
@@ -19,7 +20,7 @@ class LoopStep:
     """Run a loop and bind the slot of its node to what it left."""
 
     node: Loop | DeltaIterate
-    body: Job | None
+    body: PlannedJob | None
     """The job of a round; None if the tasks of one barrier stage do all rounds."""
 
 
@@ -30,33 +31,47 @@ class Batch:
     roots: tuple[Node, ...]
 
 
-Step = LoopStep | Batch
+JobStep = LoopStep | Batch
 
 
 @dataclass(frozen=True, eq=False)
-class Job:
+class PlannedJob:
     """What is run: one physical plan, and the steps over it. The steps of a body run once in each round."""
 
     plan: Plan
-    steps: tuple[Step, ...]
+    steps: tuple[JobStep, ...]
+    facts: Facts = DEFAULT
 
     @property
     def loops(self) -> Iterator[LoopStep]:
         """The loops of the job, without those in the bodies of others."""
         return (step for step in self.steps if isinstance(step, LoopStep))
 
+    @functools.cached_property
+    def choices(self) -> dict[Node, Choice]:
+        """How each operator runs, those in the bodies of loops included."""
+        found = dict(self.plan.choices)
+        for step in self.loops:
+            if step.body is not None:
+                found |= step.body.choices
+                continue
+            reason = reason_in_tasks(self.plan.choices[step.node].detail)
+            for each in step.node.body.nodes:
+                found[each] = Choice(LoopOp, {closure: reason for _, closure in each.closures})
+        return found
 
-def job(
+
+def plan_job(
     roots: Iterable[Node],
     facts: Facts = DEFAULT,
     *,
     demoted: frozenset[Node] = frozenset(),
     given: Iterable[Node] = (),
     where: Where = "batch",
-) -> Job:
+) -> PlannedJob:
     """The job that computes some roots: a loop runs right before the first root that reads it."""
     physical = plan(roots, facts, demoted=demoted, given=given, where=where)
-    steps: list[Step] = []
+    steps: list[JobStep] = []
     done: set[Node] = set()
     for root in physical.roots:
         loops = [node for node in walk(root, known=physical.given) if isinstance(node, Loop | DeltaIterate)]
@@ -68,34 +83,17 @@ def job(
             before = steps.pop()
             assert isinstance(before, Batch)
             steps.append(Batch((*before.roots, root)))
-    return Job(physical, tuple(steps))
+    return PlannedJob(physical, tuple(steps), facts)
 
 
 def _loop_step(node: Loop | DeltaIterate, facts: Facts, demoted: frozenset[Node]) -> LoopStep:
     if isinstance(node, Loop) and path_of(node).name == "barrier":
         return LoopStep(node, None)
     body = node.body
-    inside = job((body.output,), facts, demoted=demoted, given=(body.input, *body.side_inputs), where="round")
+    inside = plan_job((body.output,), facts, demoted=demoted, given=(body.input, *body.side_inputs), where="round")
     return LoopStep(node, inside)
 
 
-def job_of(root: Node, facts: Facts = DEFAULT, demoted: frozenset[Node] = frozenset()) -> Job:
+def plan_stream(root: Node, facts: Facts = DEFAULT, demoted: frozenset[Node] = frozenset()) -> PlannedJob:
     """The job of one root: what `explain()` prints."""
-    return job((root,), facts, demoted=demoted, where="batch" if root.bounded else "query")
-
-
-def choices_of(root: Node, demoted: frozenset[Node] = frozenset()) -> dict[Node, Choice]:
-    """How each operator runs, those in the bodies of loops included."""
-    return _choices(job_of(root, demoted=demoted))
-
-
-def _choices(one: Job) -> dict[Node, Choice]:
-    found = dict(one.plan.choices)
-    for step in one.loops:
-        if step.body is not None:
-            found |= _choices(step.body)
-            continue
-        reason = reason_in_tasks(one.plan.choices[step.node].detail)
-        for each in step.node.body.nodes:
-            found[each] = Choice(LoopOp, {closure: reason for _, closure in each.closures})
-    return found
+    return plan_job((root,), facts, demoted=demoted, where="batch" if root.bounded else "query")

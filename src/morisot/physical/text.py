@@ -5,16 +5,16 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterator
 
-from morisot.physical.job import Job
+from morisot.physical.job import PlannedJob
 from morisot.physical.ops import FusingOp, Physical
 from morisot.physical.plan import Plan
 from morisot.plan.nodes.node import Node
 
 
-def text_of(job: Job) -> str:
+def text_of(job: PlannedJob) -> str:
     """Each operator with its number, its kind, the user's operators that it does, and the numbers of its inputs."""
     numbers = {operator: number for number, operator in enumerate(job.plan.operators.values())}
-    bodies: dict[Node, Job | None] = {step.node: step.body for step in job.loops}
+    bodies: dict[Node, PlannedJob | None] = {step.node: step.body for step in job.loops}
     lines: list[str] = []
     for operator in numbers:
         lines.append(_line(operator, numbers, job.plan))

@@ -7,7 +7,7 @@ import json
 from dataclasses import dataclass
 
 from morisot.physical.explain import record_of
-from morisot.physical.job import choices_of
+from morisot.physical.job import PlannedJob
 from morisot.plan.analysis.graph import walk
 from morisot.plan.nodes.node import Node
 from morisot.viz.text import below_shortcut, is_shortcut, short
@@ -59,9 +59,9 @@ class Drawing:
         return json.dumps(dataclasses.asdict(self), ensure_ascii=False, indent=1)
 
 
-def drawing_of(root: Node, demoted: frozenset[Node] = frozenset()) -> Drawing:
+def drawing_of(root: Node, job: PlannedJob) -> Drawing:
     """The model of a plan; what the user said with one word is one box, what several operators read is drawn once."""
-    choices = choices_of(root, demoted)
+    choices = job.choices
     ids: dict[Node, str] = {}
     boxes: list[Box] = []
     arrows: list[Arrow] = []

@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 
 from morisot.physical.explain import FormRecord, forms_of
+from morisot.physical.job import PlannedJob
 from morisot.plan.analysis.graph import everything
 from morisot.plan.nodes.node import Node
 from morisot.viz.text import title
@@ -12,10 +13,10 @@ from morisot.viz.text import title
 _COLOURS = {"column": "#1a7f37", "kernel": "#0969da", "stage": "#9a6700"}
 
 
-def html_tree(root: Node, demoted: frozenset[Node] = frozenset()) -> str:
+def html_tree(root: Node, job: PlannedJob) -> str:
     """A table of the operators from source to result, with the form of each function."""
     records: dict[tuple[str, object], list[FormRecord]] = {}
-    for record in forms_of(root, demoted):
+    for record in forms_of(root, job):
         records.setdefault((record.operator, record.location), []).append(record)
     rows = "".join(row(node, records.get((node.operator, node.location), [])) for node in everything(root))
     head = "<tr><th>operator</th><th>type</th><th>functions</th><th>line</th></tr>"

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import textwrap
+
 from morisot.physical.explain import FormRecord, path_line, record_of
-from morisot.physical.job import choices_of
+from morisot.physical.job import PlannedJob
+from morisot.physical.text import text_of
 from morisot.plan.analysis.graph import consumer_counts, walk
 from morisot.plan.analysis.guarantees import offered
 from morisot.plan.nodes.keyed import KeyBy
@@ -12,9 +15,15 @@ from morisot.plan.nodes.node import Node
 _BRANCH, _LAST, _PIPE, _SPACE = "├─ ", "└─ ", "│  ", "   "
 
 
-def text_tree(root: Node, demoted: frozenset[Node] = frozenset()) -> str:
+def physical_plan(job: PlannedJob) -> str:
+    """The physical operators that run the plan, and what is assumed of the session where there is none yet."""
+    assumed = f", assuming {' and '.join(job.facts.assumptions())}" if job.facts.assumed else ""
+    return f"physical plan{assumed}\n{textwrap.indent(text_of(job), _SPACE)}"
+
+
+def text_tree(root: Node, job: PlannedJob) -> str:
     """The operators from the result down to the sources, each with its type, line and functions."""
-    choices = choices_of(root, demoted)
+    choices = job.choices
     lines: list[str] = []
     seen: set[Node] = set()
     shared = shared_nodes(root)

@@ -18,10 +18,15 @@ class SeeMethods(StreamBase[T]):
     """explain, forms, and how a stream shows itself."""
 
     def explain(self, detail: bool = False) -> None:
-        """Print the operators with types, lines and the form of each function; with `detail`, Spark's plan too."""
-        from morisot.viz.text import text_tree
+        """Print the operators with types, lines and the form of each function, and the physical plan that runs them.
 
-        print(text_tree(self._node, self._context.engine.demoted))
+        With `detail`, Spark's plan too.
+        """
+        from morisot.viz.text import physical_plan, text_tree
+
+        job = self._context.engine.job(self._node)
+        print(text_tree(self._node, job))
+        print(f"\n{physical_plan(job)}")
         saving = self._context.engine.saving(self._node)
         if saving:
             print(f"with snapshots: {saving}")
@@ -34,7 +39,7 @@ class SeeMethods(StreamBase[T]):
         from morisot.viz.drawing import drawing_of
         from morisot.viz.picture import Picture
 
-        picture = Picture(drawing_of(self._node, self._context.engine.demoted), " → ".join(path_to(self)))
+        picture = Picture(drawing_of(self._node, self._context.engine.job(self._node)), " → ".join(path_to(self)))
         if path is not None:
             picture.save(path)
         return picture
@@ -43,7 +48,7 @@ class SeeMethods(StreamBase[T]):
         """One record per function: operator, location, form ("column" or "stage") and the reason."""
         from morisot.physical.explain import forms_of
 
-        return forms_of(self._node, self._context.engine.demoted)
+        return forms_of(self._node, self._context.engine.job(self._node))
 
     def __repr__(self) -> str:
         kind = type(self).__name__
@@ -53,7 +58,7 @@ class SeeMethods(StreamBase[T]):
     def _repr_html_(self) -> str:
         from morisot.viz.html import html_tree
 
-        return html_tree(self._node, self._context.engine.demoted)
+        return html_tree(self._node, self._context.engine.job(self._node))
 
 
 def path_to(stream: StreamBase[T]) -> list[str]:

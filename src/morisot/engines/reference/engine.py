@@ -12,6 +12,7 @@ from morisot.engines.reference.registry import noting
 from morisot.engines.reference.sink import as_table
 from morisot.engines.reference.source import misfits
 from morisot.errors import PlanError
+from morisot.physical.job import PlannedJob, plan_stream
 from morisot.plan.analysis.graph import walk
 from morisot.plan.files import local_files
 from morisot.plan.nodes.node import Node
@@ -26,6 +27,10 @@ class ReferenceEngine:
     """Runs plans in this process, one element after the other."""
 
     demoted: frozenset[Node] = frozenset()
+
+    def job(self, node: Node) -> PlannedJob:
+        """How the stream would run on Spark."""
+        return plan_stream(node)
 
     def __init__(self, config: Config) -> None:
         self._config = config

@@ -38,6 +38,7 @@ from morisot.engines.spark.terminal import job_table
 from morisot.engines.spark.terminal.left_out import reported
 from morisot.engines.spark.terminal.progress import progress
 from morisot.errors import PlanError, SnapshotError, SourceError
+from morisot.physical.job import PlannedJob, plan_stream
 from morisot.physical.refusals import refuse_unbounded
 from morisot.plan.analysis.graph import met_by_endless, walk
 from morisot.plan.kafka import without_secrets
@@ -103,6 +104,12 @@ class SparkEngine:
     def demoted(self) -> frozenset[Node]:
         """The operators that were moved to Python at run time."""
         return frozenset(self._demotions.nodes)
+
+    def job(self, node: Node) -> PlannedJob:
+        """How a stream would run; while there is no session, by the default facts."""
+        if self._spark is None:
+            return plan_stream(node, demoted=self.demoted)
+        return self._runner().planned(node, where="batch" if node.bounded else "query")
 
     @property
     def tally(self) -> Tally:

@@ -24,7 +24,7 @@ from morisot.engines.spark.streaming import kafka
 from morisot.engines.spark.terminal.left_out import reported
 from morisot.errors import ElementError, JobError, SourceError
 from morisot.physical.facts import Facts
-from morisot.physical.job import Batch, Job, LoopStep, Step, job
+from morisot.physical.job import Batch, JobStep, LoopStep, PlannedJob, plan_job
 from morisot.physical.plan import Where
 from morisot.plan.analysis.graph import walk
 from morisot.plan.files import is_local
@@ -82,24 +82,24 @@ class BatchRunner:
 
     def planned(
         self, *roots: Node, where: Where = "batch", given: Iterable[Node] = (), operator_metrics: bool = False
-    ) -> Job:
+    ) -> PlannedJob:
         """The job that computes some roots, by what is known now of the session and of the data."""
         demoted = frozenset(self.demotions.nodes)
         retained = (node for node in walk(*roots) if isinstance(node, Cache) and self._retains(node, demoted))
-        facts = Facts(not is_classic(self.spark), operator_metrics, frozenset(retained))
-        return job(roots, facts, demoted=demoted, given=given, where=where)
+        facts = Facts(not is_classic(self.spark), operator_metrics, retained=frozenset(retained))
+        return plan_job(roots, facts, demoted=demoted, given=given, where=where)
 
     def _retains(self, node: Cache, demoted: frozenset[Node]) -> bool:
         return self.caches is not None and self.caches.get(node, demoted) is not None
 
     def emission(
-        self, job: Job, *, given: Mapping[Node, Frame] | None = None, query: QueryInputs | None = None
+        self, job: PlannedJob, *, given: Mapping[Node, Frame] | None = None, query: QueryInputs | None = None
     ) -> Lowering:
         """What makes the frames of a job; its loops have not run yet."""
         resources = Resources(self.spark, self.parallelism, self.ledger, self.caches, self.seal)
         return Lowering(resources, job.plan, given=given, query=query)
 
-    def run_loops(self, steps: Iterable[Step], emission: Lowering) -> None:
+    def run_loops(self, steps: Iterable[JobStep], emission: Lowering) -> None:
         """Run the loops among some steps, and bind their slots."""
         for step in steps:
             if isinstance(step, LoopStep):
@@ -207,7 +207,7 @@ class BatchRunner:
                 receiver(decode(unpack_batch(batch).columns, sink.type))
 
 
-def sinks_of(step: Step) -> list[Sink]:
+def sinks_of(step: JobStep) -> list[Sink]:
     """The sinks that a step computes."""
     return [root for root in step.roots if isinstance(root, Sink)] if isinstance(step, Batch) else []
 
