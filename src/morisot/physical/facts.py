@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from morisot.plan.nodes.iterate import Loop
 from morisot.plan.nodes.node import Node
+from morisot.plan.nodes.partition import Cache
 
 
 @dataclass(frozen=True)
@@ -21,10 +23,13 @@ class Facts:
     retained: frozenset[Node] = frozenset()
     """The streams that an earlier run has computed and `cache()` retains."""
 
-    def assumptions(self) -> Iterator[str]:
-        """The facts as `explain()` prints them where they are assumed."""
-        yield "a Spark Connect session" if self.connect else "a classic Spark session"
-        yield f"{len(self.retained)} cached streams" if self.retained else "nothing cached"
+    def assumptions(self, nodes: Iterable[Node]) -> Iterator[str]:
+        """What is assumed of a session that is not there yet, as far as the plan of some operators depends on it."""
+        nodes = tuple(nodes)
+        if self.assumed and any(isinstance(node, Loop) for node in nodes):
+            yield "a classic Spark session"
+        if self.assumed and any(isinstance(node, Cache) for node in nodes):
+            yield "nothing cached"
 
 
 DEFAULT = Facts(assumed=True)

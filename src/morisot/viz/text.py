@@ -17,8 +17,9 @@ _BRANCH, _LAST, _PIPE, _SPACE = "├─ ", "└─ ", "│  ", "   "
 
 def physical_plan(job: PlannedJob) -> str:
     """The physical operators that run the plan, and what is assumed of the session where there is none yet."""
-    assumed = f", assuming {' and '.join(job.facts.assumptions())}" if job.facts.assumed else ""
-    return f"physical plan{assumed}\n{textwrap.indent(text_of(job), _SPACE)}"
+    assumed = " and ".join(job.facts.assumptions(job.plan.nodes))
+    heading = f"physical plan, assuming {assumed}" if assumed else "physical plan"
+    return f"{heading}\n{textwrap.indent(text_of(job), _SPACE)}"
 
 
 def text_tree(root: Node, job: PlannedJob) -> str:

@@ -19,6 +19,7 @@ from morisot.engines.spark.emit.iterate import LoopFrame, Restart
 from morisot.engines.spark.emit.loops.loop_files import runs_here
 from morisot.engines.spark.emit.lowering.planner import Lowering
 from morisot.engines.spark.emit.python import fused_stage
+from morisot.engines.spark.emit.python.signing import sealing_with
 from morisot.engines.spark.failures import SPARK_ERRORS, users_error
 from morisot.engines.spark.loops import per_round
 from morisot.engines.spark.loops.coordinator import Leader
@@ -50,7 +51,7 @@ class Loops:
         emission.begin(node)
         progress = self._started(node)
         saves = self.store.of_loop(node) if self.store is not None else None
-        with self._running(progress):
+        with sealing_with(emission.resources.seal), self._running(progress):
             if isinstance(node, DeltaIterate):
                 return per_round.run_delta(node, self._body_of(step, emission), emission, progress, saves)
             rounds = Rounds(node, progress, saves)
