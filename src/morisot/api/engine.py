@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
-from morisot.physical.job import PlannedJob
 from morisot.plan.nodes.node import Node
 from morisot.plan.nodes.sink import Sink
 from morisot.plan.nodes.source import StreamCsv, StreamJson
 from morisot.runtime.metrics import LoopMetrics
 from morisot.runtime.tally import Tally
 from morisot.types.element import Record
+
+if TYPE_CHECKING:
+    from morisot.physical.job import PlannedJob
 
 Receiver = Callable[[list[Any]], None]
 
