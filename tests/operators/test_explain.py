@@ -91,6 +91,17 @@ def test_forms_after_a_demotion(spark_ctx: mo.StreamContext) -> None:
     assert spark_ctx.metrics()["moved_to_python"] == [f"map ({record.location})"]
 
 
+@pytest.mark.parametrize(("numbers", "moved"), [((2**60 + 1, 3), 0), ((3, 2**60 + 1), 1)])
+def test_only_the_operator_whose_guard_stopped_the_job_is_moved(
+    spark_ctx: mo.StreamContext, numbers: tuple[int, int], moved: int
+) -> None:
+    first = spark_ctx.stream_iter([numbers]).map(lambda pair: (pair[0] / 3, pair[1]))
+    second = first.map(lambda pair: (pair[0], pair[1] / 3))
+    assert second.collect() == [(numbers[0] / 3, numbers[1] / 3)]
+    location = (first, second)[moved].forms()[-1].location
+    assert spark_ctx.metrics()["moved_to_python"] == [f"map ({location})"]
+
+
 def test_two_lambdas_on_one_line_each_have_their_own_source(ctx: mo.StreamContext) -> None:
     stream = ctx.stream_iter([1, 2, 3]).map(lambda n: n + 1).filter(lambda n: n % 2 == 0)
     assert [record.form for record in stream.forms()] == ["column", "column"]

@@ -91,6 +91,12 @@ def is_data_error(error: BaseException) -> bool:
     )
 
 
+def guards_in(error: BaseException) -> list[str]:
+    """The messages of guards that stopped a job."""
+    raised = (cause for cause in causes(error) if cause.has(_RAISED))
+    return [cause.parameters.get("errorMessage", cause.message) for cause in raised]
+
+
 def is_lost_worker(error: BaseException) -> bool:
     """Whether a Python process of Spark's died, or took too long to start: its work can be done again."""
     return any(_LOST_WORKER.match(cause.message) for cause in causes(error) if not cause.condition)

@@ -14,12 +14,20 @@ from pyspark.sql import DataFrame, SparkSession
 from morisot.engines.reference.source import misfits
 from morisot.engines.spark.bounded.files import is_classic, write
 from morisot.engines.spark.emit.frames.frame import Frame
+from morisot.engines.spark.emit.frames.guards import Operators
 from morisot.engines.spark.emit.lowering.caches import Caches
 from morisot.engines.spark.emit.lowering.planner import Lowering, QueryInputs, Resources
 from morisot.engines.spark.emit.python.fused_stage import in_worker
 from morisot.engines.spark.emit.python.left_out import Ledger
 from morisot.engines.spark.emit.sink import as_table
-from morisot.engines.spark.failures import SPARK_ERRORS, is_data_error, is_lost_worker, job_error, users_error
+from morisot.engines.spark.failures import (
+    SPARK_ERRORS,
+    guards_in,
+    is_data_error,
+    is_lost_worker,
+    job_error,
+    users_error,
+)
 from morisot.engines.spark.streaming import kafka
 from morisot.engines.spark.terminal.left_out import reported
 from morisot.errors import ElementError, JobError, SourceError
@@ -58,6 +66,13 @@ class Demotions:
     """The operators that run in Python from now on, because their native form failed on the data."""
 
     nodes: set[Node] = field(default_factory=set)
+    operators: Operators = field(default_factory=Operators)
+    """By which numbers guards name operators."""
+
+    def failing(self, error: BaseException, optimistic: set[Node]) -> set[Node]:
+        """The operator whose guard stopped the job; all optimistic ones if Spark's own error does not tell."""
+        named = {self.operators.named_in(message) for message in guards_in(error)}
+        return {node for node in named if node in optimistic and node not in self.nodes} or optimistic
 
     def add(self, nodes: set[Node]) -> bool:
         """Remember them; whether any is new."""
@@ -96,7 +111,9 @@ class BatchRunner:
         self, job: PlannedJob, *, given: Mapping[Node, Frame] | None = None, query: QueryInputs | None = None
     ) -> Lowering:
         """What makes the frames of a job; its loops have not run yet."""
-        resources = Resources(self.spark, self.parallelism, self.ledger, self.caches, self.seal)
+        resources = Resources(
+            self.spark, self.parallelism, self.ledger, self.caches, self.seal, self.demotions.operators
+        )
         return Lowering(resources, job.plan, given=given, query=query)
 
     def run_loops(self, steps: Iterable[JobStep], emission: Lowering) -> None:
@@ -157,7 +174,7 @@ class BatchRunner:
             raise located(theirs, nodes) from None
         if theirs is not None:
             raise theirs from theirs.__cause__
-        if is_data_error(error) and self.demotions.add(lowering.optimistic):
+        if is_data_error(error) and self.demotions.add(self.demotions.failing(error, lowering.optimistic)):
             return
         failure = job_error(error)
         raise type(failure)(without_secrets(str(failure), nodes)) from None

@@ -12,7 +12,8 @@ from morisot.compile.aggregates.folds import Part, leaf_values
 from morisot.compile.ir.expressions import Input
 from morisot.compile.verdict import ColumnForm, Value
 from morisot.engines.spark.emit.frames.frame import Frame
-from morisot.engines.spark.emit.frames.sql import NameOf, literal, quoted, render
+from morisot.engines.spark.emit.frames.guards import NAN
+from morisot.engines.spark.emit.frames.sql import NameOf, guard, literal, quoted, render
 from morisot.engines.spark.emit.lowering.planner import Lowering
 from morisot.engines.spark.emit.lowering.registry import emits
 from morisot.engines.spark.emit.python.in_order import CANONICAL, ORDER, grouped_by_key, numbered, with_canonical
@@ -63,7 +64,7 @@ def lower_avg(node: Avg, lowering: Lowering, frame: Frame) -> Frame:
         lowering,
         frame,
         f"CASE WHEN sum({value}) BETWEEN {-_EXACT}L AND {_EXACT}L THEN CAST(sum({value}) AS DOUBLE) / count(1) "
-        "ELSE raise_error('morisot: the sum is too large for an exact mean') END",
+        f"ELSE {guard('the sum is too large for an exact mean')} END",
     )
 
 
@@ -155,7 +156,7 @@ def extreme(node: FoldNode, lowering: Lowering, frame: Frame, fold: NativeExtrem
     at = (1,) if isinstance(frame.type, Keyed) else ()
     key = render(fold.key, frame.names((), at))
     if fold.is_float:
-        key = f"CASE WHEN isnan({key}) THEN {_NO_ORDER} ELSE {key} + 0.0D END"  # 0.0 and -0.0 are equal keys
+        key = f"CASE WHEN isnan({key}) THEN {guard(NAN)} ELSE {key} + 0.0D END"  # 0.0 and -0.0 are equal keys
     rows = numbered(frame.df.selectExpr(*frame.columns, *frame.hidden, f"{key} AS {_VALUE}"))
     tie = ORDER if fold.largest == fold.last else f"-{ORDER}"
     by = "max_by" if fold.largest else "min_by"
@@ -179,9 +180,6 @@ def from_start(best: Frame, fold: NativeExtreme, at: tuple[int, ...]) -> Frame:
     columns = [quoted(leaf.column) for leaf in best.leaves_under() if leaf not in own]
     columns += [f"CASE WHEN {kept} THEN {starts[leaf.path]} ELSE {quoted(leaf.column)} END" for leaf in own]
     return best.select(best.type, columns)
-
-
-_NO_ORDER = "raise_error('morisot: NaN has no place in an order')"
 
 
 def part_sql(part: Part, name_of: NameOf) -> str:
@@ -210,7 +208,7 @@ def _float_extreme(part: Part, operand: str, condition: str, aggregated: str) ->
     nan = f"coalesce(bool_or(isnan({operand})){condition}, false)"
     minus = f"CASE WHEN {operand} = 0.0D THEN CAST({operand} AS STRING) = '-0.0' ELSE false END"
     unclear = f"{aggregated} = 0.0D AND coalesce(bool_or({minus}){condition}, false)"
-    return f"CASE WHEN {nan} OR ({unclear}) THEN {_NO_ORDER} ELSE {aggregated} END"
+    return f"CASE WHEN {nan} OR ({unclear}) THEN {guard(NAN)} ELSE {aggregated} END"
 
 
 def value_column(node: Aggregate, closure: Closure, lowering: Lowering, frame: Frame) -> tuple[Frame, str, Type]:
@@ -248,7 +246,7 @@ def chosen(node: MinElement | MaxElement, lowering: Lowering, frame: Frame, by: 
     columns = frame.columns
     frame, value, value_type = value_column(node, node.value, lowering, frame)
     if value_type == FLOAT:  # min() and max() of Python depend on where a NaN stands
-        value = f"CASE WHEN isnan({value}) THEN {_NO_ORDER} ELSE {value} END"
+        value = f"CASE WHEN isnan({value}) THEN {guard(NAN)} ELSE {value} END"
     rows = numbered(frame.df.selectExpr(*columns, f"{value} AS {_VALUE}"))
     return picked(node, lowering, Frame(rows, frame.type), f"{by}({{0}}, struct({_VALUE}, {tie}))")
 

@@ -11,7 +11,7 @@ from morisot.compile.ir.expressions import Call, Case, Expr, Literal
 from morisot.compile.ir.truth import truth
 from morisot.compile.verdict import ColumnForm
 from morisot.engines.spark.emit.frames.frame import PLACE, TIME, Frame
-from morisot.engines.spark.emit.frames.sql import NameOf, quoted, render
+from morisot.engines.spark.emit.frames.sql import NameOf, guard, quoted, render
 from morisot.engines.spark.emit.frames.widen import as_type
 from morisot.engines.spark.emit.lowering.planner import Lowering
 from morisot.engines.spark.emit.lowering.registry import emits
@@ -25,7 +25,7 @@ from morisot.worker.rowwise.branches import NOWHERE
 from morisot.worker.stateful.pairs import Zipper
 
 _MARK = quoted("mark")
-_NO_SUCH_BRANCH = "raise_error('morisot: there is no such branch')"
+_NO_SUCH_BRANCH = "there is no such branch"
 
 
 @emits(UnionOp, Merge)
@@ -86,7 +86,7 @@ def lower_split_by(node: SplitBy, lowering: Lowering, frame: Frame) -> Frame:
     else:
         mark = numbers[0] if not form.type.children else f"array({', '.join(numbers)})"
         exists = f"forall({_MARK}, number -> number >= 0 AND number < {node.n})"
-    checked = f"CASE WHEN {exists} THEN {_MARK} ELSE {_NO_SUCH_BRANCH} END"
+    checked = f"CASE WHEN {exists} THEN {_MARK} ELSE {guard(_NO_SUCH_BRANCH)} END"
     return with_mark(node, marked(frame, columns, mark), columns, checked)
 
 
@@ -119,7 +119,7 @@ def bits(numbers: Sequence[Expr], name_of: NameOf, n: int) -> str:
 
 def bit(number: str, n: int) -> str:
     shifted = f"shiftleft(1L, CAST({number} AS INT))"
-    return f"CASE WHEN {number} >= 0 AND {number} < {n} THEN {shifted} ELSE {_NO_SUCH_BRANCH} END"
+    return f"CASE WHEN {number} >= 0 AND {number} < {n} THEN {shifted} ELSE {guard(_NO_SUCH_BRANCH)} END"
 
 
 @emits(ColumnsOp, Route)

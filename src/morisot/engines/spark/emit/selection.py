@@ -10,6 +10,8 @@ from pyspark.sql import functions as F  # noqa: N812 - the name every Spark prog
 from pyspark.sql.classic.dataframe import DataFrame as ClassicDataFrame
 
 from morisot.engines.spark.emit.frames.frame import Frame
+from morisot.engines.spark.emit.frames.guards import NAN
+from morisot.engines.spark.emit.frames.sql import guard
 from morisot.engines.spark.emit.lowering.planner import Lowering
 from morisot.engines.spark.emit.lowering.registry import emits
 from morisot.engines.spark.emit.python import fused_stage
@@ -48,8 +50,7 @@ def sort_key(expression: str, type_: Type) -> str:
     """What Spark sorts by; Python's sort with a NaN depends on where it stands, so that is Python's to do."""
     if type_ != FLOAT:
         return expression
-    guard = "raise_error('morisot: NaN has no place in an order')"
-    return f"CASE WHEN isnan({expression}) THEN {guard} ELSE {expression} + 0.0D END"
+    return f"CASE WHEN isnan({expression}) THEN {guard(NAN)} ELSE {expression} + 0.0D END"
 
 
 @emits(InOrderOp, SortedBy)

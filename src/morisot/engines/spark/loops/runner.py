@@ -51,7 +51,8 @@ class Loops:
         emission.begin(node)
         progress = self._started(node)
         saves = self.store.of_loop(node) if self.store is not None else None
-        with sealing_with(emission.resources.seal), self._running(progress):
+        resources = emission.resources
+        with sealing_with(resources.seal), resources.operators.emitting(node), self._running(progress):
             if isinstance(node, DeltaIterate):
                 return per_round.run_delta(node, self._body_of(step, emission), emission, progress, saves)
             rounds = Rounds(node, progress, saves)

@@ -21,6 +21,7 @@ from morisot.compile.ir.expressions import (
     Variable,
 )
 from morisot.compile.ir.values import DELTA, field_names
+from morisot.engines.spark.emit.frames.guards import message_of_guard
 from morisot.types.element import (
     ANY,
     BOOL,
@@ -253,7 +254,7 @@ def render(expr: Expr, name_of: NameOf) -> str:
             bound = f"({quoted(variable)}, {quoted(index)})" if index else quoted(variable)
             return f"{function}({sql(items)}, {bound} -> {sql(body)})"
         case Raise(reason):
-            return f"raise_error({sql_text(f'morisot: {reason}')})"
+            return guard(reason)
     raise AssertionError(f"an expression without a rendering: {expr}")
 
 
@@ -288,6 +289,11 @@ def quoted(name: str) -> str:
 
 _ESCAPES = {"\\": "\\\\", "'": "\\'", "$": "\\u0024"}
 """A dollar sign could begin a variable, which Spark replaces in every text it parses."""
+
+
+def guard(reason: str) -> str:
+    """The expression that stops a job, because the native form would give another value than Python."""
+    return f"raise_error({sql_text(message_of_guard(reason))})"
 
 
 def sql_text(value: str) -> str:

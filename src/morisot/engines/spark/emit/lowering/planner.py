@@ -14,6 +14,7 @@ from pyspark.sql.classic.dataframe import DataFrame as ClassicDataFrame
 
 from morisot.compile.verdict import ColumnForm
 from morisot.engines.spark.emit.frames.frame import Frame
+from morisot.engines.spark.emit.frames.guards import Operators
 from morisot.engines.spark.emit.lowering.registry import emit_of
 from morisot.engines.spark.emit.python import fused_kernel, fused_stage, left_out
 from morisot.engines.spark.emit.python.signing import sealing_with
@@ -53,6 +54,8 @@ class Resources:
     """What `cache()` retains from job to job; without it nothing is."""
     seal: Seal = field(default_factory=Seal)
     """The key with which tasks sign what they report to the driver."""
+    operators: Operators = field(default_factory=Operators)
+    """The numbers by which guards name operators."""
 
 
 @dataclass(frozen=True)
@@ -121,7 +124,8 @@ class Lowering:
         return frame.over(frame.df.observe(name, F.expr("count(1) AS elements")))
 
     def _lower(self, node: Node) -> Frame:
-        frame = self._emit(self.begin(node))
+        with self.resources.operators.emitting(node):
+            frame = self._emit(self.begin(node))
         if node not in self.plan.shared:
             return frame
         self.keep(node, frame.df)

@@ -15,7 +15,8 @@ from morisot.compile.ir.expressions import Input
 from morisot.compile.verdict import ColumnForm, Refusal
 from morisot.engines.spark.emit.aggregate import joined_start
 from morisot.engines.spark.emit.frames.frame import Frame
-from morisot.engines.spark.emit.frames.sql import NameOf, literal, quoted, render
+from morisot.engines.spark.emit.frames.guards import NAN
+from morisot.engines.spark.emit.frames.sql import NameOf, guard, literal, quoted, render
 from morisot.engines.spark.emit.lowering.planner import Lowering
 from morisot.engines.spark.emit.python.fused_stage import dumps
 from morisot.engines.spark.emit.python.in_order import ORDER
@@ -176,17 +177,17 @@ def quotient(total: str, count: str, type_: Type) -> str:
     """The mean; a sum of ints that no float stands for exactly is Python's to divide."""
     if type_ == FLOAT:
         return f"{total} / {count}"
-    guard = "raise_error('morisot: the sum is too large for an exact mean')"
+    refused = guard("the sum is too large for an exact mean")
     exact = f"{total} >= {-_EXACT}L AND {total} <= {_EXACT}L"
-    return f"CASE WHEN {exact} THEN CAST({total} AS DOUBLE) / {count} ELSE {guard} END"
+    return f"CASE WHEN {exact} THEN CAST({total} AS DOUBLE) / {count} ELSE {refused} END"
 
 
 def plain_float(column: str) -> str:
     """A float that has one place in an order; where NaN and -0.0 come is a matter of where they stand in the stream."""
-    guard = "raise_error('morisot: NaN and -0.0 have no place in an order')"
+    refused = guard("NaN and -0.0 have no rank in an order")
     return (
         f"CASE WHEN isnan({column}) OR ({column} = 0.0D AND CAST({column} AS STRING) = '-0.0') "
-        f"THEN {guard} ELSE {column} END"
+        f"THEN {refused} ELSE {column} END"
     )
 
 
@@ -194,9 +195,7 @@ def chosen(columns: Columns, measure: Measure, name: Callable[[int], str]) -> Na
     """The element that is first by a value, and of equals by its place in the stream."""
     column, type_ = columns.value(measure)
     if type_ == FLOAT:
-        column = (
-            f"CASE WHEN isnan({column}) THEN raise_error('morisot: NaN has no place in an order') ELSE {column} END"
-        )
+        column = f"CASE WHEN isnan({column}) THEN {guard(NAN)} ELSE {column} END"
     if measure.kind == "min_element":
         return picked(columns, "min", f"struct({column}, {ORDER})", name)
     return picked(columns, "max", f"struct({column}, -{ORDER})", name)
@@ -235,7 +234,7 @@ def kept(columns: Columns, measure: Measure, fold: NativeExtreme, name: Callable
     names = columns.frame.names((), columns.at)
     key = render(fold.key, names)
     if fold.is_float:
-        key = f"CASE WHEN isnan({key}) THEN raise_error('morisot: NaN has no place in an order') ELSE {key} + 0.0D END"
+        key = f"CASE WHEN isnan({key}) THEN {guard(NAN)} ELSE {key} + 0.0D END"
     column = columns.add(columns.frame, key)
     tie = ORDER if fold.largest == fold.last else f"-{ORDER}"
     best = picked(columns, "max" if fold.largest else "min", f"struct({column}, {tie})", name)
