@@ -146,7 +146,9 @@ def test_branches_of_all_kinds_are_read_once(spark: Any, spark_ctx: mo.StreamCon
     lines = [line for file in (tmp_path / "even-lines").glob("part-*.txt") for line in file.read_text().split()]
     assert sorted(map(int, lines)) == list(range(0, 12, 2))
     assert noted(tmp_path / "notes") == sorted(map(str, range(12)))
-    assert noted(tmp_path / "even") == sorted(map(str, range(0, 12, 2))), "behind the fork, for three sinks, once too"
+    assert noted(tmp_path / "even") == sorted(map(str, range(0, 12, 2))), (
+        "behind the shared stream, for three sinks, once too"
+    )
 
 
 def test_running_values_go_to_several_sinks(spark_ctx: mo.StreamContext, tmp_path: Path) -> None:

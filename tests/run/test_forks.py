@@ -1,4 +1,4 @@
-"""Which sinks of a job without end one query serves."""
+"""Which sinks of an unbounded job one query serves."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from morisot.plan.analysis.query_groups import groups
 
 
 def served(program: Callable[[mo.StreamContext], None]) -> list[tuple[str, list[str]]]:
-    """The forks and the names of the sinks of each group."""
+    """The shared stream and the names of the sinks of each group."""
     ctx = mo.StreamContext(engine="reference")
     program(ctx)
     found = [
-        (group.fork.operator, [each.input.label or each.operator for each in group.sinks])
+        (group.stream.operator, [each.input.label or each.operator for each in group.sinks])
         for group in groups(ctx._sinks)
     ]
     ctx._sinks = {}
@@ -25,7 +25,7 @@ def end(stream: Any, name: str) -> None:
     stream.name(name).for_each(print)
 
 
-def test_a_sink_alone_is_its_own_fork() -> None:
+def test_a_sink_alone_is_a_group() -> None:
     assert served(lambda ctx: end(ctx.stream_rate(1).map(lambda n: n + 1), "a")) == [("for_each", ["a"])]
 
 
@@ -38,7 +38,7 @@ def test_sinks_of_one_stream() -> None:
     assert served(program) == [("map", ["for_each", "collect_channel"])]
 
 
-def test_the_fork_is_the_last_operator_that_all_share() -> None:
+def test_the_shared_stream_ends_with_the_last_common_operator() -> None:
     def program(ctx: mo.StreamContext) -> None:
         numbers = ctx.stream_rate(1)
         doubled = numbers.map(lambda n: n * 2)
@@ -61,7 +61,7 @@ def test_branches_and_what_is_merged_of_them() -> None:
     assert served(program) == [("split_by", ["both", "odd", "small", "large"])]
 
 
-def test_what_remembers_may_be_before_the_fork_but_not_behind_it() -> None:
+def test_a_state_may_be_in_the_shared_stream_but_not_behind_it() -> None:
     def program(ctx: mo.StreamContext) -> None:
         sums = ctx.stream_rate(1).rich_map(0, lambda s, n: (s + n, s + n))
         end(sums, "a")
@@ -85,7 +85,7 @@ def test_running_values_are_shared() -> None:
     assert served(program) == [("group_by_count", ["a", "b"])]
 
 
-def test_several_streams_have_no_fork_unless_they_meet_in_one() -> None:
+def test_several_streams_share_none_unless_they_are_merged() -> None:
     def program(ctx: mo.StreamContext) -> None:
         one, two = ctx.stream_rate(1), ctx.stream_rate(2)
         merged = one.merge(two)
@@ -106,6 +106,6 @@ def test_names_do_not_part_what_is_the_same() -> None:
         counts.map(lambda n: n + 1).for_each(print)
         end(ctx.stream_rate(1), "another source")
 
-    ((fork, sinks), *others) = served(program)
-    assert (fork, sinks) == ("map", ["files", "seen", "for_each"])
+    ((stream, sinks), *others) = served(program)
+    assert (stream, sinks) == ("map", ["files", "seen", "for_each"])
     assert others == [("for_each", ["another source"])]

@@ -1,4 +1,4 @@
-"""Which sinks of a job without end can share one reading of the stream, and up to which operator."""
+"""Which sinks of an unbounded job share a stream, and are served by one query."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from morisot.plan.nodes.sink import Sink
 from morisot.plan.nodes.time import AddTimestamps, DropTimestamps
 
 STATELESS = (AddTimestamps, DropTimestamps, Merge, Parallelism, RepartitionBy, Rowwise, Shuffle, Sink)
-"""The operators that keep nothing from one micro-batch to the next."""
+"""The operators without a state that lasts from one micro-batch to the next."""
 
 
 @dataclass(frozen=True)
 class Group:
-    """Sinks that one streaming query serves: it computes the stream at the fork, and each sink takes it from there."""
+    """Sinks that one query serves: it computes the stream that they share, and the rest runs on each micro-batch."""
 
-    fork: Node
+    stream: Node
     """The last operator that all of them share; of a sink that is alone, the sink itself."""
     sinks: tuple[Sink, ...]
     named_otherwise: tuple[Node, ...] = ()
-    """What stands for the fork in the plans of some sinks: the same operator under another name."""
+    """The same operator under other names, in the plans of some sinks."""
 
     @property
     def is_shared(self) -> bool:
@@ -39,17 +39,17 @@ class Group:
 
 
 def groups(sinks: Iterable[Sink]) -> list[Group]:
-    """The sinks, those together that have a fork, in the order of the first of each.
+    """The query groups of some sinks, in the order of the first sink of each.
 
-    What is behind a fork runs on each micro-batch by itself. So two sinks have one if all that they read comes through
-    it, and neither has an operator behind it that remembers anything.
+    What follows the shared stream runs on each micro-batch by itself. So two sinks share a stream if all that they read
+    comes through it, and neither has a stateful operator behind it.
     """
     sinks = tuple(sinks)
     first = _first_of_the_same(walk(*sinks))
     found: dict[Node, list[Sink]] = {}
-    possible = {sink: [first[node] for node in _possible_forks(sink)] for sink in sinks}
-    for sink, forks in possible.items():
-        found.setdefault(forks[-1], []).append(sink)
+    possible = {sink: [first[node] for node in _shareable(sink)] for sink in sinks}
+    for sink, streams in possible.items():
+        found.setdefault(streams[-1], []).append(sink)
     return [_group(members, possible, first) for members in found.values()]
 
 
@@ -57,9 +57,9 @@ def _group(sinks: list[Sink], possible: Mapping[Sink, list[Node]], first: Mappin
     if len(sinks) == 1:
         return Group(sinks[0], tuple(sinks))
     common = set.intersection(*(set(possible[sink]) for sink in sinks))
-    fork = next(node for node in possible[sinks[0]] if node in common)
-    others = (node for node in walk(*sinks) if first[node] is fork and node is not fork)
-    return Group(fork, tuple(sinks), tuple(others))
+    stream = next(node for node in possible[sinks[0]] if node in common)
+    others = (node for node in walk(*sinks) if first[node] is stream and node is not stream)
+    return Group(stream, tuple(sinks), tuple(others))
 
 
 def _first_of_the_same(nodes: Iterable[Node]) -> dict[Node, Node]:
@@ -79,23 +79,23 @@ def _identities(value: object, first: Mapping[Node, Node]) -> Any:
     return id(first[value]) if isinstance(value, Node) else id(value)
 
 
-def _possible_forks(sink: Sink) -> list[Node]:
-    """The operators through which everything comes that a sink reads, up to the first that remembers; nearest first.
+def _shareable(sink: Sink) -> list[Node]:
+    """The operators through which everything comes that a sink reads, up to the first stateful one; nearest first.
 
     Sinks that have one of them in common have all those above it in common, too.
     """
-    place = {node: number for number, node in enumerate(walk(sink))}
-    forks: list[Node] = []
+    index = {node: number for number, node in enumerate(walk(sink))}
+    streams: list[Node] = []
     waiting: set[Node] = {sink.input}
     while waiting:
-        node = max(waiting, key=place.__getitem__)  # nothing that waits leads to it again
+        node = max(waiting, key=index.__getitem__)  # nothing that waits leads to it again
         if len(waiting) == 1:
-            forks.append(node)
+            streams.append(node)
         if not _works_on_a_part(node):
             break
         waiting.remove(node)
         waiting.update(node.inputs)
-    return forks
+    return streams
 
 
 def _works_on_a_part(node: Node) -> bool:

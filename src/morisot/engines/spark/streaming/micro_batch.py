@@ -1,7 +1,7 @@
-"""What a streaming query does with each micro-batch: it is kept while every sink takes its part of it.
+"""What a streaming query does with each micro-batch: it is persisted while every sink takes its part of it.
 
-The query computes the stream at the fork, once. What leads from there to the sinks keeps nothing between micro-batches,
-so it is planned once and emitted for each of them, over rows that are there, as for a bounded stream.
+The query computes the stream that the sinks of a group share, once. The operators between it and the sinks have no
+state, so they are planned once and emitted for each micro-batch, over its rows, as for a bounded stream.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ class Delivery:
         self._runner = runner
         self._group = group
         self._query = query
-        self._frame: Frame = query.frame(group.fork)
+        self._frame: Frame = query.frame(group.stream)
         self._outlets = outlets
-        self._forks = (group.fork, *group.named_otherwise)
-        self._job = runner.planned(*group.sinks, given=self._forks)
+        self._shared = (group.stream, *group.named_otherwise)
+        self._job = runner.planned(*group.sinks, given=self._shared)
         self._leaves_out = any(node.leaves_out for node in walk(*group.sinks))
         self._left_out: dict[int, Failures] = {}
-        """What the operators behind the fork left out, by micro-batch."""
+        """What the operators behind the shared stream left out, by micro-batch."""
         self.failure: BaseException | None = None
         """Why the last micro-batch was not delivered."""
         self.failed: str = ""
@@ -69,7 +69,7 @@ class Delivery:
                 hand_over()
             if self._leaves_out:
                 found = reported(self._runner.ledger, branches)
-                self._left_out[batch] = {node: each for node, each in found.items() if node not in self._forks}
+                self._left_out[batch] = {node: each for node, each in found.items() if node not in self._shared}
 
     @contextlib.contextmanager
     def _kept(self, df: DataFrame) -> Iterator[None]:
@@ -85,8 +85,8 @@ class Delivery:
 
     @contextlib.contextmanager
     def _branches(self, df: DataFrame) -> Iterator[Lowering]:
-        """What leads from the fork to the sinks, over a micro-batch."""
-        given: dict[Node, Frame] = dict.fromkeys(self._forks, self._frame.over(df))
+        """What leads from the shared stream to the sinks, over a micro-batch."""
+        given: dict[Node, Frame] = dict.fromkeys(self._shared, self._frame.over(df))
         branches = self._runner.emission(self._job, given=given)
         branches.optimistic = self._query.optimistic  # what may fail natively in it may fail in the query
         try:

@@ -95,7 +95,7 @@ class StreamPart:
             channel.limit(pace.elements)  # before a frame reads it
         try:
             self._prepare()
-            self._meets_bounded = copy_what_is_met(group.fork, runner, checkpoint.ended)
+            self._meets_bounded = copy_what_is_met(group.stream, runner, checkpoint.ended)
             for channel in self._channels:
                 channel.attach(self._reader, checkpoint.files_read(channel.directory))
             self._start_or_demote()
@@ -175,7 +175,7 @@ class StreamPart:
             **self._measures.metrics(outlet.elements_out),
             **waiting,
             "silent": self._silence.silent,
-            **self._tally.metrics(walk(self._group.fork, outlet.sink)),
+            **self._tally.metrics(walk(self._group.stream, outlet.sink)),
         }
         if not self._counts_operators:
             return metrics
@@ -198,13 +198,13 @@ class StreamPart:
                 self._lowering = self._lowered()
 
     def _lowered(self) -> Lowering:
-        self._job = self._runner.planned(self._group.fork, where="query", operator_metrics=self._counts_operators)
+        self._job = self._runner.planned(self._group.stream, where="query", operator_metrics=self._counts_operators)
         inputs = QueryInputs(self._checkpoint.told, self._checkpoint.ended, self._pace)
         return self._runner.emission(self._job, query=inputs)
 
     def _start(self) -> StreamingQuery:
         self._runner.run_loops(self._job.steps, self._lowering)
-        df = self._lowering.frame(self._group.fork).df
+        df = self._lowering.frame(self._group.stream).df
         self._silence = Silence(self._lowering.nodes, self._checkpoint.told)
         self._delivery = Delivery(self._runner, self._group, self._lowering, self._outlets)
         mode = self._lowering.output_mode
@@ -221,11 +221,11 @@ class StreamPart:
         return query
 
     def _start_writing(self, df: DataFrame, mode: str) -> StreamingQuery:
-        if not isinstance(self._group.fork, WriteSink) or mode == "update":
+        if not isinstance(self._group.stream, WriteSink) or mode == "update":
             return self._writer(df, mode).foreachBatch(self._delivery).start()
         counted = df.observe(_OBSERVED, F.expr(COUNTED))
-        files = self._writer(counted, mode).format(FORMATS[self._group.fork.operator])
-        return files.options(**write_options(self._group.fork)).start(self._group.fork.path)
+        files = self._writer(counted, mode).format(FORMATS[self._group.stream.operator])
+        return files.options(**write_options(self._group.stream)).start(self._group.stream.path)
 
     def _writer(self, df: DataFrame, mode: str) -> DataStreamWriter:
         writer = df.writeStream.outputMode(mode).option("checkpointLocation", self._checkpoint.location)
@@ -242,7 +242,7 @@ class StreamPart:
         restart = None if self._settings is None else self._settings.restart
         goes_on = self._checkpoint.goes_on(restart)
         if goes_on:
-            in_pieces = isinstance(self._group.fork, KeepPieces)  # of a bounded job, in which time stands still
+            in_pieces = isinstance(self._group.stream, KeepPieces)  # of a bounded job, in which time stands still
             self._checkpoint.resume(plan, restart, replays_input=not in_pieces)
             if not in_pieces and any(waits_for_time(node) for node in self._lowering.nodes):
                 self._checkpoint.let_time_pass()
@@ -395,8 +395,8 @@ class StreamPart:
         """Count what a micro-batch that is done left out, and call the handlers of what was diverted."""
         if self._counts:
             numbered = {number: node for number, node in enumerate(self._lowering.nodes) if node.leaves_out}
-            before_the_fork = by_operator(self._runner.ledger.take(self._lowering.run, batch), numbered)
-            for failures in (before_the_fork, *self._delivery.left_out(batch)):
+            by_the_query = by_operator(self._runner.ledger.take(self._lowering.run, batch), numbered)
+            for failures in (by_the_query, *self._delivery.left_out(batch)):
                 self._note_left_out({node: each for node, each in failures.items() if node in self._counts})
 
     def _note_left_out(self, failures: Failures) -> None:
