@@ -10,7 +10,7 @@ import pytest
 
 import morisot as mo
 from morisot.plan.analysis.guarantees import guarantee
-from morisot.plan.analysis.trigger import Pace, pace_of
+from morisot.plan.analysis.trigger import Trigger, trigger_of
 from morisot.plan.nodes.partition import BatchMode
 
 
@@ -73,17 +73,21 @@ def test_explain_says_what_sinks_can_rely_on(tmp_path: Path, capsys: pytest.Capt
     assert "with snapshots" not in capsys.readouterr().out
 
 
-def test_the_pace_of_a_job(tmp_path: Path) -> None:
+def test_the_trigger_of_a_job(tmp_path: Path) -> None:
     ctx = mo.StreamContext(engine="reference")
     rate = ctx.stream_rate(5)
-    assert pace_of([rate._node], None) == Pace()
-    assert pace_of([rate._node], mo.Snapshots(tmp_path, every="2s")) == Pace(2.0)
+    assert trigger_of([rate._node], None) == Trigger()
+    assert trigger_of([rate._node], mo.Snapshots(tmp_path, every="2s")) == Trigger(2.0)
     quick = rate.batch_mode(BatchMode.adaptive(100, 250)).map(lambda n: n)
-    assert pace_of([quick._node], None) == Pace(0.25, 100)
-    assert pace_of([quick._node], mo.Snapshots(tmp_path, every="2s")) == Pace(2.0, 100), "what snapshots say counts"
+    assert trigger_of([quick._node], None) == Trigger(0.25, 100)
+    assert trigger_of([quick._node], mo.Snapshots(tmp_path, every="2s")) == Trigger(2.0, 100), (
+        "what snapshots say counts"
+    )
     slow = rate.batch_mode(BatchMode.adaptive(20, 900)).map(lambda n: n)
-    assert pace_of([quick._node, slow._node], None) == Pace(0.25, 20), "the strictest of those that are served together"
+    assert trigger_of([quick._node, slow._node], None) == Trigger(0.25, 20), (
+        "the strictest of those that are served together"
+    )
     with pytest.raises(mo.PlanError, match=r"stream_rate cannot give 5 elements at a time.*\n.*every="):
-        pace_of([rate._node], mo.Snapshots(tmp_path, items=5))
+        trigger_of([rate._node], mo.Snapshots(tmp_path, items=5))
     topic = ctx.stream_kafka("localhost:9092", "topic", unbounded=True)
-    assert pace_of([topic._node], mo.Snapshots(tmp_path, items=5)) == Pace(None, 5, by_items=True)
+    assert trigger_of([topic._node], mo.Snapshots(tmp_path, items=5)) == Trigger(None, 5, by_items=True)

@@ -1,4 +1,4 @@
-"""How fast a job without end goes: the time between its micro-batches, and the most elements in one."""
+"""What starts the micro-batches of an unbounded job: an interval, and the most elements of one."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ _MILLISECONDS = 1000
 
 
 @dataclass(frozen=True)
-class Pace:
-    """What the user asks of a sink's micro-batches."""
+class Trigger:
+    """When a query starts a micro-batch, and how many elements it takes."""
 
     seconds: float | None = None
     """From the start of one to the start of the next; None: one follows the other."""
@@ -29,7 +29,7 @@ class Pace:
     """Whether the job ends when it has read what is there now."""
 
 
-def pace_of(sinks: Iterable[Node], snapshots: Snapshots | None) -> Pace:
+def trigger_of(sinks: Iterable[Node], snapshots: Snapshots | None) -> Trigger:
     """What `Snapshots` and the operators `batch_mode` say to sinks that are served together.
 
     The first of the two times; of several times and numbers the least, with which all of them are kept.
@@ -44,7 +44,7 @@ def pace_of(sinks: Iterable[Node], snapshots: Snapshots | None) -> Pace:
         _refuse_uncounted(nodes, items)
         numbers.append(items)
     seconds = min(waits, default=None) if seconds is None else seconds
-    return Pace(seconds, min(numbers, default=None), by_items=items is not None)
+    return Trigger(seconds, min(numbers, default=None), by_items=items is not None)
 
 
 def _refuse_uncounted(nodes: Iterable[Node], items: int) -> None:

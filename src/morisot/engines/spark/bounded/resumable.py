@@ -35,7 +35,7 @@ from morisot.plan.analysis.fingerprint import describe
 from morisot.plan.analysis.graph import walk
 from morisot.plan.analysis.query_groups import Group
 from morisot.plan.analysis.resumable import Cut, KeepPieces, Part, SavedPieces, cut, substituted
-from morisot.plan.analysis.trigger import Pace
+from morisot.plan.analysis.trigger import Trigger
 from morisot.plan.analysis.validate import gives_running_values
 from morisot.plan.files import is_local
 from morisot.plan.nodes.node import Node
@@ -223,14 +223,14 @@ class PieceJob:
 
     def _stream(self, sink: KeepPieces, checkpoint: Checkpoint, restart: str | int | None) -> None:
         """Do the pieces that are listed."""
-        with self._streaming(sink, checkpoint, restart, Pace(once=True)) as part:
+        with self._streaming(sink, checkpoint, restart, Trigger(once=True)) as part:
             part.join(None)
 
     def _stream_by_time(
         self, sink: KeepPieces, checkpoint: Checkpoint, source: CutSource, restart: str | int | None, seconds: float
     ) -> None:
         """Do one piece after the other, each as large as to take so many seconds by what the one before took."""
-        with self._streaming(sink, checkpoint, restart, Pace()) as part:
+        with self._streaming(sink, checkpoint, restart, Trigger()) as part:
             part.catch_up()  # what an earlier program had listed
             size = 1
             while part.error is None and source.list_more(size):
@@ -241,11 +241,11 @@ class PieceJob:
 
     @contextlib.contextmanager
     def _streaming(
-        self, sink: KeepPieces, checkpoint: Checkpoint, restart: str | int | None, pace: Pace
+        self, sink: KeepPieces, checkpoint: Checkpoint, restart: str | int | None, trigger: Trigger
     ) -> Iterator[StreamPart]:
         settings = dataclasses.replace(self._settings, restart=restart)  # type: ignore[arg-type]
         group, outlets = Group(sink, (sink,)), [PiecesOutlet(sink)]
-        part = StreamPart(self._runner, group, outlets, checkpoint, pace=pace, snapshots=settings)
+        part = StreamPart(self._runner, group, outlets, checkpoint, trigger=trigger, snapshots=settings)
         try:
             yield part
         except BaseException:

@@ -138,7 +138,7 @@ def read(node: PathSource, lowering: Lowering, load: Callable[[Any, str], DataFr
     """The files as a DataFrame, in the order of their paths if somebody sees it."""
     try:
         if node.unbounded:
-            files = node.files_per_batch or (1 if lowering.query.pace.by_items else None)
+            files = node.files_per_batch or (1 if lowering.query.trigger.by_items else None)
             limit = {} if files is None else {"maxFilesPerTrigger": files}
             reader = lowering.spark.readStream.options(**limit)
             return load(reader, node.path) if node.listed is None else load(of_listed_files(reader), node.listed)

@@ -18,7 +18,7 @@ from morisot.engines.spark.streaming.sinks import outlet
 from morisot.errors import EnvironmentProblem, PlanError
 from morisot.plan.analysis.graph import walk
 from morisot.plan.analysis.query_groups import Group, groups
-from morisot.plan.analysis.trigger import pace_of
+from morisot.plan.analysis.trigger import trigger_of
 from morisot.plan.analysis.validate import gives_running_values
 from morisot.plan.nodes.node import Node
 from morisot.plan.nodes.sink import Sink, WriteSink
@@ -78,7 +78,7 @@ class Streams:
                     group,
                     [outlets[sink] for sink in group.sinks],
                     checkpoints[-1],
-                    pace=pace_of(group.sinks, self._snapshots),
+                    trigger=trigger_of(group.sinks, self._snapshots),
                     snapshots=self._snapshots,
                     counts=own,
                     report=self._report,

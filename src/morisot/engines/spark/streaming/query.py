@@ -37,7 +37,7 @@ from morisot.plan.analysis.fingerprint import Description, describe
 from morisot.plan.analysis.graph import walk
 from morisot.plan.analysis.query_groups import Group
 from morisot.plan.analysis.resumable import KeepPieces
-from morisot.plan.analysis.trigger import Pace
+from morisot.plan.analysis.trigger import Trigger
 from morisot.plan.nodes.node import Node
 from morisot.plan.nodes.sink import WriteSink
 from morisot.plan.nodes.source import Spooled
@@ -62,7 +62,7 @@ class StreamPart:
         outlets: Sequence[Outlet],
         checkpoint: Checkpoint,
         *,
-        pace: Pace,
+        trigger: Trigger,
         snapshots: Snapshots | None = None,
         counts: Collection[Node] = (),
         report: Callable[[Tally], None] = lambda _: None,
@@ -78,7 +78,7 @@ class StreamPart:
         self._counts_operators = counts_operators
         self._tally = Tally()
         self._checkpoint = checkpoint
-        self._pace = pace
+        self._trigger = trigger
         self._settings = snapshots
         self._stopping = threading.Event()
         self._tries = 0
@@ -92,7 +92,7 @@ class StreamPart:
         self._reader = reader
         """What channels call this part."""
         for channel in self._channels:
-            channel.limit(pace.elements)  # before a frame reads it
+            channel.limit(trigger.elements)  # before a frame reads it
         try:
             self._prepare()
             self._meets_bounded = copy_what_is_met(group.stream, runner, checkpoint.ended)
@@ -199,7 +199,7 @@ class StreamPart:
 
     def _lowered(self) -> Lowering:
         self._job = self._runner.planned(self._group.stream, where="query", operator_metrics=self._counts_operators)
-        inputs = QueryInputs(self._checkpoint.told, self._checkpoint.ended, self._pace)
+        inputs = QueryInputs(self._checkpoint.told, self._checkpoint.ended, self._trigger)
         return self._runner.emission(self._job, query=inputs)
 
     def _start(self) -> StreamingQuery:
@@ -229,11 +229,11 @@ class StreamPart:
 
     def _writer(self, df: DataFrame, mode: str) -> DataStreamWriter:
         writer = df.writeStream.outputMode(mode).option("checkpointLocation", self._checkpoint.location)
-        if self._pace.once:
+        if self._trigger.once:
             return writer.trigger(availableNow=True)
-        if self._pace.seconds is None:
+        if self._trigger.seconds is None:
             return writer
-        return writer.trigger(processingTime=f"{round(self._pace.seconds * 1000)} milliseconds")
+        return writer.trigger(processingTime=f"{round(self._trigger.seconds * 1000)} milliseconds")
 
     def _prepare(self) -> None:
         """Directories for the results: new, emptied if the user says so, or as a snapshot left them."""

@@ -23,7 +23,7 @@ from morisot.engines.spark.emit.stateful.row_order import with_places
 from morisot.physical.ops import FusingOp, Given, KernelOp, Physical, ReadOp, StageOp
 from morisot.physical.plan import Plan
 from morisot.plan.analysis.graph import meets_endless, met_by_endless
-from morisot.plan.analysis.trigger import Pace
+from morisot.plan.analysis.trigger import Trigger
 from morisot.plan.analysis.validate import gives_running_values
 from morisot.plan.nodes.closure import Closure
 from morisot.plan.nodes.node import Node
@@ -66,7 +66,7 @@ class QueryInputs:
     """Where inputs that are idle find the watermark of the others; without it they hold those up."""
     ended: Path | None = None
     """The directory of the copied elements of bounded streams that are read as if they were unbounded."""
-    pace: Pace = field(default_factory=Pace)
+    trigger: Trigger = field(default_factory=Trigger)
     """How fast the query is to go."""
 
 

@@ -72,7 +72,7 @@ def followed(node: StreamKafka, lowering: Lowering) -> DataFrame:
     """What is in the topics, and what comes."""
     end_offsets(node, lowering.spark)  # a topic that is not there is said now, and not by a query that fails later
     reader = lowering.spark.readStream.format("kafka").options(**client_options(node))
-    limits = [limit for limit in (node.records_per_batch, lowering.query.pace.elements) if limit is not None]
+    limits = [limit for limit in (node.records_per_batch, lowering.query.trigger.elements) if limit is not None]
     if limits:
         reader = reader.option("maxOffsetsPerTrigger", min(limits))
     return reader.option("subscribe", ",".join(node.topics)).option("startingOffsets", node.starting).load()
