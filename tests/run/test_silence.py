@@ -1,4 +1,4 @@
-"""Which inputs are silent and what they are told, without a JVM: reports of a query, and the clock."""
+"""Which inputs are idle and how they are advanced, without a JVM: reports of a query, and the clock."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import datetime
 from pathlib import Path
 from typing import Any
 
-from morisot.engines.spark.streaming.idle_inputs import Silence
+from morisot.engines.spark.streaming.idle_inputs import IdleInputs
 from morisot.errors import Location
 from morisot.plan.nodes.closure import Closure
 from morisot.plan.nodes.testing import StreamBatches
@@ -31,85 +31,85 @@ class Query:
         self._directory = directory
         for number in range(len(idle)):
             (directory / str(number)).mkdir(exist_ok=True)
-        self.silence = Silence([timestamps(each) for each in idle], directory, now=0.0)
+        self.inputs = IdleInputs([timestamps(each) for each in idle], directory, now=0.0)
 
     def batch(self, begin: float, end: float, *marks: int | None) -> None:
         """A micro-batch in which some inputs gave elements."""
         start = datetime.datetime.fromtimestamp(begin, datetime.UTC)
         observed = {f"time-{n}": {"elements": mark is not None, "mark": mark} for n, mark in enumerate(marks)}
         report = {"batchDuration": int((end - begin) * 1000), "observedMetrics": observed}
-        self.silence.note({"timestamp": start.isoformat(), **report})
+        self.inputs.note({"timestamp": start.isoformat(), **report})
 
-    def told(self, number: int) -> list[int]:
+    def written(self, number: int) -> list[int]:
         files = sorted((self._directory / str(number)).iterdir())
         return [int(file.read_text()) for file in files]
 
 
-def test_a_silent_input_is_told_how_far_the_others_are(tmp_path: Path) -> None:
+def test_an_idle_input_is_advanced_to_the_others(tmp_path: Path) -> None:
     query = Query(tmp_path, None, 5000)
     query.batch(0, 1, 100, 40)
     query.batch(3, 4, 200, None)
-    query.silence.tell(**BUSY, now=4)
-    assert query.told(1) == []
+    query.inputs.advance(**BUSY, now=4)
+    assert query.written(1) == []
     query.batch(6, 7, 300, None)
-    query.silence.tell(**BUSY, now=7)
-    query.silence.tell(**BUSY, now=8.5)
-    assert query.told(1) == [300]
-    assert query.silence.silent == [f"add_timestamps ({HERE})"]
+    query.inputs.advance(**BUSY, now=7)
+    query.inputs.advance(**BUSY, now=8.5)
+    assert query.written(1) == [300]
+    assert query.inputs.idle == [f"add_timestamps ({HERE})"]
     query.batch(8, 9, 400, None)
-    query.silence.tell(**BUSY, now=9)
-    assert query.told(0) == []
-    assert query.told(1) == [300, 400]
+    query.inputs.advance(**BUSY, now=9)
+    assert query.written(0) == []
+    assert query.written(1) == [300, 400]
 
 
-def test_a_long_micro_batch_makes_nobody_silent(tmp_path: Path) -> None:
+def test_a_long_micro_batch_makes_no_input_idle(tmp_path: Path) -> None:
     query = Query(tmp_path, None, 5000)
     query.batch(0, 60, 100, 40)
-    query.silence.tell(**BUSY, now=60)
+    query.inputs.advance(**BUSY, now=60)
     query.batch(60, 90, 200, None)
-    query.silence.tell(**BUSY, now=90)
-    assert query.told(1) == []
-    query.silence.tell(**WAITING, now=91)
-    assert query.told(1) == [200]
+    query.inputs.advance(**BUSY, now=90)
+    assert query.written(1) == []
+    query.inputs.advance(**WAITING, now=91)
+    assert query.written(1) == [200]
 
 
-def test_an_input_that_speaks_again_counts_again(tmp_path: Path) -> None:
+def test_an_input_with_new_elements_is_not_idle(tmp_path: Path) -> None:
     query = Query(tmp_path, 1000, 1000)
     query.batch(0, 1, 100, None)
     query.batch(1, 2, 200, None)
-    query.silence.tell(**BUSY, now=2)
-    assert query.told(1) == [200]
+    query.inputs.advance(**BUSY, now=2)
+    assert query.written(1) == [200]
     query.batch(2, 3, 300, 220)
-    query.silence.tell(**WAITING, now=3.5)
-    assert (query.told(0), query.told(1)) == ([], [200])
-    assert query.silence.silent == []
-    query.silence.tell(**WAITING, now=4.5)  # now both are silent, and the one that is furthest counts
-    assert (query.told(0), query.told(1)) == ([], [200, 300])
+    query.inputs.advance(**WAITING, now=3.5)
+    assert (query.written(0), query.written(1)) == ([], [200])
+    assert query.inputs.idle == []
+    query.inputs.advance(**WAITING, now=4.5)  # now both are idle, and the latest watermark counts
+    assert (query.written(0), query.written(1)) == ([], [200, 300])
 
 
-def test_one_of_which_nothing_is_known_holds_all_up(tmp_path: Path) -> None:
+def test_an_input_without_a_watermark_holds_up_all(tmp_path: Path) -> None:
     query = Query(tmp_path, None, 1000, None)
     query.batch(5, 6, 100, None, None)
-    query.silence.tell(**WAITING, now=7)
-    assert query.told(1) == []
+    query.inputs.advance(**WAITING, now=7)
+    assert query.written(1) == []
     query.batch(7, 8, None, None, 50)
-    query.silence.tell(**WAITING, now=9)
-    assert query.told(1) == [50]
+    query.inputs.advance(**WAITING, now=9)
+    assert query.written(1) == [50]
 
 
 def test_few_files_stay_and_none_after_a_restart(tmp_path: Path) -> None:
     query = Query(tmp_path, None, 1000)
     for second in range(2, 12):
         query.batch(second, second + 0.5, second, None)
-        query.silence.tell(**WAITING, now=second + 0.9)
-    assert query.told(1) == [9, 10, 11]
+        query.inputs.advance(**WAITING, now=second + 0.9)
+    assert query.written(1) == [9, 10, 11]
     Query(tmp_path, None, 1000)
-    assert query.told(1) == []
+    assert query.written(1) == []
 
 
-def test_without_a_word_of_the_user_nobody_is_watched(tmp_path: Path) -> None:
+def test_without_a_timeout_or_another_input_nothing_is_advanced(tmp_path: Path) -> None:
     for idle in ((None, None), (1000,)):
         query = Query(tmp_path, *idle)
         query.batch(0, 1, *(1 for _ in idle))
-        query.silence.tell(**WAITING, now=100)
-        assert query.told(0) == []
+        query.inputs.advance(**WAITING, now=100)
+        assert query.written(0) == []

@@ -25,7 +25,7 @@ from morisot.engines.spark.session.query_settings import await_sources, keeps_fe
 from morisot.engines.spark.streaming.backlog import backlog
 from morisot.engines.spark.streaming.bounded_inputs import copy_what_is_met
 from morisot.engines.spark.streaming.channel_files import Spool
-from morisot.engines.spark.streaming.idle_inputs import Silence
+from morisot.engines.spark.streaming.idle_inputs import IdleInputs
 from morisot.engines.spark.streaming.metrics import Measures
 from morisot.engines.spark.streaming.micro_batch import Delivery
 from morisot.engines.spark.streaming.progress import Reports
@@ -174,7 +174,7 @@ class StreamPart:
             "sink": outlet.sink.label or outlet.sink.operator,
             **self._measures.metrics(outlet.elements_out),
             **waiting,
-            "silent": self._silence.silent,
+            "silent": self._idle_inputs.idle,
             **self._tally.metrics(walk(self._group.stream, outlet.sink)),
         }
         if not self._counts_operators:
@@ -205,7 +205,7 @@ class StreamPart:
     def _start(self) -> StreamingQuery:
         self._runner.run_loops(self._job.steps, self._lowering)
         df = self._lowering.frame(self._group.stream).df
-        self._silence = Silence(self._lowering.nodes, self._checkpoint.told)
+        self._idle_inputs = IdleInputs(self._lowering.nodes, self._checkpoint.told)
         self._delivery = Delivery(self._runner, self._group, self._lowering, self._outlets)
         mode = self._lowering.output_mode
         self._checkpoint.note_sources(source_numbers(df))
@@ -273,8 +273,8 @@ class StreamPart:
                             refuse_stopped(self._runner.spark)
                         break
                     self._count_progress()
-                    if self._silence.may_come:
-                        self._silence.tell(**self._query.status)
+                    if self._idle_inputs.may_advance:
+                        self._idle_inputs.advance(**self._query.status)
                     self._raise_what_others_met()
                     if self._is_over():
                         self._query.stop()
@@ -376,7 +376,7 @@ class StreamPart:
     def _count_batches(self) -> None:
         for progress in self._reports.new():
             self._measures.watch(progress, self._lowering.nodes)
-            self._silence.note(progress)
+            self._idle_inputs.note(progress)
             if "addBatch" not in progress["durationMs"]:  # it tells that the query waits
                 continue
             batch = int(progress["batchId"])
