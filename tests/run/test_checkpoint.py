@@ -196,8 +196,8 @@ def test_another_program_is_refused(checkpoint: Checkpoint, tmp_path: Path) -> N
     other = describe(sink(tmp_path / "other"))
     with pytest.raises(mo.PlanError, match=r"because the program has changed: stream_file \(.*\): path was .* and is"):
         checkpoint.resume(other, "latest")
-    assert checkpoint.goes_on("latest")
-    assert not checkpoint.goes_on(None)
+    assert checkpoint.can_resume("latest")
+    assert not checkpoint.can_resume(None)
 
 
 def test_a_fresh_start_forgets_everything(checkpoint: Checkpoint, tmp_path: Path) -> None:

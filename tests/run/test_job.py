@@ -14,7 +14,7 @@ class Finished:
     error = None
 
     def __init__(self, *sinks: tuple[int, str], elements: int) -> None:
-        self.places = [place for place, _ in sinks]
+        self.indexes = [index for index, _ in sinks]
         self._names = [name for _, name in sinks]
         self._elements = elements
 
@@ -39,7 +39,7 @@ def skipped(operator: str, count: int) -> LeftOutMetrics:
 
 
 def test_what_was_read_for_several_sinks_counts_once() -> None:
-    bounded = ThreadPart("bounded", lambda: None, lambda: skipped("map (p.py:9)", 1), place=3)
+    bounded = ThreadPart("bounded", lambda: None, lambda: skipped("map (p.py:9)", 1), index=3)
     job = Job([Finished((0, "a"), (2, "c"), elements=10), Finished((1, "b"), elements=7), bounded])
     metrics = job.metrics()
     assert (metrics["elements_in"], metrics["elements_out"], metrics["batches"]) == (17, 4, 2)

@@ -17,11 +17,11 @@ class HandOver:
         self._last: int | None = None
         self._open = False
 
-    def open(self, *, goes_on: bool) -> None:
-        """Before the first batch; a job that goes on leaves out what the sink has committed already."""
+    def open(self, *, resumes: bool) -> None:
+        """Before the first batch; a job that resumes leaves out what the sink has committed already."""
         self._call("open")
         self._open = True
-        self._last = self._call("last_committed") if goes_on else None
+        self._last = self._call("last_committed") if resumes else None
 
     def __call__(self, batch: int, elements: list[Any]) -> None:
         """Prepare and commit a batch, unless the sink has it."""
@@ -47,13 +47,13 @@ class HandOver:
             ) from error
 
 
-def handing_over(node: WriteTo, *, goes_on: bool = False) -> Callable[[list[Any]], None]:
-    """The receiver of write_to for bounded input, which is one batch; a job without end numbers its own."""
+def handing_over(node: WriteTo, *, resumes: bool = False) -> Callable[[list[Any]], None]:
+    """The receiver of write_to for bounded input, which is one batch; an unbounded job numbers its own."""
 
     def receive(elements: list[Any]) -> None:
         hand_over = HandOver(node)
         try:
-            hand_over.open(goes_on=goes_on)
+            hand_over.open(resumes=resumes)
             hand_over(0, elements)
         finally:
             hand_over.close()

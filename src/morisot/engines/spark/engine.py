@@ -213,7 +213,7 @@ class SparkEngine:
         if bounded:
             counts = runner.apart()
             run = functools.partial(self._run_bounded, counts, bounded, closers)
-            parts.append(ThreadPart("bounded", run, counts.tally.metrics, place=len(endless)))
+            parts.append(ThreadPart("bounded", run, counts.tally.metrics, index=len(endless)))
         job = Job(parts, lambda: [*self._loops.snapshots(), *self._pieces.snapshots()])
         if endless:
             job_table.watch(job.metrics, lambda: not job.running, self._config.progress)

@@ -8,7 +8,7 @@ from pyspark.sql import functions as F  # noqa: N812 - the name every Spark prog
 
 from morisot.engines.spark.bounded.files import replace
 from morisot.engines.spark.checkpoints.snapshot_files import check_manifest, write_manifest
-from morisot.engines.spark.streaming.sinks import HandingOver, Outlet, Share
+from morisot.engines.spark.streaming.sinks import HandingOver, Share, SinkWriter
 from morisot.plan.analysis.graph import walk
 from morisot.plan.analysis.resumable import KeepPieces
 from morisot.plan.analysis.validate import gives_running_values
@@ -30,27 +30,27 @@ def check_pieces(directory: Path, number: int) -> None:
         check_manifest(piece_in(directory, each), "part")
 
 
-class PiecesOutlet(Outlet):
-    """A directory for each piece, in the place of what an earlier try gave."""
+class PartWriter(SinkWriter):
+    """A directory for each source split, which replaces what an earlier try wrote."""
 
     def __init__(self, sink: KeepPieces) -> None:
         super().__init__(sink, None, None)
-        self._place = sink.directory
+        self._directory = sink.directory
         self._ordered = sink.ordered
         self._running = any(map(gives_running_values, walk(sink)))
 
     def take(self, share: Share) -> HandingOver:
         rows = share.df
         if self._ordered:
-            # Rows of one file have one place, and are in order. Spark would compute them twice to sort them.
+            # Rows of one file have one value in `at`, and are in order. Spark would compute them twice to sort them.
             rows = rows.selectExpr("*", "monotonically_increasing_id() AS `at/row`").persist()
         try:
             ordered = rows.orderBy("at", "at/row") if self._ordered else rows
             if self._running:
                 ordered = ordered.withColumn("piece", F.lit(share.batch).cast("bigint"))
             writer = ordered.drop("at", "at/row").write.format("parquet")
-            aside = f"{self._place}/_writing-{share.batch}"
-            replace(share.df, str(piece_in(Path(self._place), share.batch)), writer, aside, complete)
+            aside = f"{self._directory}/_writing-{share.batch}"
+            replace(share.df, str(piece_in(Path(self._directory), share.batch)), writer, aside, complete)
         finally:
             if self._ordered:
                 rows.unpersist()

@@ -20,7 +20,7 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from morisot.engines.spark.bounded.files import already_there
-from morisot.engines.spark.bounded.part_sink import PiecesOutlet, check_pieces
+from morisot.engines.spark.bounded.part_sink import PartWriter, check_pieces
 from morisot.engines.spark.bounded.runner import BatchRunner, Receiver
 from morisot.engines.spark.bounded.source_splits import CutSource
 from morisot.engines.spark.checkpoints.ownership import SnapshotLock
@@ -55,7 +55,7 @@ class Rest:
 
     nodes: Mapping[Node, Node]
     """What to run in the place of each of the plan's nodes, the roots among them."""
-    goes_on: bool = False
+    resumes: bool = False
     """Whether an earlier program was killed while it delivered."""
 
     def receivers(self, given: Mapping[Sink, Receiver | None]) -> dict[Sink, Receiver | None]:
@@ -64,7 +64,7 @@ class Rest:
         for sink, receiver in given.items():
             new = self.nodes[sink]
             assert isinstance(new, Sink)
-            found[new] = handing_over(new, goes_on=True) if self.goes_on and isinstance(new, WriteTo) else receiver
+            found[new] = handing_over(new, resumes=True) if self.resumes and isinstance(new, WriteTo) else receiver
         return found
 
 
@@ -164,8 +164,8 @@ class PieceJob:
         checkpoint = Checkpoint({sink: place}, keep=self._settings.keep)
         checkpoint.names = [f"{self._directory.name}/{part.end.label or part.end.operator}"]
         self._checkpoints.append(checkpoint)
-        restart = self._settings.restart if checkpoint.goes_on(self._settings.restart) else "latest"
-        if checkpoint.goes_on(restart):  # before its elements are looked at: another program may read others
+        restart = self._settings.restart if checkpoint.can_resume(self._settings.restart) else "latest"
+        if checkpoint.can_resume(restart):  # before its elements are looked at: another program may read others
             checkpoint.resume(describe_part(sink, self._runner), "latest", replays_input=False)
         source.prepare()
         done = place / "done"
@@ -244,8 +244,8 @@ class PieceJob:
         self, sink: KeepPieces, checkpoint: Checkpoint, restart: str | int | None, trigger: Trigger
     ) -> Iterator[StreamPart]:
         settings = dataclasses.replace(self._settings, restart=restart)  # type: ignore[arg-type]
-        group, outlets = Group(sink, (sink,)), [PiecesOutlet(sink)]
-        part = StreamPart(self._runner, group, outlets, checkpoint, trigger=trigger, snapshots=settings)
+        group, writers = Group(sink, (sink,)), [PartWriter(sink)]
+        part = StreamPart(self._runner, group, writers, checkpoint, trigger=trigger, snapshots=settings)
         try:
             yield part
         except BaseException:
@@ -271,7 +271,7 @@ class PieceJob:
 
     def rest(self, roots: tuple[Node, ...], saved: Mapping[Node, SavedPieces]) -> Rest:
         """What is left to do. A directory that an earlier program has begun to write is this job's to write."""
-        goes_on, own = self._delivering.exists(), self._own_directories()
+        resumes, own = self._delivering.exists(), self._own_directories()
         new = substituted(roots, saved)
         for sink in new_directories(roots):
             path = str(Path(sink.path).absolute())
@@ -280,7 +280,7 @@ class PieceJob:
             else:
                 own.append(path)
         write_record(self._delivering, "delivery", own)
-        return Rest(new, goes_on)
+        return Rest(new, resumes)
 
     def finish(self) -> None:
         """Everything has been delivered."""

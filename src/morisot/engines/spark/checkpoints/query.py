@@ -71,7 +71,7 @@ class Checkpoint:
 
     # -- the start ----------------------------------------------------------------------------------------------------
 
-    def goes_on(self, restart: str | int | None) -> bool:
+    def can_resume(self, restart: str | int | None) -> bool:
         """Whether there is something to resume, and the user wants that."""
         return restart is not None and any(_saved_in(each) is not None for each in self._directories)
 

@@ -32,8 +32,8 @@ class Part(Protocol):
         ...
 
     @property
-    def places(self) -> Sequence[int]:
-        """Where its sinks stand among those of the job."""
+    def indexes(self) -> Sequence[int]:
+        """The numbers of its sinks among those of the job."""
         ...
 
     def snapshots(self) -> list[Snapshot]: ...
@@ -87,15 +87,15 @@ class Job:
         return self._failure
 
     def snapshots(self) -> list[Snapshot]:
-        """The snapshots from which the job can start again: of its loops, and of each sink without end."""
+        """The snapshots from which the job can resume: of its loops, and of each unbounded sink."""
         return [*self._snapshots(), *(each for part in self._parts for each in part.snapshots())]
 
     def metrics(self) -> JobMetrics:
         """Elements read, delivered and left out, micro-batches and rates, in all and per sink."""
         parts = [part.metrics() for part in self._parts]
-        places = [place for part in self._parts for place in part.places]
+        indexes = [index for part in self._parts for index in part.indexes]
         sinks = [sink for part in parts for sink in part["sinks"]]
-        ordered = [sink for _, sink in sorted(zip(places, sinks, strict=True), key=operator.itemgetter(0))]
+        ordered = [sink for _, sink in sorted(zip(indexes, sinks, strict=True), key=operator.itemgetter(0))]
         return {
             "elements_in": sum(part["elements_in"] for part in parts),
             "elements_out": sum(part["elements_out"] for part in parts),
@@ -127,10 +127,10 @@ class ThreadPart:
     """A bounded run on a thread of its own."""
 
     def __init__(
-        self, name: str, run: Callable[[], None], left_out: Callable[[], LeftOutMetrics], *, place: int = 0
+        self, name: str, run: Callable[[], None], left_out: Callable[[], LeftOutMetrics], *, index: int = 0
     ) -> None:
         self._name = name
-        self.places = (place,)
+        self.indexes = (index,)
         self._left_out = left_out
         self._run = run
         self.error: BaseException | None = None

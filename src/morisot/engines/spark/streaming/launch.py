@@ -1,4 +1,4 @@
-"""The jobs without end of one engine: which sinks one query serves, and where it keeps how far it is."""
+"""The unbounded jobs of one engine: which sinks one query serves, and where its checkpoint is."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from morisot.engines.spark.checkpoints.query import Checkpoint, was_alone
 from morisot.engines.spark.session.scratch import temporary_directory
 from morisot.engines.spark.streaming.channel_files import Spool
 from morisot.engines.spark.streaming.query import StreamPart
-from morisot.engines.spark.streaming.sinks import outlet
+from morisot.engines.spark.streaming.sinks import sink_writer
 from morisot.errors import EnvironmentProblem, PlanError
 from morisot.plan.analysis.graph import walk
 from morisot.plan.analysis.query_groups import Group, groups
@@ -59,12 +59,12 @@ class Streams:
     def _start(
         self, runner: BatchRunner, receivers: Mapping[Sink, Receiver | None], closers: Closers
     ) -> list[StreamPart]:
-        places = self._places(receivers)
-        served = [each for group in groups(receivers) for each in self._together_or_apart(runner, group, places)]
+        directories = self._directories(receivers)
+        served = [each for group in groups(receivers) for each in self._together_or_apart(runner, group, directories)]
         readers = announced(served)
-        outlets = {sink: outlet(sink, receiver, closers.get(sink)) for sink, receiver in receivers.items()}
-        for place, each in enumerate(outlets.values()):
-            each.place = place
+        writers = {sink: sink_writer(sink, receiver, closers.get(sink)) for sink, receiver in receivers.items()}
+        for index, writer in enumerate(writers.values()):
+            writer.index = index
         parts: list[StreamPart] = []
         checkpoints: list[Checkpoint] = []
         counted: set[Node] = set()
@@ -72,11 +72,11 @@ class Streams:
             for group in served:
                 own = {node for node in walk(*group.sinks) if node.leaves_out and not node.bounded} - counted
                 counted |= own
-                checkpoints.append(self._checkpoint(group, places))
+                checkpoints.append(self._checkpoint(group, directories))
                 part = StreamPart(
                     runner,
                     group,
-                    [outlets[sink] for sink in group.sinks],
+                    [writers[sink] for sink in group.sinks],
                     checkpoints[-1],
                     trigger=trigger_of(group.sinks, self._snapshots),
                     snapshots=self._snapshots,
@@ -91,8 +91,8 @@ class Streams:
                 part.stop()
             for checkpoint in checkpoints:
                 checkpoint.release()
-            for each in outlets.values():
-                each.let_go()
+            for writer in writers.values():
+                writer.unblock()
             for group in served:
                 for inlet in inlets_of(group):
                     inlet.detach(readers[group])
@@ -100,26 +100,26 @@ class Streams:
         self._parts += parts
         return parts
 
-    def _together_or_apart(self, runner: BatchRunner, group: Group, places: Mapping[Sink, Path]) -> list[Group]:
-        """A group as one query if this session can do that, and no sink has to go on from snapshots of its own.
+    def _together_or_apart(self, runner: BatchRunner, group: Group, directories: Mapping[Sink, Path]) -> list[Group]:
+        """A group as one query if this session can do that, and no sink has to resume from snapshots of its own.
 
         A session of Spark Connect runs what is done with a micro-batch in a process of the server's. Operators are
         counted by a query, and not behind it.
         """
         restarts = self._snapshots is not None and self._snapshots.restart is not None
-        had_own = restarts and any(was_alone(places[sink]) for sink in group.sinks)
+        had_own = restarts and any(was_alone(directories[sink]) for sink in group.sinks)
         as_one = is_classic(runner.spark) and not had_own and not self._counts_operators
         return [group] if as_one else group.apart()
 
     # -- names --------------------------------------------------------------------------------------------------------
 
-    def _places(self, sinks: Iterable[Sink]) -> dict[Sink, Path]:
+    def _directories(self, sinks: Iterable[Sink]) -> dict[Sink, Path]:
         """The directory of each sink in the user's snapshots: the stream's name, or the sink's, with a number."""
         if self._snapshots is None:
             return {}
         saved = Path(self._snapshots.path).absolute() / "streams"
         taken = {name for part in self._parts if not part.join(0) for name in part.names}
-        places: dict[Sink, Path] = {}
+        directories: dict[Sink, Path] = {}
         for sink in sinks:
             name = plain = re.sub(r"[^\w.-]+", "-", sink.input.label or sink.operator)
             number = 1
@@ -127,15 +127,15 @@ class Streams:
                 number += 1
                 name = f"{plain}-{number}"
             taken.add(name)
-            places[sink] = saved / name
-        return places
+            directories[sink] = saved / name
+        return directories
 
-    def _checkpoint(self, group: Group, places: Mapping[Sink, Path]) -> Checkpoint:
-        """Where a query keeps how far it is: for this job, or in the user's snapshots."""
+    def _checkpoint(self, group: Group, directories: Mapping[Sink, Path]) -> Checkpoint:
+        """The checkpoint of a query: for this job, or in the user's snapshots."""
         if self._snapshots is None:
             return Checkpoint(dict.fromkeys(group.sinks, temporary_directory("checkpoint")))
-        directories = {sink: places[sink] for sink in group.sinks}
-        return Checkpoint(directories, keep=self._snapshots.keep, hold=self._lock.hold())
+        own = {sink: directories[sink] for sink in group.sinks}
+        return Checkpoint(own, keep=self._snapshots.keep, hold=self._lock.hold())
 
     # -- the end ------------------------------------------------------------------------------------------------------
 
@@ -186,5 +186,5 @@ def announced(served: Iterable[Group]) -> dict[Group, str]:
 
 
 def inlets_of(group: Group) -> list[Spool]:
-    """Where what a query reads comes into this process."""
+    """The channels and sockets that a query reads."""
     return [node.inlet for node in walk(*group.sinks) if isinstance(node, Spooled) and not node.bounded]

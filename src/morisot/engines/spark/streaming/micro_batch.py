@@ -15,7 +15,7 @@ from morisot.engines.spark.bounded.runner import BatchRunner
 from morisot.engines.spark.emit.frames.frame import Frame
 from morisot.engines.spark.emit.lowering.planner import Lowering
 from morisot.engines.spark.emit.python.left_out import MICRO_BATCH
-from morisot.engines.spark.streaming.sinks import HandingOver, Outlet, Share
+from morisot.engines.spark.streaming.sinks import HandingOver, Share, SinkWriter
 from morisot.engines.spark.terminal.left_out import reported
 from morisot.plan.analysis.graph import walk
 from morisot.plan.analysis.query_groups import Group
@@ -27,12 +27,12 @@ from morisot.runtime.tally import Failures
 class Delivery:
     """Given to Spark, which calls it with one micro-batch after the other."""
 
-    def __init__(self, runner: BatchRunner, group: Group, query: Lowering, outlets: Sequence[Outlet]) -> None:
+    def __init__(self, runner: BatchRunner, group: Group, query: Lowering, writers: Sequence[SinkWriter]) -> None:
         self._runner = runner
         self._group = group
         self._query = query
         self._frame: Frame = query.frame(group.stream)
-        self._outlets = outlets
+        self._writers = writers
         self._shared = (group.stream, *group.named_otherwise)
         self._job = runner.planned(*group.sinks, given=self._shared)
         self._leaves_out = any(node.leaves_out for node in walk(*group.sinks))
@@ -59,20 +59,20 @@ class Delivery:
             self._runner.spark.sparkContext.setLocalProperty(MICRO_BATCH, str(batch))
 
     def _serve(self, df: DataFrame, batch: int) -> None:
-        with self._kept(df), self._branches(df) as branches:
+        with self._persisted(df), self._branches(df) as branches:
             handing_over = []
-            for outlet in self._outlets:
-                self.failed = outlet.sink.title
-                handing_over.append(outlet.take(Share(branches.frame(outlet.sink).df, batch, branches)))
-            for outlet, hand_over in sorted(zip(self._outlets, handing_over, strict=True), key=may_wait):
-                self.failed = outlet.sink.title
+            for writer in self._writers:
+                self.failed = writer.sink.title
+                handing_over.append(writer.take(Share(branches.frame(writer.sink).df, batch, branches)))
+            for writer, hand_over in sorted(zip(self._writers, handing_over, strict=True), key=may_wait):
+                self.failed = writer.sink.title
                 hand_over()
             if self._leaves_out:
                 found = reported(self._runner.ledger, branches)
                 self._left_out[batch] = {node: each for node, each in found.items() if node not in self._shared}
 
     @contextlib.contextmanager
-    def _kept(self, df: DataFrame) -> Iterator[None]:
+    def _persisted(self, df: DataFrame) -> Iterator[None]:
         """Hold the micro-batch where several sinks read it."""
         if not self._group.is_shared:
             yield
@@ -96,10 +96,10 @@ class Delivery:
             self._runner.ledger.take(branches.run)
 
     def left_out(self, batch: int) -> list[Failures]:
-        """What was left out in the micro-batches up to one that is done."""
+        """What was left out in the micro-batches up to a committed one."""
         return [self._left_out.pop(number) for number in sorted(self._left_out) if number <= batch]
 
 
-def may_wait(served: tuple[Outlet, HandingOver]) -> bool:
+def may_wait(served: tuple[SinkWriter, HandingOver]) -> bool:
     """Whether a sink may wait for its reader: the others are given their elements before it."""
     return isinstance(served[0].sink, CollectChannel)

@@ -30,7 +30,7 @@ from morisot.engines.spark.streaming.metrics import Measures
 from morisot.engines.spark.streaming.micro_batch import Delivery
 from morisot.engines.spark.streaming.progress import Reports
 from morisot.engines.spark.streaming.queries import source_numbers, waits_for_time
-from morisot.engines.spark.streaming.sinks import COUNTED, Outlet
+from morisot.engines.spark.streaming.sinks import COUNTED, SinkWriter
 from morisot.engines.spark.terminal.left_out import by_operator
 from morisot.errors import JobError, MorisotError, SnapshotError
 from morisot.plan.analysis.fingerprint import Description, describe
@@ -59,7 +59,7 @@ class StreamPart:
         self,
         runner: BatchRunner,
         group: Group,
-        outlets: Sequence[Outlet],
+        writers: Sequence[SinkWriter],
         checkpoint: Checkpoint,
         *,
         trigger: Trigger,
@@ -71,7 +71,7 @@ class StreamPart:
     ) -> None:
         self._runner = runner
         self._group = group
-        self._outlets = outlets
+        self._writers = writers
         self._counts = counts
         """The operators whose left-out elements this part counts; queries that share an operator each run it."""
         self._report = report
@@ -115,8 +115,8 @@ class StreamPart:
         return self._checkpoint.names
 
     @property
-    def places(self) -> list[int]:
-        return [outlet.place for outlet in self._outlets]
+    def indexes(self) -> list[int]:
+        return [writer.index for writer in self._writers]
 
     def snapshots(self) -> list[Snapshot]:
         return self._checkpoint.snapshots() if self._settings is not None else []
@@ -135,8 +135,8 @@ class StreamPart:
     def ask_to_stop(self) -> None:
         """Let the thread that watches the query end it."""
         self._stopping.set()
-        for outlet in self._outlets:
-            outlet.let_go()
+        for writer in self._writers:
+            writer.unblock()
 
     def join(self, timeout: float | None) -> bool:
         return self._thread.join(timeout)
@@ -163,19 +163,19 @@ class StreamPart:
         waiting = backlog(self._lowering.nodes, self._channels, self._checkpoint)
         return {
             "elements_in": self._measures.elements_in,
-            "elements_out": sum(outlet.elements_out for outlet in self._outlets),
+            "elements_out": sum(writer.elements_out for writer in self._writers),
             "batches": self._measures.batches,
             **self._tally.metrics(),
-            "sinks": [self._metrics_of(outlet, waiting) for outlet in self._outlets],
+            "sinks": [self._metrics_of(writer, waiting) for writer in self._writers],
         }
 
-    def _metrics_of(self, outlet: Outlet, waiting: BacklogMetrics) -> SinkMetrics:
+    def _metrics_of(self, writer: SinkWriter, waiting: BacklogMetrics) -> SinkMetrics:
         metrics: SinkMetrics = {
-            "sink": outlet.sink.label or outlet.sink.operator,
-            **self._measures.metrics(outlet.elements_out),
+            "sink": writer.sink.label or writer.sink.operator,
+            **self._measures.metrics(writer.elements_out),
             **waiting,
             "silent": self._idle_inputs.idle,
-            **self._tally.metrics(walk(self._group.stream, outlet.sink)),
+            **self._tally.metrics(walk(self._group.stream, writer.sink)),
         }
         if not self._counts_operators:
             return metrics
@@ -206,7 +206,7 @@ class StreamPart:
         self._runner.run_loops(self._job.steps, self._lowering)
         df = self._lowering.frame(self._group.stream).df
         self._idle_inputs = IdleInputs(self._lowering.nodes, self._checkpoint.told)
-        self._delivery = Delivery(self._runner, self._group, self._lowering, self._outlets)
+        self._delivery = Delivery(self._runner, self._group, self._lowering, self._writers)
         mode = self._lowering.output_mode
         self._checkpoint.note_sources(source_numbers(df))
         spark, keep = self._runner.spark, self._checkpoint.keep
@@ -240,16 +240,16 @@ class StreamPart:
         settings = {"parallelism": self._lowering.parallelism, "buckets": BUCKETS_PER_PARTITION}
         plan = describe(*self._checkpoint.sinks, **settings)
         restart = None if self._settings is None else self._settings.restart
-        goes_on = self._checkpoint.goes_on(restart)
-        if goes_on:
+        resumes = self._checkpoint.can_resume(restart)
+        if resumes:
             in_pieces = isinstance(self._group.stream, KeepPieces)  # of a bounded job, in which time stands still
             self._checkpoint.resume(plan, restart, replays_input=not in_pieces)
             if not in_pieces and any(waits_for_time(node) for node in self._lowering.nodes):
                 self._checkpoint.let_time_pass()
         else:
             self._begin(plan, restart)
-        for outlet in self._outlets:
-            outlet.open(goes_on=goes_on)
+        for writer in self._writers:
+            writer.open(resumes=resumes)
 
     def _begin(self, plan: Description, restart: str | int | None) -> None:
         if isinstance(restart, int):
@@ -305,28 +305,28 @@ class StreamPart:
     def _end(self) -> None:
         """Give back everything, whatever of it fails; the first error is the one that is told."""
         say = functools.partial(self._report, self._tally)
-        for step in (self._end_query, self._count_progress, self._close_outlets, self._checkpoint.close, say):
+        for step in (self._end_query, self._count_progress, self._close_writers, self._checkpoint.close, say):
             try:
                 step()
             except BaseException as error:
                 self.error = self.error or told(self._runner.spark, error) or error
 
-    def _close_outlets(self) -> None:
+    def _close_writers(self) -> None:
         closing = self._give_back()
         self.error = self.error or self._handler_failure or closing
 
     def _end_query(self) -> None:
         """Stop a query that does not end by itself: a sink is closed after its last micro-batch."""
         if (self.error is not None or self._stopping.is_set()) and not is_dead(self._runner.spark):
-            for outlet in self._outlets:
-                outlet.let_go()  # a micro-batch may wait for the reader of a channel
+            for writer in self._writers:
+                writer.unblock()  # a micro-batch may wait for the reader of a channel
             self._query.stop()
 
     def _give_back(self) -> MorisotError | None:
         """Let go of what the part holds; what goes wrong when sinks are closed."""
         for channel in self._channels:
             channel.detach(self._reader)
-        closing = [outlet.end() for outlet in self._outlets]
+        closing = [writer.close() for writer in self._writers]
         self._runner.ledger.take(self._lowering.run)
         if not is_dead(self._runner.spark):
             self._lowering.release()
@@ -388,7 +388,7 @@ class StreamPart:
                 self._measures.add_given(progress, self._lowering.nodes)
             observed = (progress["observedMetrics"] or {}).get(_OBSERVED)
             if observed is not None:
-                self._outlets[0].elements_out += int(observed["elements"])
+                self._writers[0].elements_out += int(observed["elements"])
             self._count_left_out(batch)
 
     def _count_left_out(self, batch: int) -> None:

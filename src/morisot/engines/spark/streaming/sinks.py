@@ -1,8 +1,8 @@
 """What each kind of sink does with a micro-batch: first it takes the elements, then they are handed over.
 
-A query serves its sinks in these two steps so that nobody has been given anything when a function of another sink's
-turns out to fail in its native form, and the micro-batch is done again. Files are written in the first step already:
-those of a micro-batch that comes again take the place of the first ones.
+A query serves its sinks in these two steps so that no sink has been given anything when a function of another one turns
+out to fail in its native form, and the micro-batch is replayed. Files are written in the first step already: a replayed
+micro-batch replaces those that it wrote before.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Share:
     def elements(self, type_: Type) -> list[Any]:
         """Its elements, in the stream's order where that is known.
 
-        Rows that have one place were read by one task, one after the other; sorting leaves them so.
+        Rows with one value in `at` were read by one task, one after the other; sorting is stable.
         """
         table = self.df.toArrow()
         if "at" in table.column_names:
@@ -52,19 +52,19 @@ class Share:
         return decode(table.combine_chunks().columns, type_)
 
 
-class Outlet:
+class SinkWriter:
     """One sink of a streaming query; this one has a function that receives its elements in the user's process."""
 
     def __init__(self, sink: Sink, receiver: Receiver | None, close: Callable[[], None] | None) -> None:
-        self.place = 0
-        """Where the sink stands among those of the job."""
+        self.index = 0
+        """The number of the sink among those of the job."""
         self.sink = sink
         self.elements_out = 0
         self._receiver = receiver
         self._close = close
 
-    def open(self, *, goes_on: bool) -> None:
-        """Before the first micro-batch; the job may go on from a snapshot."""
+    def open(self, *, resumes: bool) -> None:
+        """Before the first micro-batch; the job may resume from a snapshot."""
 
     def take(self, share: Share) -> HandingOver:
         """Compute what the sink is given of a micro-batch."""
@@ -80,18 +80,18 @@ class Outlet:
         if self._receiver is not None:
             self._receiver(elements)
 
-    def let_go(self) -> None:
-        """The job stops: a sink that waits for its reader does so no longer."""
+    def unblock(self) -> None:
+        """The job stops: a micro-batch that waits for the reader of a channel does so no longer."""
         if self._close is not None:
             self._close()
 
-    def end(self) -> MorisotError | None:
+    def close(self) -> MorisotError | None:
         """After the last micro-batch; what went wrong then."""
-        self.let_go()
+        self.unblock()
         return None
 
 
-class NumberedOutlet(Outlet):
+class BatchNumberWriter(SinkWriter):
     """A function of the user's that is told the numbers of micro-batches."""
 
     def _give(self, elements: list[Any], batch: int) -> None:
@@ -99,21 +99,21 @@ class NumberedOutlet(Outlet):
         self._receiver(elements, batch)
 
 
-class UsersOutlet(Outlet):
+class UserSinkWriter(SinkWriter):
     """A sink of the user's own, which is told the numbers of micro-batches."""
 
     def __init__(self, sink: WriteTo, receiver: Receiver | None, close: Callable[[], None] | None) -> None:
         super().__init__(sink, receiver, close)
         self._hand_over = HandOver(sink)
 
-    def open(self, *, goes_on: bool) -> None:
-        self._hand_over.open(goes_on=goes_on)
+    def open(self, *, resumes: bool) -> None:
+        self._hand_over.open(resumes=resumes)
 
     def _give(self, elements: list[Any], batch: int) -> None:
         self._hand_over(batch, elements)
 
-    def end(self) -> MorisotError | None:
-        super().end()
+    def close(self) -> MorisotError | None:
+        super().close()
         try:
             self._hand_over.close()
         except MorisotError as error:
@@ -121,8 +121,8 @@ class UsersOutlet(Outlet):
         return None
 
 
-class TopicOutlet(Outlet):
-    """A topic of Kafka's: what is sent cannot be taken back, so all of it is computed and kept before."""
+class TopicWriter(SinkWriter):
+    """A topic of Kafka's: what is sent cannot be taken back, so all of it is computed and persisted before."""
 
     def take(self, share: Share) -> HandingOver:
         sink = self.sink
@@ -137,14 +137,14 @@ class TopicOutlet(Outlet):
         return hand_over
 
 
-class FilesOutlet(Outlet):
+class FilesWriter(SinkWriter):
     """A directory of files: each micro-batch adds some, or, of running values, a directory of its own."""
 
     def __init__(self, sink: WriteSink, receiver: Receiver | None, close: Callable[[], None] | None) -> None:
         super().__init__(sink, receiver, close)
         self._write = write_changes if any(map(gives_running_values, walk(sink))) else append
         self._written: dict[int, int] = {}
-        """The rows of micro-batches that are written, and not done."""
+        """The rows of micro-batches that are written, and not committed."""
 
     def take(self, share: Share) -> HandingOver:
         assert isinstance(self.sink, WriteSink)
@@ -166,16 +166,16 @@ def write_changes(sink: WriteSink, df: DataFrame, batch: int) -> int:
     return int(counting.get["elements"])
 
 
-def outlet(sink: Sink, receiver: Receiver | None, close: Callable[[], None] | None) -> Outlet:
-    """What serves a sink."""
+def sink_writer(sink: Sink, receiver: Receiver | None, close: Callable[[], None] | None) -> SinkWriter:
+    """The writer of a sink."""
     match sink:
         case WriteTo():
-            return UsersOutlet(sink, receiver, close)
+            return UserSinkWriter(sink, receiver, close)
         case ForEach(with_batch=True):
-            return NumberedOutlet(sink, receiver, close)
+            return BatchNumberWriter(sink, receiver, close)
         case WriteKafka():
-            return TopicOutlet(sink, receiver, close)
+            return TopicWriter(sink, receiver, close)
         case WriteSink():
-            return FilesOutlet(sink, receiver, close)
+            return FilesWriter(sink, receiver, close)
         case _:
-            return Outlet(sink, receiver, close)
+            return SinkWriter(sink, receiver, close)
