@@ -40,7 +40,7 @@ from morisot.engines.spark.terminal.progress import progress
 from morisot.errors import PlanError, SnapshotError, SourceError
 from morisot.physical.job import PlannedJob, plan_stream
 from morisot.physical.refusals import refuse_unbounded
-from morisot.plan.analysis.graph import met_by_endless, walk
+from morisot.plan.analysis.graph import bounded_inputs, walk
 from morisot.plan.kafka import without_secrets
 from morisot.plan.nodes.iterate import DeltaIterate, Loop
 from morisot.plan.nodes.node import Node
@@ -262,10 +262,10 @@ class SparkEngine:
     def spark_plan(self, node: Node) -> str:
         """Spark's own plan, for explain(detail=True)."""
         with self._action() as runner, tempfile.TemporaryDirectory(prefix="explain-", dir=scratch()) as name:
-            for number, _ in enumerate(met_by_endless(node)):  # nothing is copied to be explained
+            for number, _ in enumerate(bounded_inputs(node)):  # nothing is copied to be explained
                 (Path(name) / str(number)).mkdir()
             job = runner.planned(node, where="batch" if node.bounded else "query")
-            lowering = runner.emission(job, query=QueryInputs(ended=Path(name)))
+            lowering = runner.emission(job, query=QueryInputs(bounded_inputs=Path(name)))
             for step in job.loops:
                 lowering.bind(step.node, without_running(step, runner.spark))
             try:

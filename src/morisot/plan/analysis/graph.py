@@ -26,14 +26,14 @@ def walk(*roots: Node, known: Container[Node] = ()) -> Iterator[Node]:
             stack.extend((value, False) for value in reversed(node.inputs) if node not in known)
 
 
-def meets_endless(value: Node, reader: Node) -> bool:
-    """Whether a stream is bounded and meets one without end in a reader, other than as a table to look into."""
+def is_bounded_input(value: Node, reader: Node) -> bool:
+    """Whether a stream is a bounded input of an unbounded operator, other than as a table to look into."""
     return reader.meets and value.bounded and not reader.bounded
 
 
-def met_by_endless(*roots: Node) -> list[Node]:
-    """The bounded streams that meet streams without end."""
-    return list(dict.fromkeys(value for node in walk(*roots) for value in node.inputs if meets_endless(value, node)))
+def bounded_inputs(*roots: Node) -> list[Node]:
+    """The bounded inputs of unbounded operators."""
+    return list(dict.fromkeys(value for node in walk(*roots) for value in node.inputs if is_bounded_input(value, node)))
 
 
 def consumer_counts(roots: Iterable[Node]) -> Counter[Node]:

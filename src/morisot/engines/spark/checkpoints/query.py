@@ -54,10 +54,10 @@ class Checkpoint:
         self._sizes = directory / "sizes"
         self._mark = directory / "going-back"
         self._sources = directory / "sources.json"
-        self.told = directory / "told"
-        """Where inputs that are silent find the time of the others; it is of no use after a restart."""
-        self.ended = directory / "ended"
-        """Where the elements of bounded streams lie that those without end meet."""
+        self.idle_inputs = directory / "told"
+        """Where idle inputs find the watermark of the others; it is of no use after a restart."""
+        self.bounded_inputs = directory / "ended"
+        """The copies of the query's bounded inputs."""
         self._hold = hold
         """The lock of the snapshot directory, as long as the query may write to it."""
         self._resumed_from: int | None = None
@@ -97,7 +97,7 @@ class Checkpoint:
         if isinstance(restart, int):
             self.refuse_missing(restart)
             self._go_back(restart)
-        spark_files.check(self._spark, self._logs_of_files, ignored=self.told, replays_input=replays_input)
+        spark_files.check(self._spark, self._logs_of_files, ignored=self.idle_inputs, replays_input=replays_input)
         committed = self._committed()
         if committed:
             for written in self._written:

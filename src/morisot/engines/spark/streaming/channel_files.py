@@ -44,7 +44,7 @@ class Spool:
         self.closed = False
         self.problem: MorisotError | None = None
         """What keeps more from coming, if it is something that the jobs that read it should fail with."""
-        self._place = directory
+        self._path = directory
         self._type = type_
         self._capacity = capacity
         self._keep = keep
@@ -65,7 +65,7 @@ class Spool:
 
     def _adopt(self) -> None:
         """Take over what an earlier run left."""
-        files = sorted(self._place.glob("*.parquet"))
+        files = sorted(self._path.glob("*.parquet"))
         self._counts = {file.name: _rows_in(file) for file in files}
         self._number = int(files[-1].stem) + 1 if files else 0
         self._clock = max((file.stat().st_mtime_ns // 10**6 for file in files), default=0)
@@ -115,7 +115,7 @@ class Spool:
         if first is None:
             return None
         try:
-            return (self._place / first).stat().st_mtime
+            return (self._path / first).stat().st_mtime
         except FileNotFoundError:  # it is done
             return None
 
@@ -150,7 +150,7 @@ class Spool:
                         return
                     self._changed.wait(_CHECK_SECONDS)
                 size = min(len(self._waiting), self.rows_per_file or _MOST_ROWS)
-                elements = [self._waiting[place] for place in range(size)]
+                elements = [self._waiting[index] for index in range(size)]
             try:
                 name = self._write_file(elements)
             except Exception as error:  # whoever sends is told
@@ -167,13 +167,13 @@ class Spool:
     def _write_file(self, elements: list[Any]) -> str:
         """A file that is there whole, with a time after that of the one before: Spark reads them by their times."""
         name = f"{self._number:012}.parquet"
-        beside = self._place / f".{name}.writing"
+        beside = self._path / f".{name}.writing"
         schema = schema_of(self._type).with_metadata({_MARK: b"%d" % _FORMAT})
         table = pa.Table.from_arrays(encode(elements, self._type, dumps), schema=schema)
         write_table(table, beside)
         self._clock = max(self._clock + 1, time.time_ns() // 10**6)
         os.utime(beside, ns=(self._clock * 10**6,) * 2)
-        beside.rename(self._place / name)
+        beside.rename(self._path / name)
         self._number += 1
         return name
 
@@ -225,7 +225,7 @@ class Spool:
         kept = 0 if self._keep is None else self._keep + 1  # the one under way is not a snapshot yet
         old = [set().union(*list(batches)[: max(0, len(batches) - kept)]) for batches in self._done.values()]
         for name in set.intersection(*old):
-            (self._place / name).unlink(missing_ok=True)
+            (self._path / name).unlink(missing_ok=True)
             for batches in self._done.values():
                 for batch in batches:
                     batch.discard(name)
@@ -240,7 +240,7 @@ class Spool:
             self.closed = True
             self._changed.notify_all()
         if self._keep is None:
-            shutil.rmtree(self._place, ignore_errors=True)
+            shutil.rmtree(self._path, ignore_errors=True)
 
 
 def _rows_in(file: Path) -> int:

@@ -25,7 +25,7 @@ def state_sizes(progress: Mapping[str, Any], nodes: Sequence[Node]) -> dict[str,
     if len(operators) == len(keeping):
         names = [node.title for node in keeping]
     else:
-        names = [f"{each['operatorName']} {place}" for place, each in enumerate(operators, start=1)]
+        names = [f"{each['operatorName']} {number}" for number, each in enumerate(operators, start=1)]
     sizes: list[StateMetrics] = [
         {"entries": int(each["numRowsTotal"]), "bytes": int(each["memoryUsedBytes"])} for each in operators
     ]

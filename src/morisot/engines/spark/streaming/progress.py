@@ -36,7 +36,7 @@ class Reports:
             yield from (report.json for report in reversed(self._query.recentProgress))
             return
         kept = self._query._jsq.recentProgress()
-        yield from (str(kept[place].json()) for place in reversed(range(len(kept))))
+        yield from (str(kept[index].json()) for index in reversed(range(len(kept))))
 
 
 def as_classic(report: dict[str, Any]) -> dict[str, Any]:

@@ -23,7 +23,7 @@ from morisot.engines.spark.session.ending import Worker, stop_at_exit
 from morisot.engines.spark.session.jvm_death import JvmEnded, is_dead, refuse_stopped, told, told_of_death
 from morisot.engines.spark.session.query_settings import await_sources, keeps_fewer, query_settings, starting
 from morisot.engines.spark.streaming.backlog import backlog
-from morisot.engines.spark.streaming.bounded_inputs import copy_what_is_met
+from morisot.engines.spark.streaming.bounded_inputs import copy_bounded_inputs
 from morisot.engines.spark.streaming.channel_files import Spool
 from morisot.engines.spark.streaming.idle_inputs import IdleInputs
 from morisot.engines.spark.streaming.metrics import Measures
@@ -95,7 +95,7 @@ class StreamPart:
             channel.limit(trigger.elements)  # before a frame reads it
         try:
             self._prepare()
-            self._meets_bounded = copy_what_is_met(group.stream, runner, checkpoint.ended)
+            self._has_bounded_inputs = copy_bounded_inputs(group.stream, runner, checkpoint.bounded_inputs)
             for channel in self._channels:
                 channel.attach(self._reader, checkpoint.files_read(channel.directory))
             self._start_or_demote()
@@ -199,13 +199,13 @@ class StreamPart:
 
     def _lowered(self) -> Lowering:
         self._job = self._runner.planned(self._group.stream, where="query", operator_metrics=self._counts_operators)
-        inputs = QueryInputs(self._checkpoint.told, self._checkpoint.ended, self._trigger)
+        inputs = QueryInputs(self._checkpoint.idle_inputs, self._checkpoint.bounded_inputs, self._trigger)
         return self._runner.emission(self._job, query=inputs)
 
     def _start(self) -> StreamingQuery:
         self._runner.run_loops(self._job.steps, self._lowering)
         df = self._lowering.frame(self._group.stream).df
-        self._idle_inputs = IdleInputs(self._lowering.nodes, self._checkpoint.told)
+        self._idle_inputs = IdleInputs(self._lowering.nodes, self._checkpoint.idle_inputs)
         self._delivery = Delivery(self._runner, self._group, self._lowering, self._writers)
         mode = self._lowering.output_mode
         self._checkpoint.note_sources(source_numbers(df))
@@ -275,7 +275,7 @@ class StreamPart:
                     self._count_progress()
                     if self._idle_inputs.may_advance:
                         self._idle_inputs.advance(**self._query.status)
-                    self._raise_what_others_met()
+                    self._raise_failures()
                     if self._is_over():
                         self._query.stop()
                         break
@@ -288,7 +288,7 @@ class StreamPart:
         finally:
             self._end()
 
-    def _raise_what_others_met(self) -> None:
+    def _raise_failures(self) -> None:
         """Raise what happened in a handler of the user's, or to a source that other threads read."""
         met = next((channel.problem for channel in self._channels if channel.problem is not None), None)
         if self._handler_failure is not None or met is not None:
@@ -296,7 +296,9 @@ class StreamPart:
 
     def _is_over(self) -> bool:
         """Whether everything that is read comes from channels that are closed, and is done."""
-        if self._meets_bounded and not self._measures.batches:  # what is bounded is done with the first micro-batch
+        if (
+            self._has_bounded_inputs and not self._measures.batches
+        ):  # what is bounded is done with the first micro-batch
             return False
         endless = [node for node in self._lowering.nodes if not node.inputs and not node.bounded]
         from_channels = all(isinstance(node, Spooled) for node in endless)

@@ -22,7 +22,7 @@ from morisot.engines.spark.emit.stateful.bounded_inputs import from_files
 from morisot.engines.spark.emit.stateful.row_order import with_places
 from morisot.physical.ops import FusingOp, Given, KernelOp, Physical, ReadOp, StageOp
 from morisot.physical.plan import Plan
-from morisot.plan.analysis.graph import meets_endless, met_by_endless
+from morisot.plan.analysis.graph import bounded_inputs, is_bounded_input
 from morisot.plan.analysis.trigger import Trigger
 from morisot.plan.analysis.validate import gives_running_values
 from morisot.plan.nodes.closure import Closure
@@ -62,12 +62,12 @@ class Resources:
 class QueryInputs:
     """What a streaming query reads beside its sources."""
 
-    told: Path | None = None
-    """Where inputs that are idle find the watermark of the others; without it they hold those up."""
-    ended: Path | None = None
-    """The directory of the copied elements of bounded streams that are read as if they were unbounded."""
+    idle_inputs: Path | None = None
+    """Where idle inputs find the watermark of the others; without it they hold those up."""
+    bounded_inputs: Path | None = None
+    """The copies of the bounded inputs of unbounded operators."""
     trigger: Trigger = field(default_factory=Trigger)
-    """How fast the query is to go."""
+    """What starts the micro-batches."""
 
 
 class Lowering:
@@ -176,12 +176,12 @@ class Lowering:
         return self.frame(first.inputs[0]) if first.inputs else fused_stage.instances(self)
 
     def _read_by(self, node: Node, value: Node) -> Frame:
-        """What a node reads. A bounded stream that meets an unbounded one was copied, and is followed there."""
-        if not meets_endless(value, node):
+        """What a node reads. A bounded input of an unbounded operator was copied, and the copy is followed."""
+        if not is_bounded_input(value, node):
             return self.frame(value)
         if value not in self._met:
-            assert self.query.ended is not None, "a query is emitted by whoever copies its bounded inputs"
-            directory = self.query.ended / str(met_by_endless(*self.plan.roots).index(value))
+            assert self.query.bounded_inputs is not None, "a query is emitted by whoever copies its bounded inputs"
+            directory = self.query.bounded_inputs / str(bounded_inputs(*self.plan.roots).index(value))
             frame = from_files(self.spark, value, directory, placed=self.needs_order(value))
             self._met[value] = self._counted(value, frame)
         return self._met[value]

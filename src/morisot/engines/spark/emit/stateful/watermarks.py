@@ -44,7 +44,7 @@ def lower_add_timestamps_and_watermark(node: AddTimestamps, lowering: Lowering, 
     timed, mark = with_assertion(node, lowering, timed, node.kind)
     names = [*timed.columns, *timed.hidden]
     marked = timed.df.selectExpr(*names, f"{moment_of(mark, node.kind)} AS {MARK}")
-    idling = lowering.query.told is not None and node in that_may_idle(lowering.nodes)
+    idling = lowering.query.idle_inputs is not None and node in that_may_idle(lowering.nodes)
     if idling:
         marked = with_what_is_told(node, lowering, marked)
     if idling and node.idle is not None:
@@ -54,14 +54,14 @@ def lower_add_timestamps_and_watermark(node: AddTimestamps, lowering: Lowering, 
 
 def with_what_is_told(node: AddTimestamps, lowering: Lowering, marked: DataFrame) -> DataFrame:
     """The rows of a source, counted, and those by which it is told the time while it is silent."""
-    assert lowering.query.told is not None
+    assert lowering.query.idle_inputs is not None
     number = lowering.nodes.index(node)
     counted = marked.observe(
         observed_as(number), F.expr("count(1) AS elements"), F.expr(f"max(unix_millis({MARK})) AS mark")
     )
     if node.idle is None:
         return counted
-    directory = lowering.query.told / str(number)
+    directory = lowering.query.idle_inputs / str(number)
     private_directory(directory)
     # What was told before a restart is told again, if it still holds: its files are gone.
     texts = lowering.spark.readStream.option("ignoreMissingFiles", True).text(str(directory))
