@@ -29,7 +29,8 @@ from morisot.engines.spark.checkpoints.snapshot_files import read_record, write_
 from morisot.engines.spark.emit.stateful.keyed_state import BUCKETS_PER_PARTITION
 from morisot.engines.spark.emit.stateful.watermark_column import LATEST
 from morisot.engines.spark.internals import spark_log
-from morisot.engines.spark.streaming.query import StreamPart
+from morisot.engines.spark.streaming.query.part import StreamPart
+from morisot.engines.spark.streaming.query.spec import QuerySpec
 from morisot.errors import JobError, SnapshotError
 from morisot.plan.analysis.fingerprint import describe
 from morisot.plan.analysis.graph import walk
@@ -245,7 +246,8 @@ class PieceJob:
     ) -> Iterator[StreamPart]:
         settings = dataclasses.replace(self._settings, restart=restart)  # type: ignore[arg-type]
         group, writers = Group(sink, (sink,)), [PartWriter(sink)]
-        part = StreamPart(self._runner, group, writers, checkpoint, trigger=trigger, snapshots=settings)
+        part = StreamPart(QuerySpec(self._runner, group, writers, checkpoint, trigger, snapshots=settings))
+        part.start()
         try:
             yield part
         except BaseException:

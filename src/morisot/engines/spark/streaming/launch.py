@@ -13,8 +13,9 @@ from morisot.engines.spark.checkpoints.ownership import SnapshotLock
 from morisot.engines.spark.checkpoints.query import Checkpoint, was_alone
 from morisot.engines.spark.session.scratch import temporary_directory
 from morisot.engines.spark.streaming.channel_files import Spool
-from morisot.engines.spark.streaming.query import StreamPart
-from morisot.engines.spark.streaming.sinks import sink_writer
+from morisot.engines.spark.streaming.query.part import StreamPart
+from morisot.engines.spark.streaming.query.spec import QuerySpec
+from morisot.engines.spark.streaming.sinks import SinkWriter, sink_writer
 from morisot.errors import EnvironmentProblem, PlanError
 from morisot.plan.analysis.graph import walk
 from morisot.plan.analysis.query_groups import Group, groups
@@ -61,38 +62,32 @@ class Streams:
     ) -> list[StreamPart]:
         directories = self._directories(receivers)
         served = [each for group in groups(receivers) for each in self._together_or_apart(runner, group, directories)]
+        triggers = {group: trigger_of(group.sinks, self._snapshots) for group in served}
+        counted = counted_by(served)
         readers = announced(served)
         writers = {sink: sink_writer(sink, receiver, closers.get(sink)) for sink, receiver in receivers.items()}
         for index, writer in enumerate(writers.values()):
             writer.index = index
+        specs: list[QuerySpec] = []
         parts: list[StreamPart] = []
-        checkpoints: list[Checkpoint] = []
-        counted: set[Node] = set()
         try:
             for group in served:
-                own = {node for node in walk(*group.sinks) if node.leaves_out and not node.bounded} - counted
-                counted |= own
-                checkpoints.append(self._checkpoint(group, directories))
-                part = StreamPart(
+                spec = QuerySpec(
                     runner,
                     group,
                     [writers[sink] for sink in group.sinks],
-                    checkpoints[-1],
-                    trigger=trigger_of(group.sinks, self._snapshots),
+                    self._checkpoint(group, directories),
+                    triggers[group],
                     snapshots=self._snapshots,
-                    counts=own,
+                    counted=counted[group],
                     report=self._report,
                     reader=readers[group],
                     counts_operators=self._counts_operators,
                 )
-                parts.append(part)
+                specs.append(spec)
+                parts.append(started(spec))
         except BaseException:
-            for part in parts:
-                part.stop()
-            for checkpoint in checkpoints:
-                checkpoint.release()
-            for writer in writers.values():
-                writer.unblock()
+            undo(specs, parts, writers.values())
             for group in served:
                 for inlet in inlets_of(group):
                     inlet.detach(readers[group])
@@ -174,6 +169,34 @@ def refuse_on_connect(sinks: Iterable[Sink]) -> None:
             "the unbounded stream with write_text, write_csv, write_json or write_parquet and without running values, "
             "or use a classic session."
         )
+
+
+def started(spec: QuerySpec) -> StreamPart:
+    """A part whose query runs."""
+    part = StreamPart(spec)
+    part.start()
+    return part
+
+
+def undo(specs: Iterable[QuerySpec], parts: Iterable[StreamPart], writers: Iterable[SinkWriter]) -> None:
+    """Stop the parts of a job of which one did not start."""
+    for part in parts:
+        part.stop()
+    for spec in specs:
+        spec.checkpoint.release()
+    for writer in writers:
+        writer.unblock()
+
+
+def counted_by(served: Iterable[Group]) -> dict[Group, frozenset[Node]]:
+    """The operators whose left-out elements each query counts: every one is counted by the first that runs it."""
+    found: dict[Group, frozenset[Node]] = {}
+    counted: set[Node] = set()
+    for group in served:
+        own = {node for node in walk(*group.sinks) if node.leaves_out and not node.bounded}
+        found[group] = frozenset(own - counted)
+        counted |= own
+    return found
 
 
 def announced(served: Iterable[Group]) -> dict[Group, str]:

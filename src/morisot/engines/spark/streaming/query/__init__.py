@@ -1,0 +1,1 @@
+"""One streaming query and what leads it: its lifecycle, its starts and restarts, its counts, its end."""

@@ -1,0 +1,67 @@
+"""Counts the micro-batches of a part from the progress reports of its queries."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from typing import Any
+
+from morisot.engines.spark.streaming.metrics import Measures
+from morisot.engines.spark.streaming.query.channel_reader import ChannelReader
+from morisot.engines.spark.streaming.query.spec import QuerySpec
+from morisot.engines.spark.streaming.query.starter import OBSERVED, Attempt
+from morisot.engines.spark.terminal.left_out import by_operator
+from morisot.errors import MorisotError
+from morisot.runtime.tally import Failures, Tally, divert
+
+
+class BatchCounts:
+    """What the micro-batches of a part read, gave and left out, whichever of its queries processed them."""
+
+    def __init__(self, spec: QuerySpec, channels: ChannelReader) -> None:
+        self._spec = spec
+        self._channels = channels
+        self.measures = Measures()
+        self.tally = Tally()
+        """The elements that were left out."""
+        self.failure: MorisotError | None = None
+        """What a handler of the user's raised first."""
+        self._lock = threading.RLock()  # a handler may ask for the metrics of its own job
+
+    def count(self, attempt: Attempt) -> None:
+        """Count the micro-batches of a query that are new."""
+        with self._lock:
+            for progress in attempt.reports.new():
+                self._count(attempt, progress)
+
+    def _count(self, attempt: Attempt, progress: Mapping[str, Any]) -> None:
+        nodes = attempt.lowering.nodes
+        self.measures.watch(progress, nodes)
+        attempt.idle_inputs.note(progress)
+        if "addBatch" not in progress["durationMs"]:  # the report of a query that waits for data
+            return
+        batch = int(progress["batchId"])
+        self._spec.checkpoint.note_sizes(batch, self.measures.state)
+        self._channels.commit(progress["sources"])
+        self.measures.add(progress)
+        if self._spec.counts_operators:
+            self.measures.add_given(progress, nodes)
+        observed = (progress["observedMetrics"] or {}).get(OBSERVED)
+        if observed is not None:
+            self._spec.writers[0].elements_out += int(observed["elements"])
+        if self._spec.counted:
+            self._count_left_out(attempt, batch)
+
+    def _count_left_out(self, attempt: Attempt, batch: int) -> None:
+        """Count what a committed micro-batch left out, and call the handlers of what was diverted."""
+        numbered = {number: node for number, node in enumerate(attempt.lowering.nodes) if node.leaves_out}
+        reports = self._spec.runner.ledger.take(attempt.lowering.run, batch)
+        for failures in (by_operator(reports, numbered), *attempt.delivery.left_out(batch)):
+            self._note_left_out({node: each for node, each in failures.items() if node in self._spec.counted})
+
+    def _note_left_out(self, failures: Failures) -> None:
+        self.tally.add(failures)
+        try:
+            divert(failures)
+        except MorisotError as error:  # the thread that watches the query raises it
+            self.failure = self.failure or error

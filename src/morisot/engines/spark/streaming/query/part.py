@@ -1,0 +1,128 @@
+"""A part of an unbounded job: the sinks of one query group, as the job sees them."""
+
+from __future__ import annotations
+
+import contextlib
+
+from morisot.engines.spark.session.ending import Worker, stop_at_exit
+from morisot.engines.spark.session.jvm_death import JvmEnded, told_of_death
+from morisot.engines.spark.streaming.backlog import backlog
+from morisot.engines.spark.streaming.query.channel_reader import ChannelReader
+from morisot.engines.spark.streaming.query.counts import BatchCounts
+from morisot.engines.spark.streaming.query.lifecycle import Lifecycle, State
+from morisot.engines.spark.streaming.query.spec import QuerySpec
+from morisot.engines.spark.streaming.query.starter import Attempt, QueryStarter
+from morisot.engines.spark.streaming.query.steps import POLL_SECONDS, QuerySteps
+from morisot.engines.spark.streaming.query.watch import Watch
+from morisot.engines.spark.streaming.sinks import SinkWriter
+from morisot.plan.analysis.graph import walk
+from morisot.plan.snapshots import Snapshot
+from morisot.runtime.metrics import BacklogMetrics, CountedSinkMetrics, JobMetrics, SinkMetrics
+
+
+class StreamPart:
+    """The sinks of an unbounded job that one query serves. Nothing runs before `start`."""
+
+    def __init__(self, spec: QuerySpec) -> None:
+        self._spec = spec
+        self._lifecycle: Lifecycle[Attempt] = Lifecycle()
+        self._starter = QueryStarter(spec, self._lifecycle)
+        self._channels = ChannelReader(self._starter.lowering.nodes, spec.reader, spec.checkpoint)
+        self._counts = BatchCounts(spec, self._channels)
+        steps = QuerySteps(spec, self._lifecycle, self._starter, self._channels, self._counts)
+        self._watch = Watch(spec.name, self._lifecycle, steps)
+
+    @property
+    def state(self) -> State:
+        return self._lifecycle.state
+
+    @property
+    def error(self) -> BaseException | None:
+        """Why the part failed."""
+        return self._watch.error
+
+    @property
+    def names(self) -> list[str]:
+        """What the sinks are called in the snapshots."""
+        return self._spec.checkpoint.names
+
+    @property
+    def indexes(self) -> list[int]:
+        return [writer.index for writer in self._spec.writers]
+
+    def snapshots(self) -> list[Snapshot]:
+        return self._spec.checkpoint.snapshots() if self._spec.snapshots is not None else []
+
+    def clean(self) -> None:
+        """Remove the snapshots."""
+        self._spec.checkpoint.clean()
+
+    # -- start and end ------------------------------------------------------------------------------------------------
+
+    def start(self) -> None:
+        """Start the query, and the thread that watches it; raises if the query does not start."""
+        stop_at_exit(self)
+        self._watch.start()
+
+    def ask_to_stop(self) -> None:
+        """Let the thread that watches the query end it."""
+        self._lifecycle.request_stop()
+        for writer in self._spec.writers:
+            writer.unblock()
+
+    def stop(self) -> None:
+        """End the query and wait for that."""
+        self.ask_to_stop()
+        with contextlib.suppress(Exception):  # the thread that watches it has the same error, and keeps it
+            self._lifecycle.stop_query()
+        self.join(None)
+
+    def join(self, timeout: float | None) -> bool:
+        return self._lifecycle.join(timeout)
+
+    def catch_up(self) -> None:
+        """Wait until what the sources have now has been delivered, or the part has ended."""
+        Worker("catch-up", self._catch_up).join()  # Ctrl-C must not break this thread's connection to the JVM
+
+    def _catch_up(self) -> None:
+        while not self.join(0):
+            attempt = self._lifecycle.query
+            if attempt is not None:
+                with contextlib.suppress(Exception):
+                    attempt.query.processAllAvailable()
+                    if attempt.is_active and attempt is self._lifecycle.query:
+                        return
+            self.join(POLL_SECONDS)  # it failed: another query follows, or the part ends
+
+    # -- metrics ------------------------------------------------------------------------------------------------------
+
+    def metrics(self) -> JobMetrics:
+        """What was read counts once, however many sinks it was read for."""
+        if isinstance(self.error, JvmEnded):
+            raise self.error
+        attempt, spec, counts = self._lifecycle.query, self._spec, self._counts
+        if attempt is not None:
+            with told_of_death(spec.runner.spark):
+                counts.count(attempt)
+        waiting = backlog(self._starter.lowering.nodes, self._channels.channels, spec.checkpoint)
+        return {
+            "elements_in": counts.measures.elements_in,
+            "elements_out": sum(writer.elements_out for writer in spec.writers),
+            "batches": counts.measures.batches,
+            **counts.tally.metrics(),
+            "sinks": [self._metrics_of(writer, waiting, attempt) for writer in spec.writers],
+        }
+
+    def _metrics_of(self, writer: SinkWriter, waiting: BacklogMetrics, attempt: Attempt | None) -> SinkMetrics:
+        measures = self._counts.measures
+        metrics: SinkMetrics = {
+            "sink": writer.sink.label or writer.sink.operator,
+            **measures.metrics(writer.elements_out),
+            **waiting,
+            "silent": [] if attempt is None else attempt.idle_inputs.idle,
+            **self._counts.tally.metrics(walk(self._spec.group.stream, writer.sink)),
+        }
+        if not self._spec.counts_operators:
+            return metrics
+        counted: CountedSinkMetrics = {**metrics, "operators": measures.operators(self._starter.lowering.nodes)}
+        return counted

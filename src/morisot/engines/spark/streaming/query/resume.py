@@ -1,0 +1,43 @@
+"""Makes the checkpoint and the output directories of a query ready: new ones, or those of a snapshot."""
+
+from __future__ import annotations
+
+from morisot.engines.spark.bounded.files import delete, is_connect, refuse_existing
+from morisot.engines.spark.emit.lowering.planner import Lowering
+from morisot.engines.spark.emit.stateful.keyed_state import BUCKETS_PER_PARTITION
+from morisot.engines.spark.streaming.queries import waits_for_time
+from morisot.engines.spark.streaming.query.spec import QuerySpec
+from morisot.plan.analysis.fingerprint import Description, describe
+from morisot.plan.analysis.resumable import KeepPieces
+from morisot.plan.nodes.sink import WriteSink
+
+
+def resume_or_begin(spec: QuerySpec, lowering: Lowering) -> bool:
+    """Restore the snapshot that the user wants, or begin with empty directories; whether the query resumes."""
+    settings = {"parallelism": lowering.parallelism, "buckets": BUCKETS_PER_PARTITION}
+    plan = describe(*spec.checkpoint.sinks, **settings)
+    resumes = spec.checkpoint.can_resume(spec.restart)
+    if resumes:
+        _resume(spec, lowering, plan)
+    else:
+        _begin(spec, plan)
+    return resumes
+
+
+def _resume(spec: QuerySpec, lowering: Lowering, plan: Description) -> None:
+    bounded = isinstance(spec.group.stream, KeepPieces)  # a resumable part of a bounded job, without timers
+    spec.checkpoint.resume(plan, spec.restart, replays_input=not bounded)
+    if not bounded and any(waits_for_time(node) for node in lowering.nodes):
+        spec.checkpoint.let_time_pass()
+
+
+def _begin(spec: QuerySpec, plan: Description) -> None:
+    if isinstance(spec.restart, int):
+        spec.checkpoint.refuse_missing(spec.restart)
+    df = spec.runner.spark.range(0)  # any frame knows the file system; the query's may yet fail on data
+    directories = [sink for sink in spec.group.sinks if isinstance(sink, WriteSink) and not is_connect(df)]
+    for sink in directories:
+        refuse_existing(sink, df)
+    for sink in directories:
+        delete(df, sink.path)
+    spec.checkpoint.begin(plan)

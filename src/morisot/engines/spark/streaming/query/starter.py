@@ -1,0 +1,113 @@
+"""Starts the query of a group: its plan, its settings, its writer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F  # noqa: N812 - the name every Spark program uses
+from pyspark.sql.streaming.query import StreamingQuery
+from pyspark.sql.streaming.readwriter import DataStreamWriter
+
+from morisot.engines.spark.bounded.files import FORMATS, write_options
+from morisot.engines.spark.emit.lowering.planner import Lowering, QueryInputs
+from morisot.engines.spark.failures import SPARK_ERRORS
+from morisot.engines.spark.session.query_settings import await_sources, keeps_fewer, query_settings, starting
+from morisot.engines.spark.streaming.idle_inputs import IdleInputs
+from morisot.engines.spark.streaming.micro_batch import Delivery
+from morisot.engines.spark.streaming.progress import Reports
+from morisot.engines.spark.streaming.queries import source_numbers
+from morisot.engines.spark.streaming.query.lifecycle import Lifecycle
+from morisot.engines.spark.streaming.query.spec import QuerySpec
+from morisot.engines.spark.streaming.sinks import COUNTED
+from morisot.plan.nodes.sink import WriteSink
+
+OBSERVED = "morisot"
+"""The name under which a query counts the rows that Spark writes for it."""
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """One start of a query, and what was made for it. After a failure another one follows."""
+
+    lowering: Lowering
+    delivery: Delivery
+    idle_inputs: IdleInputs
+    query: StreamingQuery
+    reports: Reports
+
+    @property
+    def is_active(self) -> bool:
+        return bool(self.query.isActive)
+
+    def stop(self) -> None:
+        self.query.stop()
+
+
+class QueryStarter:
+    """Starts the query of a part, as often as the part needs another one."""
+
+    def __init__(self, spec: QuerySpec, lifecycle: Lifecycle[Attempt]) -> None:
+        self._spec = spec
+        self._lifecycle = lifecycle
+        self._plan()
+
+    def _plan(self) -> None:
+        spec, checkpoint = self._spec, self._spec.checkpoint
+        self._job = spec.runner.planned(spec.group.stream, where="query", operator_metrics=spec.counts_operators)
+        inputs = QueryInputs(checkpoint.idle_inputs, checkpoint.bounded_inputs, spec.trigger)
+        self.lowering = spec.runner.emission(self._job, query=inputs)
+        """What makes the frames of the next query, or of the one that runs."""
+
+    def plan_again(self) -> None:
+        """Plan with what was demoted meanwhile."""
+        self.lowering.release()
+        self._plan()
+
+    def start(self) -> None:
+        """Start a query, unless a stop is requested; a table beside the stream may fail on its data in planning."""
+        while not self._lifecycle.stop_requested:
+            try:
+                self._start()
+                return
+            except SPARK_ERRORS as error:
+                self._spec.checkpoint.refuse_unreadable(error)
+                self._spec.runner.demote_or_raise(self.lowering, error)
+                self.plan_again()
+
+    def _start(self) -> None:
+        spark, keep = self._spec.runner.spark, self._spec.checkpoint.keep
+        self._spec.runner.run_loops(self._job.steps, self.lowering)
+        df = self.lowering.frame(self._spec.group.stream).df
+        self._spec.checkpoint.note_sources(source_numbers(df))
+        wanted = query_settings(
+            spark, parallelism=self.lowering.parallelism, keep=keep, narrow_rows=self.lowering.rows_are_narrow
+        )
+        waits = keeps_fewer(spark, keep)
+        with starting(spark, wanted):
+            runs = self._lifecycle.run(lambda: self._attempt(df))
+            if runs and waits and self._lifecycle.query is not None:
+                await_sources(self._lifecycle.query.query)
+
+    def _attempt(self, df: DataFrame) -> Attempt:
+        idle_inputs = IdleInputs(self.lowering.nodes, self._spec.checkpoint.idle_inputs)
+        delivery = Delivery(self._spec.runner, self._spec.group, self.lowering, self._spec.writers)
+        query = self._start_writing(df, delivery)
+        return Attempt(self.lowering, delivery, idle_inputs, query, Reports(query))
+
+    def _start_writing(self, df: DataFrame, delivery: Delivery) -> StreamingQuery:
+        sink, mode = self._spec.group.stream, self.lowering.output_mode
+        if not isinstance(sink, WriteSink) or mode == "update":
+            return self._writer(df, mode).foreachBatch(delivery).start()
+        counted = df.observe(OBSERVED, F.expr(COUNTED))
+        files = self._writer(counted, mode).format(FORMATS[sink.operator])
+        return files.options(**write_options(sink)).start(sink.path)
+
+    def _writer(self, df: DataFrame, mode: str) -> DataStreamWriter:
+        trigger = self._spec.trigger
+        writer = df.writeStream.outputMode(mode).option("checkpointLocation", self._spec.checkpoint.location)
+        if trigger.once:
+            return writer.trigger(availableNow=True)
+        if trigger.seconds is None:
+            return writer
+        return writer.trigger(processingTime=f"{round(trigger.seconds * 1000)} milliseconds")

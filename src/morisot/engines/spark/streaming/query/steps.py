@@ -1,0 +1,140 @@
+"""What is done with the query of a part, from its first start to its end."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterable
+
+from pyspark.errors import StreamingQueryException
+
+from morisot.engines.spark.failures import SPARK_ERRORS
+from morisot.engines.spark.session.jvm_death import is_dead, refuse_stopped, told
+from morisot.engines.spark.streaming.bounded_inputs import copy_bounded_inputs
+from morisot.engines.spark.streaming.query.channel_reader import ChannelReader
+from morisot.engines.spark.streaming.query.counts import BatchCounts
+from morisot.engines.spark.streaming.query.lifecycle import Lifecycle
+from morisot.engines.spark.streaming.query.restart_policy import RestartPolicy
+from morisot.engines.spark.streaming.query.resume import resume_or_begin
+from morisot.engines.spark.streaming.query.spec import QuerySpec
+from morisot.engines.spark.streaming.query.starter import Attempt, QueryStarter
+from morisot.errors import MorisotError
+from morisot.plan.nodes.source import Spooled
+
+POLL_SECONDS = 0.2
+
+
+class QuerySteps:
+    """The steps of one query group."""
+
+    restartable = (StreamingQueryException, *SPARK_ERRORS)
+
+    def __init__(
+        self,
+        spec: QuerySpec,
+        lifecycle: Lifecycle[Attempt],
+        starter: QueryStarter,
+        channels: ChannelReader,
+        counts: BatchCounts,
+    ) -> None:
+        self._spec = spec
+        self._spark = spec.runner.spark
+        self._lifecycle = lifecycle
+        self._starter = starter
+        self._channels = channels
+        self._counts = counts
+        self._policy = RestartPolicy(spec)
+        self._has_bounded_inputs = False
+
+    # -- the start ----------------------------------------------------------------------------------------------------
+
+    def open(self) -> None:
+        spec = self._spec
+        self._channels.limit(spec.trigger.elements)
+        resumes = resume_or_begin(spec, self._starter.lowering)
+        for writer in spec.writers:
+            writer.open(resumes=resumes)
+        self._has_bounded_inputs = copy_bounded_inputs(spec.group.stream, spec.runner, spec.checkpoint.bounded_inputs)
+        self._channels.attach()
+
+    def start(self) -> None:
+        self._starter.start()
+
+    # -- while it runs ------------------------------------------------------------------------------------------------
+
+    def poll(self, query: Attempt) -> bool:
+        if query.query.awaitTermination(POLL_SECONDS):  # type: ignore[arg-type]
+            if not self._lifecycle.stop_requested:
+                refuse_stopped(self._spark)
+            return True
+        self._counts.count(query)
+        if query.idle_inputs.may_advance:
+            query.idle_inputs.advance(**query.query.status)
+        failure = self._counts.failure or self._channels.failure
+        if failure is not None:
+            raise failure
+        if self._is_drained(query):
+            query.stop()
+            return True
+        return False
+
+    def _is_drained(self, query: Attempt) -> bool:
+        """Whether the query reads nothing but channels, and these are closed and read to the end."""
+        if self._has_bounded_inputs and not self._counts.measures.batches:  # the first micro-batch reads those
+            return False
+        sources = [node for node in query.lowering.nodes if not node.inputs and not node.bounded]
+        return all(isinstance(node, Spooled) for node in sources) and self._channels.is_drained
+
+    def recover(self, query: Attempt, error: BaseException) -> None:
+        death = told(self._spark, error)
+        if death is not None:
+            raise death
+        failure = query.delivery.failure or error
+        if isinstance(failure, MorisotError):
+            raise failure
+        self._counts.count(query)
+        self._policy.check(query, failure, self._counts.measures.batches)
+        self._spec.runner.ledger.take(query.lowering.run)  # the micro-batch that failed is replayed
+        self._starter.plan_again()
+
+    # -- the end ------------------------------------------------------------------------------------------------------
+
+    def stop_query(self) -> None:
+        if is_dead(self._spark):
+            return
+        for writer in self._spec.writers:
+            writer.unblock()
+        self._lifecycle.stop_query()
+
+    def closing(self, *, query_ended: bool) -> Iterable[Callable[[], None]]:
+        yield self._count_last
+        yield self._close_writers
+        if query_ended:
+            yield self._spec.checkpoint.close
+        yield functools.partial(self._spec.report, self._counts.tally)
+
+    def _count_last(self) -> None:
+        if self._lifecycle.query is not None:
+            self._counts.count(self._lifecycle.query)
+
+    def _close_writers(self) -> None:
+        closing = self._release()
+        failure = self._counts.failure or closing
+        if failure is not None:
+            raise failure
+
+    def _release(self) -> MorisotError | None:
+        """Detach from channels, close sinks and free what Spark persists; what goes wrong when sinks are closed."""
+        self._channels.detach()
+        closing = [writer.close() for writer in self._spec.writers]
+        self._spec.runner.ledger.take(self._starter.lowering.run)
+        if not is_dead(self._spark):
+            self._starter.lowering.release()
+        return next(filter(None, closing), None)
+
+    def abandon(self, *, query_ended: bool) -> None:
+        self._release()
+        if query_ended and self._spec.checkpoint.keep is None:  # snapshots may be those of another program
+            self._spec.checkpoint.clean()
+
+    def told(self, error: BaseException) -> BaseException:
+        return told(self._spark, error) or error
