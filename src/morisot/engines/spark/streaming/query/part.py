@@ -66,16 +66,11 @@ class StreamPart:
 
     def ask_to_stop(self) -> None:
         """Let the thread that watches the query end it."""
-        self._lifecycle.request_stop()
-        for writer in self._spec.writers:
-            writer.unblock()
+        self._watch.ask_to_stop()
 
     def stop(self) -> None:
         """End the query and wait for that."""
-        self.ask_to_stop()
-        with contextlib.suppress(Exception):  # the thread that watches it has the same error, and keeps it
-            self._lifecycle.stop_query()
-        self.join(None)
+        self._watch.stop()
 
     def join(self, timeout: float | None) -> bool:
         return self._lifecycle.join(timeout)

@@ -98,12 +98,14 @@ class QuerySteps:
 
     # -- the end ------------------------------------------------------------------------------------------------------
 
-    def stop_query(self) -> None:
-        if is_dead(self._spark):
-            return
+    def unblock(self) -> None:
         for writer in self._spec.writers:
             writer.unblock()
-        self._lifecycle.stop_query()
+
+    def stop_query(self) -> None:
+        if not is_dead(self._spark):
+            self.unblock()
+            self._lifecycle.stop_query()
 
     def closing(self, *, query_ended: bool) -> Iterable[Callable[[], None]]:
         yield self._count_last

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterable
 from typing import Generic, Protocol, TypeVar
 
@@ -34,6 +35,10 @@ class Steps(Protocol[Q_contra]):
 
     def recover(self, query: Q_contra, error: BaseException) -> None:
         """Make ready for another query after one that failed, or raise what the user should read."""
+        ...
+
+    def unblock(self) -> None:
+        """Let a micro-batch end that waits for the reader of a channel."""
         ...
 
     def stop_query(self) -> None:
@@ -74,6 +79,18 @@ class Watch(Generic[Q]):
         except BaseException:
             self._abandon()
             raise
+
+    def ask_to_stop(self) -> None:
+        """Let the thread end the query; no other one starts."""
+        self._lifecycle.request_stop()
+        self._steps.unblock()
+
+    def stop(self) -> None:
+        """End the query and wait for that."""
+        self.ask_to_stop()
+        with contextlib.suppress(Exception):  # the thread has the same error, and keeps it
+            self._lifecycle.stop_query()
+        self._lifecycle.join()
 
     def _abandon(self) -> None:
         self._lifecycle.request_stop()
