@@ -14,7 +14,7 @@ from morisot.engines.spark.streaming.query.lifecycle import Lifecycle, State
 from morisot.engines.spark.streaming.query.watch import Watch
 
 SECONDS = 30
-Course = Literal["end", "fail", "fail while active", "fail for good", "do not start", "fail after start"]
+Course = Literal["end", "run on", "fail", "fail while active", "fail for good", "do not start", "fail after start"]
 """What becomes of one query."""
 RESTARTED: tuple[Course, ...] = ("fail", "fail while active")
 LAST: tuple[Course, ...] = ("end", "fail for good", "do not start", "fail after start")
@@ -91,7 +91,7 @@ class Script:
         query.polls += 1
         if not query.is_active:
             return True
-        if query.polls < 2:
+        if query.polls < 2 or query.course == "run on":
             return False
         query.is_active = query.course == "fail while active"
         if query.course == "end":
@@ -190,6 +190,16 @@ def test_a_part_that_is_not_stopped_follows_its_course() -> None:
         assert not any(query.is_active for query in script.queries), courses
         assert script.closed == ["writers", "checkpoint"], courses
         assert (watch.error is None) == (courses[-1] == "end"), courses
+
+
+def test_a_query_that_runs_on_is_stopped_by_the_thread() -> None:
+    script = Script(["fail", "run on"])
+    script.at_step = StopAt(script, 20, with_query=False)
+    watch = run(script)
+    assert [query.is_active for query in script.queries] == [False, False]
+    assert script.queries[-1].polls > 2
+    assert script.closed == ["writers", "checkpoint"]
+    assert watch.error is None
 
 
 def test_the_states_of_a_part() -> None:
