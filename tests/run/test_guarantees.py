@@ -65,10 +65,10 @@ def test_explain_says_what_sinks_can_rely_on(tmp_path: Path, capsys: pytest.Capt
     SOURCES["file"](ctx, tmp_path).explain()
     once = "write_kafka at least once, for_each at least once, collect_channel none"
     said = f"with snapshots: write_… exactly once, {once}"
-    assert capsys.readouterr().out.splitlines()[-1] == said
+    assert said in capsys.readouterr().out.splitlines()
     SOURCES["socket"](ctx, tmp_path).explain()
     said = "with snapshots: write_… at most once, write_kafka none, for_each none, collect_channel none"
-    assert capsys.readouterr().out.splitlines()[-1] == said
+    assert said in capsys.readouterr().out.splitlines()
     ctx.stream_iter([1]).explain()
     assert "with snapshots" not in capsys.readouterr().out
 

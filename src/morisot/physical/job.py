@@ -10,7 +10,9 @@ from morisot.physical.choose.iterate import path_of, reason_in_tasks
 from morisot.physical.facts import DEFAULT, Facts
 from morisot.physical.ops import Choice, LoopOp
 from morisot.physical.plan import Plan, Where, plan
-from morisot.plan.analysis.graph import walk
+from morisot.plan.analysis.graph import bounded_inputs, walk
+from morisot.plan.analysis.query_groups import Group
+from morisot.plan.analysis.trigger import Trigger
 from morisot.plan.nodes.iterate import DeltaIterate, Loop
 from morisot.plan.nodes.node import Node
 
@@ -32,6 +34,19 @@ class Batch:
 
 
 JobStep = LoopStep | Batch
+
+
+@dataclass(frozen=True, eq=False)
+class Query:
+    """A streaming query: what it computes, and what is done with each of its micro-batches."""
+
+    stream: PlannedJob
+    """Up to the stream that the sinks of the group share; its loops run before the query starts."""
+    per_batch: PlannedJob
+    """From there to the sinks: planned once, and emitted for each micro-batch."""
+    bounded_inputs: tuple[Node, ...]
+    """The bounded streams that are copied into files before the query starts, and read as sources of it."""
+    trigger: Trigger
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,6 +107,22 @@ def _loop_step(node: Loop | DeltaIterate, facts: Facts, demoted: frozenset[Node]
     body = node.body
     inside = plan_job((body.output,), facts, demoted=demoted, given=(body.input, *body.side_inputs), where="round")
     return LoopStep(node, inside)
+
+
+def plan_query(
+    group: Group,
+    trigger: Trigger,
+    facts: Facts = DEFAULT,
+    demoted: frozenset[Node] = frozenset(),
+) -> Query:
+    """The query that serves a group of sinks."""
+    shared = (group.stream, *group.named_otherwise)
+    return Query(
+        plan_job((group.stream,), facts, demoted=demoted, where="query"),
+        plan_job(group.sinks, facts, demoted=demoted, given=shared),
+        tuple(bounded_inputs(group.stream)),
+        trigger,
+    )
 
 
 def plan_stream(root: Node, facts: Facts = DEFAULT, demoted: frozenset[Node] = frozenset()) -> PlannedJob:

@@ -30,10 +30,14 @@ from morisot.physical.passes.neighbours import Neighbours
 from morisot.physical.passes.require import OrderRequirements, require
 from morisot.physical.passes.share import share
 from morisot.plan.analysis.graph import consumer_counts, walk
+from morisot.plan.analysis.validate import gives_running_values
 from morisot.plan.nodes.closure import Closure
 from morisot.plan.nodes.iterate import Loop
 from morisot.plan.nodes.node import Node
+from morisot.types.element import BOOL, DATE, DATETIME, FLOAT, INT, Optional, leaves
 
+_SCALARS = (INT, FLOAT, BOOL, DATE, DATETIME)
+_NARROW = frozenset((*_SCALARS, *map(Optional, _SCALARS)))
 Pass = Callable[[Neighbours, frozenset[Node]], dict[Node, Choice]]
 PASSES: tuple[Pass, ...] = (lambda graph, _: fuse_stages(graph), join_kernels)
 """What neighbours change in each other's choices, in this order."""
@@ -141,6 +145,16 @@ class Plan:
             (node,) = node.inputs
             if self.readers[node] > 1:
                 return
+
+    @functools.cached_property
+    def output_mode(self) -> Literal["append", "update"]:
+        """How a streaming query gives results: each once, or, of an aggregate, whenever one changed."""
+        return "update" if any(map(gives_running_values, self.nodes)) else "append"
+
+    @functools.cached_property
+    def rows_are_narrow(self) -> bool:
+        """Whether every row of every operator has a few bytes: numbers, and no texts or lists."""
+        return all(leaf.type in _NARROW for node in self.nodes for leaf in leaves(node.type))
 
     def chose(self, node: Node, kind: type[Physical]) -> bool:
         """Whether an operator runs in a way; one that is given does not run."""

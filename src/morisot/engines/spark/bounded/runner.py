@@ -32,9 +32,11 @@ from morisot.engines.spark.streaming import kafka
 from morisot.engines.spark.terminal.left_out import reported
 from morisot.errors import ElementError, JobError, SourceError
 from morisot.physical.facts import Facts
-from morisot.physical.job import Batch, JobStep, LoopStep, PlannedJob, plan_job
+from morisot.physical.job import Batch, JobStep, LoopStep, PlannedJob, Query, plan_job, plan_query
 from morisot.physical.plan import Where
 from morisot.plan.analysis.graph import walk
+from morisot.plan.analysis.query_groups import Group
+from morisot.plan.analysis.trigger import Trigger
 from morisot.plan.files import is_local
 from morisot.plan.kafka import without_secrets
 from morisot.plan.nodes.node import Node
@@ -69,6 +71,11 @@ class Demotions:
     operators: Operators = field(default_factory=Operators)
     """By which numbers guards name operators."""
 
+    @property
+    def now(self) -> frozenset[Node]:
+        """Those of this moment."""
+        return frozenset(self.nodes)
+
     def failing(self, error: BaseException, optimistic: set[Node]) -> set[Node]:
         """The operator whose guard stopped the job; all optimistic ones if Spark's own error does not tell."""
         named = {self.operators.named_in(message) for message in guards_in(error)}
@@ -95,17 +102,22 @@ class BatchRunner:
     seal: Seal = field(default_factory=Seal)
     """The key of the job that this runner runs."""
 
-    def planned(
-        self, *roots: Node, where: Where = "batch", given: Iterable[Node] = (), operator_metrics: bool = False
-    ) -> PlannedJob:
+    def planned(self, *roots: Node, where: Where = "batch", given: Iterable[Node] = ()) -> PlannedJob:
         """The job that computes some roots, by what is known now of the session and of the data."""
-        demoted = frozenset(self.demotions.nodes)
-        retained = (node for node in walk(*roots) if isinstance(node, Cache) and self._retains(node, demoted))
-        facts = Facts(not is_classic(self.spark), operator_metrics, retained=frozenset(retained))
-        return plan_job(roots, facts, demoted=demoted, given=given, where=where)
+        return plan_job(roots, self._facts(roots), demoted=self.demotions.now, given=given, where=where)
 
-    def _retains(self, node: Cache, demoted: frozenset[Node]) -> bool:
-        return self.caches is not None and self.caches.get(node, demoted) is not None
+    def planned_query(self, group: Group, trigger: Trigger, *, operator_metrics: bool) -> Query:
+        """The query that serves a group of sinks."""
+        facts = self._facts(group.sinks, operator_metrics=operator_metrics)
+        return plan_query(group, trigger, facts, self.demotions.now)
+
+    def _facts(self, roots: Iterable[Node], *, operator_metrics: bool = False) -> Facts:
+        cached = (node for node in walk(*roots) if isinstance(node, Cache))
+        retained = frozenset(node for node in cached if self._retains(node))
+        return Facts(not is_classic(self.spark), operator_metrics, retained=retained)
+
+    def _retains(self, node: Cache) -> bool:
+        return self.caches is not None and self.caches.get(node, self.demotions.now) is not None
 
     def emission(
         self, job: PlannedJob, *, given: Mapping[Node, Frame] | None = None, query: QueryInputs | None = None

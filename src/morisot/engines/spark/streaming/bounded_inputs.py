@@ -12,7 +12,7 @@ from morisot.engines.spark.bounded.runner import BatchRunner
 from morisot.engines.spark.checkpoints.snapshot_files import check_manifest, write_manifest
 from morisot.engines.spark.emit.stateful.bounded_inputs import for_files
 from morisot.errors import SinkError
-from morisot.plan.analysis.graph import bounded_inputs
+from morisot.physical.job import Query
 from morisot.plan.nodes.node import Node
 from morisot.private import private_directory
 
@@ -34,13 +34,12 @@ def copy(stream: Node, runner: BatchRunner, directory: Path, rows: int) -> list[
     return [file.rename(directory / f"{index:08}.parquet") for index, (_, _, file) in enumerate(in_order)]
 
 
-def copy_bounded_inputs(query: Node, runner: BatchRunner, directory: Path) -> bool:
-    """Copy the bounded inputs of a query; whether there is one.
+def copy_bounded_inputs(query: Query, runner: BatchRunner, directory: Path) -> None:
+    """Copy the bounded inputs of a query.
 
     A copy of an earlier start of the job stays: the query may have read a part of it.
     """
-    inputs = bounded_inputs(query)
-    for number, stream in enumerate(inputs):
+    for number, stream in enumerate(query.bounded_inputs):
         copied, writing = directory / str(number), directory / f"{number}.writing"
         if copied.is_dir():
             check_manifest(copied, "bounded input")
@@ -56,4 +55,3 @@ def copy_bounded_inputs(query: Node, runner: BatchRunner, directory: Path) -> bo
                 file.unlink()
         write_manifest(writing, "bounded input")
         writing.rename(copied)
-    return bool(inputs)

@@ -17,6 +17,7 @@ from morisot.engines.spark.emit.lowering.planner import Lowering
 from morisot.engines.spark.emit.python.left_out import MICRO_BATCH
 from morisot.engines.spark.streaming.sinks import HandingOver, Share, SinkWriter
 from morisot.engines.spark.terminal.left_out import reported
+from morisot.physical.job import PlannedJob
 from morisot.plan.analysis.graph import walk
 from morisot.plan.analysis.query_groups import Group
 from morisot.plan.nodes.node import Node
@@ -27,14 +28,16 @@ from morisot.runtime.tally import Failures
 class Delivery:
     """Given to Spark, which calls it with one micro-batch after the other."""
 
-    def __init__(self, runner: BatchRunner, group: Group, query: Lowering, writers: Sequence[SinkWriter]) -> None:
+    def __init__(
+        self, runner: BatchRunner, group: Group, job: PlannedJob, query: Lowering, writers: Sequence[SinkWriter]
+    ) -> None:
         self._runner = runner
         self._group = group
         self._query = query
         self._frame: Frame = query.frame(group.stream)
         self._writers = writers
         self._shared = (group.stream, *group.named_otherwise)
-        self._job = runner.planned(*group.sinks, given=self._shared)
+        self._job = job
         self._leaves_out = any(node.leaves_out for node in walk(*group.sinks))
         self._left_out: dict[int, Failures] = {}
         """What the operators behind the shared stream left out, by micro-batch."""

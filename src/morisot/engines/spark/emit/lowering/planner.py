@@ -6,7 +6,7 @@ import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name every Spark program uses
@@ -24,22 +24,18 @@ from morisot.physical.ops import FusingOp, Given, KernelOp, Physical, ReadOp, St
 from morisot.physical.plan import Plan
 from morisot.plan.analysis.graph import bounded_inputs, is_bounded_input
 from morisot.plan.analysis.trigger import Trigger
-from morisot.plan.analysis.validate import gives_running_values
 from morisot.plan.nodes.closure import Closure
 from morisot.plan.nodes.node import Node
 from morisot.plan.nodes.partition import Batched
 from morisot.plan.nodes.window import WithoutFailures
 from morisot.runtime.tally import is_diverting
-from morisot.types.element import ANY, BOOL, DATE, DATETIME, FLOAT, INT, Optional, Type, leaves
+from morisot.types.element import ANY, Type
 from morisot.worker.report.left_out import Account, Policy
 from morisot.worker.report.signature import Seal
 from morisot.worker.rowwise.stage import Step
 
 if TYPE_CHECKING:
     from morisot.engines.spark.emit.lowering.caches import Caches
-
-_SCALARS = (INT, FLOAT, BOOL, DATE, DATETIME)
-_NARROW = frozenset((*_SCALARS, *map(Optional, _SCALARS)))
 
 
 @dataclass(frozen=True)
@@ -212,11 +208,6 @@ class Lowering:
             df.unpersist()
         self._kept.clear()
 
-    @property
-    def output_mode(self) -> Literal["append", "update"]:
-        """How a streaming query gives results: each once, or, of an aggregate, whenever one changed."""
-        return "update" if any(map(gives_running_values, self.nodes)) else "append"
-
     def is_ordered(self, node: Node) -> bool:
         """Whether somebody sees the order of the node's elements."""
         return node in self.plan.order.seen
@@ -224,11 +215,6 @@ class Lowering:
     def needs_order(self, node: Node) -> bool:
         """Whether the result of some operator depends on the order of the node's elements."""
         return node in self.plan.order.needed
-
-    @property
-    def rows_are_narrow(self) -> bool:
-        """Whether every row of every operator has a few bytes: numbers, and no texts or lists."""
-        return all(leaf.type in _NARROW for node in self.nodes for leaf in leaves(node.type))
 
     def gives_places(self, node: Node) -> bool:
         """Whether a source or an operator on unbounded input tells where its elements stand; files have no order."""

@@ -62,7 +62,7 @@ def in_waiting_buckets(
     """The frame after a bucket that waits for time, over rows of the frame of which `where` tells the bucket."""
     packed = gathered_in_buckets(frame, rows, where)
     results = packed.groupBy("bucket").transformWithStateInPandas(
-        KeptUntil(bucket, clock, current_seal()), "results BINARY, late BINARY", lowering.output_mode, clock.mode
+        KeptUntil(bucket, clock, current_seal()), "results BINARY, late BINARY", lowering.plan.output_mode, clock.mode
     )
     policy = lowering.policy(node)
     account = lowering.account([policy]) if policy else None

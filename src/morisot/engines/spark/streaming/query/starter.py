@@ -54,9 +54,9 @@ class QueryStarter:
 
     def _plan(self) -> None:
         spec, checkpoint = self._spec, self._spec.checkpoint
-        self._job = spec.runner.planned(spec.group.stream, where="query", operator_metrics=spec.counts_operators)
+        self.query = spec.runner.planned_query(spec.group, spec.trigger, operator_metrics=spec.counts_operators)
         inputs = QueryInputs(checkpoint.idle_inputs, checkpoint.bounded_inputs, spec.trigger)
-        self.lowering = spec.runner.emission(self._job, query=inputs)
+        self.lowering = spec.runner.emission(self.query.stream, query=inputs)
         """What makes the frames of the next query, or of the one that runs."""
 
     def plan_again(self) -> None:
@@ -77,11 +77,11 @@ class QueryStarter:
 
     def _start(self) -> None:
         spark, keep = self._spec.runner.spark, self._spec.checkpoint.keep
-        self._spec.runner.run_loops(self._job.steps, self.lowering)
+        self._spec.runner.run_loops(self.query.stream.steps, self.lowering)
         df = self.lowering.frame(self._spec.group.stream).df
         self._spec.checkpoint.note_sources(source_numbers(df))
         wanted = query_settings(
-            spark, parallelism=self.lowering.parallelism, keep=keep, narrow_rows=self.lowering.rows_are_narrow
+            spark, parallelism=self.lowering.parallelism, keep=keep, narrow_rows=self.query.stream.plan.rows_are_narrow
         )
         waits = keeps_fewer(spark, keep)
         with starting(spark, wanted):
@@ -91,12 +91,14 @@ class QueryStarter:
 
     def _attempt(self, df: DataFrame) -> Attempt:
         idle_inputs = IdleInputs(self.lowering.nodes, self._spec.checkpoint.idle_inputs)
-        delivery = Delivery(self._spec.runner, self._spec.group, self.lowering, self._spec.writers)
+        delivery = Delivery(
+            self._spec.runner, self._spec.group, self.query.per_batch, self.lowering, self._spec.writers
+        )
         query = self._start_writing(df, delivery)
         return Attempt(self.lowering, delivery, idle_inputs, query, Reports(query))
 
     def _start_writing(self, df: DataFrame, delivery: Delivery) -> StreamingQuery:
-        sink, mode = self._spec.group.stream, self.lowering.output_mode
+        sink, mode = self._spec.group.stream, self.query.stream.plan.output_mode
         if not isinstance(sink, WriteSink) or mode == "update":
             return self._writer(df, mode).foreachBatch(delivery).start()
         counted = df.observe(OBSERVED, F.expr(COUNTED))
@@ -104,7 +106,7 @@ class QueryStarter:
         return files.options(**write_options(sink)).start(sink.path)
 
     def _writer(self, df: DataFrame, mode: str) -> DataStreamWriter:
-        trigger = self._spec.trigger
+        trigger = self.query.trigger
         writer = df.writeStream.outputMode(mode).option("checkpointLocation", self._spec.checkpoint.location)
         if trigger.once:
             return writer.trigger(availableNow=True)

@@ -43,7 +43,6 @@ class QuerySteps:
         self._channels = channels
         self._counts = counts
         self._policy = RestartPolicy(spec)
-        self._has_bounded_inputs = False
 
     # -- the start ----------------------------------------------------------------------------------------------------
 
@@ -53,7 +52,7 @@ class QuerySteps:
         resumes = resume_or_begin(spec, self._starter.lowering)
         for writer in spec.writers:
             writer.open(resumes=resumes)
-        self._has_bounded_inputs = copy_bounded_inputs(spec.group.stream, spec.runner, spec.checkpoint.bounded_inputs)
+        copy_bounded_inputs(self._starter.query, spec.runner, spec.checkpoint.bounded_inputs)
         self._channels.attach()
 
     def start(self) -> None:
@@ -79,7 +78,9 @@ class QuerySteps:
 
     def _is_drained(self, query: Attempt) -> bool:
         """Whether the query reads nothing but channels, and these are closed and read to the end."""
-        if self._has_bounded_inputs and not self._counts.measures.batches:  # the first micro-batch reads those
+        if (
+            self._starter.query.bounded_inputs and not self._counts.measures.batches
+        ):  # the first micro-batch reads those
             return False
         sources = [node for node in query.lowering.nodes if not node.inputs and not node.bounded]
         return all(isinstance(node, Spooled) for node in sources) and self._channels.is_drained
