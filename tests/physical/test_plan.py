@@ -8,11 +8,14 @@ import pytest
 
 import morisot as mo
 from morisot.physical.facts import Facts
-from morisot.physical.job import plan_stream
-from morisot.physical.ops import FusingOp, Given, KernelOp, Physical, StageOp
+from morisot.physical.job import Batch, LoopStep, plan_job, plan_query, plan_stream
+from morisot.physical.ops import ColumnsOp, FusingOp, Given, KernelOp, Physical, ReadOp, StageOp, WriteOp
 from morisot.physical.plan import Plan, plan
 from morisot.plan.analysis.graph import everything, walk
+from morisot.plan.analysis.query_groups import groups
+from morisot.plan.analysis.trigger import Trigger
 from morisot.plan.nodes.node import Node
+from morisot.plan.nodes.sink import CollectChannel
 from tests.physical.golden import write_files
 from tests.physical.programs import PROGRAMS, followed, numbers, opaque
 
@@ -74,6 +77,36 @@ def test_a_reader_more_ends_a_pass(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     after = followed(mo.StreamContext(engine="reference")).map(lambda line: opaque(len(line))).map(opaque)
     assert stages(plan((after._node,), where="query")) == [2]
     assert stages(plan((after._node,), Facts(operator_metrics=True), where="query")) == [1, 1]
+
+
+def test_sinks_that_share_a_stream_take_it_from_each_micro_batch(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_files()
+    ctx = mo.StreamContext(engine="reference")
+    lengths = followed(ctx).map(len)
+    sinks = [
+        CollectChannel(input=each._node, type=each.type, location=each._node.location)
+        for each in (lengths.map(opaque), lengths.filter(lambda n: n > 3))
+    ]
+    (group,) = groups(sinks)
+    query = plan_query(group, Trigger())
+    assert [type(op) for op in query.stream.plan.operators.values()] == [ReadOp, ColumnsOp]
+    kinds = [type(op) for op in query.per_batch.plan.operators.values()]
+    assert kinds == [Given, StageOp, WriteOp, ColumnsOp, WriteOp]
+    assert query.bounded_inputs == ()
+
+
+def test_a_loop_runs_right_before_the_first_root_that_reads_it() -> None:
+    ctx = mo.StreamContext(engine="reference")
+    first, second = (numbers(ctx).map(lambda n: n + 1) for _ in range(2))
+    total = second.replay(2, 0, lambda s, _: s, lambda a, n: a + n, lambda a, b: a + b, lambda _: True, delta=0)
+    found = plan_job([each._node for each in (first, total, second)])
+    assert [type(step) for step in found.steps] == [Batch, LoopStep, Batch]
+    assert [len(step.roots) for step in found.steps if isinstance(step, Batch)] == [1, 2]
+    (step,) = found.loops
+    assert step.body is None  # its tasks do all rounds
 
 
 def stages(found: Plan) -> list[int]:
