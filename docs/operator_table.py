@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 from types import ModuleType
 
-from morisot.engines.reference import interpreter
+from morisot.engines.reference import engine
 from morisot.engines.reference.registry import has_meaning
 from morisot.plan.nodes import (
     aggregate,
@@ -27,7 +27,7 @@ from morisot.plan.nodes import (
 )
 from morisot.plan.nodes.node import Node, snake_case
 
-assert interpreter.FAMILIES, "importing the families registers their meanings"
+assert engine.FAMILIES, "importing the families registers their meanings"
 
 README = Path(__file__).resolve().parents[1] / "README.md"
 BEGIN, END = "<!-- operators:begin -->", "<!-- operators:end -->"

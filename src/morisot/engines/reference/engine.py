@@ -6,11 +6,24 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from morisot.config import Config
-from morisot.engines.reference import tables
+from morisot.engines.reference import (
+    aggregate,
+    combine,
+    iterate,
+    join,
+    keyed,
+    partition,
+    rowwise,
+    sink,
+    source,
+    state,
+    time,
+    window,
+)
 from morisot.engines.reference.interpreter import evaluate
 from morisot.engines.reference.registry import noting
 from morisot.engines.reference.sink import as_table
-from morisot.engines.reference.source import misfits
+from morisot.engines.reference.source import misfits, row_type
 from morisot.errors import PlanError
 from morisot.physical.job import PlannedJob, plan_stream
 from morisot.plan.analysis.graph import walk
@@ -21,6 +34,9 @@ from morisot.plan.nodes.source import StreamCsv, StreamJson
 from morisot.runtime.metrics import LoopMetrics
 from morisot.runtime.tally import Tally, divert, say
 from morisot.types.element import Record
+
+FAMILIES = (source, rowwise, keyed, aggregate, state, time, window, combine, join, partition, iterate, sink)
+"""Importing a family registers its meanings."""
 
 
 class ReferenceEngine:
@@ -62,23 +78,23 @@ class ReferenceEngine:
         )
 
     def execute(self, receivers: Mapping[Sink, Callable[[list[Any]], None] | None]) -> None:
-        handed_over = [sink.input for sink, receiver in receivers.items() if receiver is not None]
-        results = self._evaluate(*(sink for sink, receiver in receivers.items() if receiver is None), *handed_over)
-        for sink, receiver in receivers.items():
+        handed_over = [output.input for output, receiver in receivers.items() if receiver is not None]
+        results = self._evaluate(*(output for output, receiver in receivers.items() if receiver is None), *handed_over)
+        for output, receiver in receivers.items():
             if receiver is not None:
-                elements = results[sink.input]
-                receiver([len(elements)] if isinstance(sink, CollectCount) else list(elements))
+                elements = results[output.input]
+                receiver([len(elements)] if isinstance(output, CollectCount) else list(elements))
 
     def start(self, receivers: Mapping[Sink, Any], closers: Mapping[Sink, Callable[[], None]]) -> Any:
-        sink = next(iter(receivers))
+        output = next(iter(receivers))
         raise PlanError(
             "the reference engine runs a plan to its end: it has nothing to start",
-            location=sink.location,
+            location=output.location,
             advice='use ctx.execute(), or engine="spark"',
         )
 
     def row_type(self, kind: str, path: str) -> Record:
-        return tables.row_type(kind, local_files(path), path)
+        return row_type(kind, local_files(path), path)
 
     def frame_type(self, frame: Any) -> Record:
         raise PlanError("stream_dataframe needs Spark", advice='use engine="spark", or stream_arrow(df.toArrow())')

@@ -5,20 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from morisot.engines.reference import (
-    aggregate,
-    combine,
-    iterate,
-    join,
-    keyed,
-    partition,
-    rowwise,
-    sink,
-    source,
-    state,
-    time,
-    window,
-)
 from morisot.engines.reference.registry import Meaning, Timed, carried, leave_out, meaning_of, plain, sees_time
 from morisot.errors import ElementError, PlanError
 from morisot.plan.analysis.graph import walk
@@ -29,9 +15,6 @@ from morisot.plan.nodes.rowwise import Rowwise
 from morisot.plan.nodes.state import Rich
 from morisot.plan.nodes.window import Window
 from morisot.types.element import INT, holds
-
-FAMILIES = (source, rowwise, keyed, aggregate, state, time, window, combine, join, partition, iterate, sink)
-"""Importing a family registers its meanings."""
 
 
 def evaluate(

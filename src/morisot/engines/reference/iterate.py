@@ -6,12 +6,14 @@ import copy
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+from morisot.engines.reference.interpreter import evaluate
 from morisot.engines.reference.registry import call, evaluates
 from morisot.plan.nodes.closure import Closure
 from morisot.plan.nodes.iterate import Body, DeltaIterate, Elements, Iterate, Loop, Replay, State
 from morisot.plan.nodes.node import Node
 from morisot.types.array import own_numbers
 from morisot.worker.codec.keys import canonical
+from morisot.worker.report.failure import element_error
 
 ABSENT = object()
 """The value of a key that a delta names first."""
@@ -19,8 +21,6 @@ ABSENT = object()
 
 def one_round(body: Body, elements: Sequence[Any], side: Sequence[Sequence[Any]]) -> list[Any]:
     """What leaves the body."""
-    from morisot.engines.reference.interpreter import evaluate
-
     given = dict(zip(body.side_inputs, side, strict=True))
     return evaluate(body.output, given={**given, body.input: elements})[body.output]
 
@@ -55,8 +55,6 @@ def folded(node: Loop, delta: Any, element: Any) -> Any:
 
 def call_on(node: Node, closure: Closure, element: Any, *arguments: Any) -> Any:
     """What a function gives; its failure is that of the element."""
-    from morisot.worker.report.failure import element_error
-
     try:
         return closure.function(*arguments)
     except Exception as error:

@@ -8,6 +8,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from morisot.engines.reference.registry import call, evaluates
@@ -24,6 +25,7 @@ from morisot.plan.nodes.source import (
     StreamParquet,
     StreamRange,
 )
+from morisot.types import arrow, infer
 from morisot.types.element import BOOL, DATE, DATETIME, FLOAT, INT, STR, Dict, List, Optional, Record, Tuple, Type
 
 
@@ -232,3 +234,19 @@ def from_json(value: Any, type_: Type) -> Any:
             if type_ == INT and isinstance(value, int):
                 return value
     raise ValueError(f"{value!r} is not of the type {type_}")
+
+
+# ---- the type of files' rows
+
+
+def row_type(kind: str, files: Sequence[str], path: str) -> Record:
+    """What the rows of Parquet or JSON files are."""
+    if not files:
+        raise SourceError(f"cannot read {path!r}: no file is there")
+    if kind == "parquet":
+        import pyarrow.parquet as pq
+
+        return arrow.row_type_of(pq.read_schema(files[0]))
+    rows = [json.loads(line) for file in files for line in Path(file).read_text("utf-8").splitlines() if line.strip()]
+    names = sorted({name for row in rows for name in row})
+    return infer.row_type([(name, infer.of_values([row.get(name) for row in rows])) for name in names])
