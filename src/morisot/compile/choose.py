@@ -54,7 +54,7 @@ def column(closure: Closure, parameters: tuple[Type, ...]) -> ColumnForm | Refus
     """The closure as expressions over columns."""
     # the compilers are many modules: `import morisot` stays quick without them
     from morisot.compile.ir.values import convert, join_types
-    from morisot.compile.syntax.statements import compile_function
+    from morisot.compile.syntax.function import compile_function
 
     form = compile_function(closure.function, parameters)
     wanted = declared(closure)

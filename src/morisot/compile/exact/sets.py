@@ -10,11 +10,11 @@ from morisot.compile.exact.forms import call, text
 from morisot.compile.ir.expressions import Call, Each, Expr, Variable
 from morisot.compile.ir.values import Known, Set, conjunction, negate, pack
 from morisot.compile.syntax import calls, iteration
+from morisot.compile.syntax.lists import list_of
 from morisot.compile.syntax.scope import Scope, refuse
 from morisot.compile.syntax.scope import known as from_object
-from morisot.compile.syntax.translate import STAGE, expression, translates, usable, value_of
+from morisot.compile.syntax.translate import STAGE, Arguments, Keywords, expression, translates, usable, value_of
 from morisot.compile.table import rows
-from morisot.compile.table.special_functions import Arguments, Keywords
 from morisot.compile.verdict import Value
 from morisot.types.element import BOOL, BYTES, DATE, DATETIME, INT, STR, List, Tuple, Type
 
@@ -38,7 +38,7 @@ def _set(node: ast.AST, arguments: Arguments, keywords: Keywords, scope: Scope) 
         return Known(frozenset(constant))
     found = usable(found, node)
     if isinstance(found.type, Tuple):
-        found = iteration.list_of(node, found.items)
+        found = list_of(node, found.items)
     return distinct(node, iteration.as_list(found, scope))
 
 
@@ -78,7 +78,7 @@ def _display(node: ast.Set, scope: Scope) -> Value | Known:
     constants = [(True, one.object) if isinstance(one, Known) else rows.constant_of(one) for one in found]
     if all(known for known, _ in constants):
         return _constant(node, Known([constant for _, constant in constants]))
-    return distinct(node, iteration.list_of(node, [value_of(one, node) for one in found]))
+    return distinct(node, list_of(node, [value_of(one, node) for one in found]))
 
 
 def is_set(found: Value | Known) -> bool:
@@ -93,7 +93,7 @@ def _listed(node: ast.AST, found: Value | Known) -> Value:
         refuse(node, "a set is combined with what is none", STAGE)
     if isinstance(found, Known):
         items = [value_of(from_object(one), node) for one in sorted(found.object, key=repr)]
-        return distinct(node, iteration.list_of(node, items)) if items else refuse(node, "an empty set", STAGE)
+        return distinct(node, list_of(node, items)) if items else refuse(node, "an empty set", STAGE)
     if not isinstance(found.type, Set):
         refuse(node, f"a set is combined with {found.type}", STAGE)
     return found

@@ -9,11 +9,10 @@ from morisot.compile.exact.forms import guard, integer
 from morisot.compile.ir.expressions import Call, Each, Expr, Field, Literal, Struct, Variable
 from morisot.compile.ir.values import Known, expand, pack
 from morisot.compile.syntax import calls
-from morisot.compile.syntax.access import Get, looked_up
+from morisot.compile.syntax.expressions.access import Get, looked_up
 from morisot.compile.syntax.scope import Scope, refuse
-from morisot.compile.syntax.translate import STAGE, choose_or_refuse, shown, usable, value_of
+from morisot.compile.syntax.translate import STAGE, Arguments, Keywords, choose_or_refuse, shown, usable, value_of
 from morisot.compile.table import rows
-from morisot.compile.table.special_functions import Arguments, Keywords, plain
 from morisot.compile.verdict import Value
 from morisot.types.element import (
     ANY,
@@ -42,7 +41,7 @@ def is_ordered(type_: Type) -> bool:
 
 @calls.callable_class(Get)
 def _get(node: ast.AST, function: Get, arguments: Arguments, keywords: Keywords, _: Scope) -> Value:
-    (key,) = plain(node, function, arguments, keywords, 1)
+    (key,) = calls.plain(node, function, arguments, keywords, 1)
     type_ = function.owner.type
     assert isinstance(type_, Dict)
     if key.type != STR:

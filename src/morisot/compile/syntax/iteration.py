@@ -11,7 +11,9 @@ from typing import Any
 from morisot.compile.exact import text_edges
 from morisot.compile.exact.forms import call, checked, guard, integer, number
 from morisot.compile.ir.expressions import Call, Each, Expr, Field, Literal, Struct, Variable
-from morisot.compile.ir.values import NEVER, Known, convert, expand, join_types, pack, when
+from morisot.compile.ir.values import NEVER, Known, expand, pack, when
+from morisot.compile.syntax.calls import apply
+from morisot.compile.syntax.lists import list_of, of_constants
 from morisot.compile.syntax.scope import Scope, refuse
 from morisot.compile.syntax.scope import known as from_object
 from morisot.compile.syntax.translate import STAGE, expression, operand, shown, truth_of, usable
@@ -83,13 +85,11 @@ def source(node: ast.expr, scope: Scope) -> Unrolled | Listed:
 
 def _of(node: ast.expr, found: Value | Known, scope: Scope) -> Unrolled | Listed:
     """The items of a value that is there as a whole."""
-    from morisot.compile.syntax import lookups
-
     if isinstance(found, Known):
         members = list(found.object) if type(found.object) in (list, tuple, dict) else None
         if members is not None and len(members) <= _MOST_UNROLLED:
             return Unrolled(tuple(_constant(node, member) for member in members))
-        whole = lookups.as_list(members) if members is not None else None
+        whole = of_constants(members) if members is not None else None
         if whole is None:
             refuse(node, f"a loop over {shown(found.object)} has no column form", STAGE)
         found = whole
@@ -135,27 +135,6 @@ def as_listed(node: ast.AST, items: Unrolled | Listed) -> Listed:
     if whole.type.item == NONE:
         refuse(node, "a loop over nothing has no column form", STAGE)
     return Listed(pack(whole), whole.type.item)
-
-
-def list_of(node: ast.AST, items: Sequence[Value]) -> Value:
-    """The list of values that have one type in common."""
-    if not items:
-        return Value(List(NONE), Literal((), List(NONE)))
-    type_ = join_all(node, items)
-    return Value(List(type_), Call("array", tuple(pack(convert(item, type_)) for item in items)))
-
-
-def join_all(node: ast.AST, items: Sequence[Value]) -> Type:
-    """The one type of several values."""
-    type_ = items[0].type
-    for item in items[1:]:
-        joined = join_types(type_, item.type)
-        if joined is None:
-            refuse(node, f"the list has items of type {type_} and {item.type}", "give all items one type")
-        type_ = joined
-    if type_ in (NONE, NEVER):
-        refuse(node, "a list of None has no column form", STAGE)
-    return type_
 
 
 def _view(node: ast.expr, owner: Value | Known, view: str) -> Unrolled | Listed:
@@ -252,25 +231,21 @@ def _moved(start: Expr, place: Expr) -> Expr:
 
 
 def _map(node: ast.expr, nodes: list[ast.expr], scope: Scope) -> Unrolled | Listed:
-    from morisot.compile.syntax import calls
-
     if len(nodes) != 2:
         refuse(node, "map over several lists has no column form", "use a comprehension over zip")
     function, items = expression(nodes[0], scope), source(nodes[1], scope)
     if isinstance(function, Value):
         refuse(node, f"a value of type {function.type} is called", STAGE)
     if isinstance(items, Unrolled):
-        return Unrolled(tuple(calls.apply(node, function.object, [item], {}, scope) for item in items.items))
+        return Unrolled(tuple(apply(node, function.object, [item], {}, scope) for item in items.items))
     inner, owed = inside(scope), len(scope.sharing.debts)
-    made = inner.settle(calls.apply(node, function.object, [items.item(scope)], {}, inner), owed)
+    made = inner.settle(apply(node, function.object, [items.item(scope)], {}, inner), owed)
     if made.type in (NONE, NEVER):
         refuse(node, "a list of None has no column form", STAGE)
     return Listed(Each("transform", items.expr, variable(scope), pack(made)), made.type)
 
 
 def _filter(node: ast.expr, nodes: list[ast.expr], scope: Scope) -> Listed:
-    from morisot.compile.syntax import calls
-
     if len(nodes) != 2:
         refuse(node, "filter is not called with a function and a list", STAGE)
     function, items = expression(nodes[0], scope), as_listed(nodes[1], source(nodes[1], scope))
@@ -278,7 +253,7 @@ def _filter(node: ast.expr, nodes: list[ast.expr], scope: Scope) -> Listed:
     if isinstance(function, Value) and function.type != NONE:
         refuse(node, f"a value of type {function.type} is called", STAGE)
     owed = len(scope.sharing.debts)
-    tested = item if isinstance(function, Value) else calls.apply(node, function.object, [item], {}, inner)
+    tested = item if isinstance(function, Value) else apply(node, function.object, [item], {}, inner)
     test = pack(inner.settle(Value(BOOL, truth_of(tested, node, inner)), owed))
     kept = Each("filter", items.expr, variable(scope), test)
     return dataclasses.replace(items, expr=kept)

@@ -1,4 +1,8 @@
-"""Expressions: from Python's syntax to symbolic values, one small function for each kind of node."""
+"""From Python's syntax to symbolic values: who translates a kind of node, and what rules share.
+
+A rule asks `expression` for the parts of its node, so that it does not know who translates them. Most rules are in
+`expressions`; those that need nothing else are here.
+"""
 
 from __future__ import annotations
 
@@ -7,30 +11,28 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from morisot.compile.exact import forms
-from morisot.compile.ir.expressions import Call, Expr, Literal
+from morisot.compile.ir.expressions import Expr
 from morisot.compile.ir.values import (
     Known,
-    Set,
     choose,
     conjunction,
-    constant,
-    convert,
     disjunction,
     is_opaque,
-    join_types,
     negate,
     pack,
     refine,
     required,
     truth,
 )
+from morisot.compile.syntax.reader import FunctionNode
 from morisot.compile.syntax.scope import Scope, refuse
 from morisot.compile.syntax.scope import known as from_object
-from morisot.compile.table import functions, rows
 from morisot.compile.verdict import Value
-from morisot.types.element import BOOL, FLOAT, INT, NONE, STR, Dict, List, Optional, Tuple, Type
+from morisot.types.element import BOOL, NONE, Optional
 
+Argument = Value | Known
+Arguments = Sequence[Argument]
+Keywords = dict[str, Argument]
 Rule = Callable[[Any, Scope], "Value | Known"]
 _RULES: dict[type[ast.AST], Rule] = {}
 
@@ -56,6 +58,13 @@ def expression(node: ast.AST, scope: Scope) -> Value | Known:
         refuse(node, f"{_describe(node)} has no column form", STAGE)
     found = rule(node, scope)
     return refine(found, scope.facts) if isinstance(found, Value) else found
+
+
+def returned(node: FunctionNode, scope: Scope) -> Value:
+    """What the body of a function returns, whose parameters are in the scope."""
+    if isinstance(node, ast.Lambda):
+        return value(node.body, scope)
+    return value_of(_RULES[ast.FunctionDef](node, scope), node)
 
 
 def value(node: ast.AST, scope: Scope) -> Value:
@@ -166,150 +175,6 @@ def _walrus(node: ast.NamedExpr, scope: Scope) -> Value | Known:
     kept = scope.small(found) if isinstance(found, Value) else found
     scope.set_here[node.target.id] = kept
     return kept
-
-
-@translates(ast.Tuple)
-def _tuple(node: ast.Tuple, scope: Scope) -> Value | Known:
-    found = [expression(item, scope) for item in node.elts]
-    if not found:
-        refuse(node, "an empty tuple has no column form", STAGE)
-    if all(isinstance(item, Known) for item in found):  # classes, for isinstance
-        return Known(tuple(item.object for item in found if isinstance(item, Known)))
-    items = tuple(value_of(item, node) for item in found)
-    return Value(Tuple(tuple(item.type for item in items)), items=items)
-
-
-@translates(ast.List)
-def _list(node: ast.List, scope: Scope) -> Value:
-    if any(isinstance(item, ast.Starred) for item in node.elts):
-        return _starred(node, scope)
-    items = [value(item, scope) for item in node.elts]
-    type_: Type = NONE
-    for place, item in enumerate(items):
-        joined = item.type if place == 0 else join_types(type_, item.type)
-        if joined is None:
-            refuse(node, f"the list has items of type {type_} and {item.type}", "give all items one type")
-        type_ = joined
-    if not items:
-        return Value(List(NONE), Literal((), List(NONE)))
-    return Value(List(type_), Call("array", tuple(pack(convert(item, type_)) for item in items)))
-
-
-def _starred(node: ast.List, scope: Scope) -> Value:
-    """`[*xs, y]`: lists, one after the other."""
-    from morisot.compile.syntax import iteration
-
-    whole: Value | None = None
-    for item in node.elts:
-        if isinstance(item, ast.Starred):
-            items = iteration.as_listed(item, iteration.source(item.value, scope))
-            part = Value(List(items.type), items.expr)
-        else:
-            part = iteration.list_of(item, [value(item, scope)])
-        whole = part if whole is None else _concatenate(node, whole, part)
-    assert whole is not None
-    return whole
-
-
-@translates(ast.BinOp)
-def _binary(node: ast.BinOp, scope: Scope) -> Value | Known:
-    left, right = expression(node.left, scope), expression(node.right, scope)
-    if isinstance(node.op, ast.BitOr | ast.BitAnd | ast.Sub | ast.BitXor) and _are_collections(left, right):
-        return _combined(node, left, right, scope)
-    if isinstance(node.op, ast.Mod) and isinstance(left, Value) and left.type == STR:
-        from morisot.compile.exact import formats
-
-        return formats.by_percent(node, left, value_of(right, node.right), scope)
-    a, b = usable(value_of(left, node.left), node.left), usable(value_of(right, node.right), node.right)
-    return binary(node, node.op, a, b, scope)
-
-
-def _are_collections(*sides: Value | Known) -> bool:
-    return any(
-        type(side.object) in (set, frozenset, dict) if isinstance(side, Known) else isinstance(side.type, Set | Dict)
-        for side in sides
-    )
-
-
-def _combined(node: ast.BinOp, left: Value | Known, right: Value | Known, scope: Scope) -> Value:
-    """Sets, and dicts merged by |."""
-    from morisot.compile.exact import dicts, sets
-
-    if sets.is_set(left) or sets.is_set(right):
-        return sets.combined(node, node.op, left, right)
-    first = dicts.as_dict(left)
-    if first is None or not isinstance(node.op, ast.BitOr):
-        refuse(node, "these dicts are combined in a way that has no column form", STAGE)
-    return dicts.merge(node, first, right, scope)
-
-
-def binary(node: ast.AST, op: ast.operator, left: Value, right: Value, scope: Scope) -> Value:
-    """`left op right`."""
-    folded = _fold(node, op, left, right)
-    if folded is not None:
-        return folded
-    if isinstance(op, ast.Add) and isinstance(left.type, Tuple) and isinstance(right.type, Tuple):
-        return Value(Tuple(left.type.items + right.type.items), items=left.items + right.items)
-    if isinstance(op, ast.Add) and isinstance(left.type, List) and isinstance(right.type, List):
-        return _concatenate(node, left, right)
-    if isinstance(op, ast.Mult) and isinstance(left.type, List) and right.type == INT:
-        few = forms.call("less_equal", pack(scope.small(right)), forms.integer(100_000))
-        repeated = Call("repeat_list", (pack(left), pack(scope.small(right))))
-        return Value(left.type, forms.guard(few, repeated, "a very long list"))
-    if scope.trial is not None:
-        from morisot.compile.syntax import try_except
-
-        try_except.record_division(op, left, right, scope)
-    row = rows.find(functions.BINARY.get(type(op), ()), (left, right), widen=True)
-    if row is None:
-        reason = f"{_symbol(op)} on {left.type} and {right.type} has no exact column form"
-        refuse(node, reason, _advice(op, left, right))
-    return rows.apply(row, (left, right), scope.small)
-
-
-def _advice(op: ast.operator, left: Value, right: Value) -> str:
-    if isinstance(op, ast.Pow) and FLOAT in (left.type, right.type):
-        return "write x * x if its last bit does not matter"
-    return STAGE
-
-
-def _symbol(op: ast.operator) -> str:
-    return ast.unparse(ast.BinOp(ast.Name("a"), op, ast.Name("b"))).removeprefix("a ").removesuffix(" b")
-
-
-def _concatenate(node: ast.AST, left: Value, right: Value) -> Value:
-    joined = join_types(left.type, right.type)
-    if joined is None:
-        refuse(node, f"+ on {left.type} and {right.type}: the items differ in type", "give all items one type")
-    return Value(joined, Call("concat", (pack(convert(left, joined)), pack(convert(right, joined)))))
-
-
-def _fold(node: ast.AST, op: ast.operator, left: Value, right: Value) -> Value | None:
-    """Python's own result where both sides are constant numbers: `60 * 60`, `10 ** 9`."""
-    a, b = (rows.constant_of(side)[1] for side in (left, right))
-    if not isinstance(a, int | float) or not isinstance(b, int | float):
-        return None
-    if isinstance(op, ast.Pow | ast.LShift) and abs(b) > 1100:
-        return None
-    try:
-        result = constant(functions.FOLDS[type(op)](a, b))
-    except Exception as error:  # what fails on constants fails on every element: Python will say how
-        refuse(node, f"{ast.unparse(node)} always fails: {error}")
-    return result or refuse(node, f"{ast.unparse(node)} has a value that no column can hold", STAGE)
-
-
-@translates(ast.UnaryOp)
-def _unary(node: ast.UnaryOp, scope: Scope) -> Value | Known:
-    if isinstance(node.op, ast.Not):
-        return Value(BOOL, condition(node, scope))
-    inner = operand(node.operand, scope)
-    found, number = rows.constant_of(inner)
-    if isinstance(node.op, ast.USub) and found and type(number) in (int, float):
-        return from_object(-number)
-    row = rows.find(functions.UNARY[type(node.op)], (inner,), widen=True)
-    if row is None:
-        refuse(node, f"{ast.unparse(node)} on {inner.type} has no exact column form", STAGE)
-    return rows.apply(row, (inner,), scope.small)
 
 
 @translates(ast.BoolOp)

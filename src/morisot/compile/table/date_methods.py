@@ -11,9 +11,7 @@ from morisot.compile.ir.expressions import Expr
 from morisot.compile.ir.values import pack
 from morisot.compile.syntax import calls
 from morisot.compile.syntax.scope import Scope, refuse
-from morisot.compile.syntax.translate import STAGE, operand, usable
-from morisot.compile.table import special_functions
-from morisot.compile.table.special_functions import Arguments, Keywords
+from morisot.compile.syntax.translate import STAGE, Arguments, Keywords, operand, usable
 from morisot.compile.verdict import Value
 from morisot.types.element import DATE, DATETIME, INT, Tuple
 
@@ -49,7 +47,7 @@ for _type in (DATE, DATETIME):
 
 @calls.special(calendar.monthrange)
 def _month_range(node: ast.AST, arguments: Arguments, keywords: Keywords, scope: Scope) -> Value:
-    given = special_functions.plain(node, calendar.monthrange, arguments, keywords, 2)
+    given = calls.plain(node, calendar.monthrange, arguments, keywords, 2)
     year, month = (scope.small(usable(one, node)) for one in given)
     if (year.type, month.type) != (INT, INT):
         refuse(node, f"calendar.monthrange({year.type}, {month.type}) has no exact column form", STAGE)

@@ -7,18 +7,21 @@ import dataclasses
 import datetime as dt
 import functools
 import operator
-from collections.abc import Callable, Sequence
 from typing import Any
 
 from morisot.compile.exact import decimals, dicts, formats
 from morisot.compile.exact.forms import call, checked, integer
 from morisot.compile.ir.expressions import Call, Expr
 from morisot.compile.ir.values import DELTA, FALSE, Known, is_none, is_opaque, negate, pack
-from morisot.compile.syntax import access, calls, comprehensions, iteration
+from morisot.compile.syntax import calls, iteration
+from morisot.compile.syntax.calls import plain
+from morisot.compile.syntax.expressions import access, comprehensions
+from morisot.compile.syntax.expressions.operators import binary
+from morisot.compile.syntax.lists import list_of
 from morisot.compile.syntax.scope import Scope, refuse
 from morisot.compile.syntax.scope import known as from_object
-from morisot.compile.syntax.translate import STAGE, binary, shown, truth_of, usable, value_of
-from morisot.compile.table import records, rows
+from morisot.compile.syntax.translate import STAGE, Arguments, Keywords, truth_of, usable, value_of
+from morisot.compile.table import rows
 from morisot.compile.verdict import Value
 from morisot.types.element import (
     BOOL,
@@ -37,9 +40,6 @@ from morisot.types.element import (
     Type,
 )
 
-Arguments = Sequence[Value | Known]
-Keywords = dict[str, Value | Known]
-Special = Callable[[ast.AST, Arguments, Keywords, Scope], Value]
 calls.UNREAD[next] = comprehensions.first
 
 
@@ -78,7 +78,7 @@ def _list(node: ast.AST, arguments: Arguments, keywords: Keywords, scope: Scope)
     (only,) = plain(node, list, arguments, keywords, 1)
     found = usable(only, node)
     if isinstance(found.type, Tuple):
-        return iteration.list_of(node, found.items)
+        return list_of(node, found.items)
     found = iteration.as_list(found, scope)
     if not isinstance(found.type, List):
         refuse(node, f"list({found.type}) has no exact column form", STAGE)
@@ -166,15 +166,7 @@ def _without_none(type_: Type) -> Type:
 @calls.special(dataclasses.replace)
 def _replace(node: ast.AST, arguments: Arguments, keywords: Keywords, _: Scope) -> Value:
     (record,) = plain(node, dataclasses.replace, arguments, {}, 1)
-    return with_fields(node, usable(record, node), keywords)
-
-
-def with_fields(node: ast.AST, record: Value, keywords: Keywords) -> Value:
-    """The record with some fields changed."""
-    if not isinstance(record.type, Record) or not records.is_plain_constructor(record.type.cls):
-        refuse(node, f"replacing fields of {record.type} has no column form", STAGE)
-    old = dict(zip(record.type.names, record.items, strict=True))
-    return calls.construct(node, record.type.cls, (), {**old, **keywords})
+    return calls.with_fields(node, usable(record, node), keywords)
 
 
 _PARTS = ("days", "seconds", "microseconds", "milliseconds", "minutes", "hours", "weeks")
@@ -220,13 +212,6 @@ def _operator(function: Any, op: ast.operator) -> None:
 
 for _function, _op in _OPERATORS.items():
     _operator(_function, _op)
-
-
-def plain(node: ast.AST, function: object, arguments: Arguments, keywords: Keywords, count: int) -> list[Value]:
-    """The arguments of a function that takes `count` values by position."""
-    if keywords or len(arguments) != count:
-        refuse(node, f"{shown(function)} is not called with {len(arguments) + len(keywords)} arguments", STAGE)
-    return [value_of(one, node) for one in arguments]
 
 
 # ---- objects that are called

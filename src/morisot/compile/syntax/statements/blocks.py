@@ -4,113 +4,31 @@ from __future__ import annotations
 
 import ast
 import dataclasses
-import inspect
-import types
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
-from morisot.compile.exact import dicts, formats, regex, sets, sorting
-from morisot.compile.ir.common_subexpressions import reusing
 from morisot.compile.ir.expressions import Expr, Literal, Raise
-from morisot.compile.ir.values import DELTA, NEVER, TRUE, Known, Match, Set, choose, conjunction, parameter
-from morisot.compile.syntax import (
-    access,
-    calls,
-    comparisons,
-    comprehensions,
-    match_statement,
-    translate,
-    try_except,
-    unpacking,
-)
-from morisot.compile.syntax.reader import FunctionNode, read
-from morisot.compile.syntax.scope import Refused, Scope, Sharing, refuse
-from morisot.compile.syntax.scope import known as from_object
-from morisot.compile.table import date_methods, special_functions, str_methods
-from morisot.compile.verdict import ColumnForm, Refusal, Value
-from morisot.types.element import BOOL, NONE, Dict, List, Optional, Type, holds
+from morisot.compile.ir.values import NEVER, TRUE, Known, choose, conjunction
+from morisot.compile.syntax import translate, try_except
+from morisot.compile.syntax.calls import callable_class
+from morisot.compile.syntax.expressions import comprehensions, operators
+from morisot.compile.syntax.inlining import DEEPEST, InnerFunction, InnerLambda, check_walrus
+from morisot.compile.syntax.scope import Scope, refuse
+from morisot.compile.syntax.statements import match_statement, unpacking
+from morisot.compile.syntax.translate import Arguments, Keywords, translates
+from morisot.compile.verdict import Value
+from morisot.types.element import BOOL, NONE
 
-RULES = (
-    translate, comparisons, access, comprehensions, calls, formats, special_functions, dicts, sorting, sets,
-    date_methods, regex, str_methods,
-)  # fmt: skip
-"""Where the rules for each kind of expression are; importing these registers them."""
-
-_GENERATOR = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
 _NOTHING = Value(NONE, Literal(None, NONE))
 _RAISED = Value(NEVER, Raise("the function raises"))
 
 
-def compile_function(function: object, parameters: Sequence[Type]) -> ColumnForm | Refusal:
-    """The whole function as expressions over the columns of its parameters, or why that cannot be."""
-    sharing = Sharing()
-    arguments = [parameter(index, type_) for index, type_ in enumerate(parameters)]
-    try:
-        if isinstance(function, types.FunctionType):
-            result = _body(function, arguments, {}, Scope(function, sharing))
-        else:
-            result = calls.apply(ast.Pass(), function, arguments, {}, Scope(_nameless, sharing))
-        _check_result(result)
-    except Refused as refused:
-        return refused.refusal
-    except RecursionError:
-        return Refusal("the function is nested too deeply", advice="split it into several operators")
-    return reusing(ColumnForm(result, tuple(sharing.entries)))
-
-
-_nameless = types.FunctionType(compile("0", "<nothing>", "eval"), {})
-"""Stands for the function around a builtin that is used as a closure."""
-
-
-def _check_result(result: Value) -> None:
-    if result.type == NONE:
-        refuse(None, "the function returns only None", "return a value")
-    if result.type == NEVER:
-        refuse(None, "the function raises on every way", "return a value")
-    if holds(result.type, DELTA):
-        refuse(None, "a timedelta has no column form", "return its .total_seconds() or its .days")
-    if _has_unheld(result.type):
-        refuse(None, f"{result.type} is no value that a column can hold", "return a sorted list, or a text")
-    if _has_unknown(result.type):
-        refuse(None, "the type of the items of an empty list is not known", "annotate the return type")
-
-
-def _has_unknown(type_: Type) -> bool:
-    if isinstance(type_, List):
-        return type_.item == NONE or _has_unknown(type_.item)
-    return type_ == NONE or any(_has_unknown(child) for _, child in type_.children)
-
-
-def _has_unheld(type_: Type) -> bool:
-    match type_:
-        case Set() | Match():
-            return True
-        case List(inner) | Optional(inner) | Dict(inner):
-            return _has_unheld(inner)
-    return any(_has_unheld(child) for _, child in type_.children)
-
-
-Argument = Value | Known
-
-
-def inline(
-    function: types.FunctionType, arguments: Sequence[Argument], keywords: dict[str, Argument], scope: Scope
-) -> Value:
-    """The result of a call of the user's own function, read where it is called."""
-    inner = dataclasses.replace(scope.forked({}), function=function, names={}, depth=scope.depth + 1)
-    small = [scope.small(argument) if isinstance(argument, Value) else argument for argument in arguments]
-    result = _body(function, small, keywords, inner)
-    if result.type == NEVER:
-        refuse(None, f"{function.__name__} raises on every way", translate.STAGE)
-    return result
-
-
-@calls.callable_class(unpacking.InnerFunction)
+@callable_class(InnerFunction)
 def _call_inner(
     node: ast.AST,
-    function: unpacking.InnerFunction,
-    arguments: Sequence[Argument],
-    keywords: dict[str, Argument],
+    function: InnerFunction,
+    arguments: Arguments,
+    keywords: Keywords,
     scope: Scope,
 ) -> Value:
     """A function defined inside, called: what it reads around it is set once, so it does not matter when."""
@@ -118,78 +36,25 @@ def _call_inner(
     given = dict(zip(places, arguments, strict=False)) | keywords
     if len(given) != len(places) or len(arguments) + len(keywords) != len(places) or set(given) != set(places):
         refuse(node, f"{function.node.name} does not get its {len(places)} arguments", translate.STAGE)
-    if scope.depth >= calls.DEEPEST:
+    if scope.depth >= DEEPEST:
         refuse(node, f"{function.node.name} calls itself, or goes too deep", translate.STAGE)
     small = {name: scope.small(one) if isinstance(one, Value) else one for name, one in given.items()}
     names = {**function.scope.names, **dict.fromkeys(unpacking.stored(function.node)), **small}
     inner = dataclasses.replace(scope.forked({}), function=function.scope.function, names=names, depth=scope.depth + 1)
-    _check_walrus(function.node, given)
+    check_walrus(function.node, given)
     owed = len(scope.sharing.debts)
     for one in small.values():
         if isinstance(one, Value):
             inner.owe(one)
-    result = inner.settle(_Block(function.node).run(function.node.body, inner), owed)
+    result = inner.settle(translate.returned(function.node, inner), owed)
     if result.type == NEVER:
         refuse(node, f"{function.node.name} raises on every way", translate.STAGE)
     return result
 
 
-def _body(
-    function: types.FunctionType, arguments: Sequence[Argument], keywords: dict[str, Argument], scope: Scope
-) -> Value:
-    if function.__code__.co_flags & _GENERATOR:
-        refuse(None, f"{function.__name__} is a generator or a coroutine", translate.STAGE)
-    source = read(function)
-    if isinstance(source, Refusal):
-        raise Refused(source)
-    names = _bind_parameters(source.node, function, arguments, keywords)
-    _check_walrus(source.node, names)
-    owed = len(scope.sharing.debts)
-    for argument in (*arguments, *keywords.values()):
-        if isinstance(argument, Value):
-            scope.owe(argument)
-    scope = scope.having(names)
-    if isinstance(source.node, ast.Lambda):
-        result = translate.value(source.node.body, scope)
-    else:
-        result = _Block(source.node).run(source.node.body, scope)
-    return scope.settle(result, owed)
-
-
-def _bind_parameters(
-    node: FunctionNode, function: types.FunctionType, arguments: Sequence[Argument], keywords: dict[str, Argument]
-) -> dict[str, Value | Known | None]:
-    spec = node.args
-    if spec.vararg or spec.kwarg:
-        refuse(node, "a function with *args or **kwargs has no column form", "name the parameters")
-    places = [argument.arg for argument in (*spec.posonlyargs, *spec.args)]
-    if len(arguments) > len(places):
-        refuse(node, f"the function takes {len(places)} arguments and gets {len(arguments)}")
-    defaults = function.__defaults__ or ()
-    last = places[len(places) - len(defaults) :]
-    bound: dict[str, Value | Known | None] = {
-        name: from_object(default) for name, default in zip(last, defaults, strict=True)
-    }
-    bound |= {name: from_object(default) for name, default in (function.__kwdefaults__ or {}).items()}
-    bound |= dict(zip(places, arguments, strict=False))
-    bound |= keywords
-    everything = [*places, *(argument.arg for argument in spec.kwonlyargs)]
-    for name in everything:
-        if name not in bound:
-            refuse(node, f"the function gets no argument {name}")
-    if set(keywords) - set(everything):
-        refuse(node, f"the function has no parameter {min(set(keywords) - set(everything))}")
-    return bound
-
-
-def _check_walrus(node: FunctionNode, parameters: Iterable[str]) -> None:
-    """A name set by := may be set nowhere else: then to know whether it is set is to know its value."""
-    stored = [inner.id for inner in ast.walk(node) if isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Store)]
-    captured = [inner.name for inner in ast.walk(node) if isinstance(inner, ast.MatchAs) and inner.name]
-    times = Counter((*stored, *captured, *parameters))
-    for inner in ast.walk(node):
-        if isinstance(inner, ast.NamedExpr) and times[inner.target.id] > 1:
-            refuse(inner, f"{inner.target.id} is set by := and again elsewhere", "use another name")
+@translates(ast.FunctionDef)
+def _returned(node: ast.FunctionDef, scope: Scope) -> Value:
+    return _Block(node).run(node.body, scope)
 
 
 class _Block:
@@ -317,7 +182,7 @@ class _Block:
                 return scope
             case ast.AugAssign(ast.Name(name) as target, op, node):
                 old = translate.operand(ast.copy_location(ast.Name(name, ast.Load()), target), scope)
-                new = translate.binary(statement, op, old, translate.operand(node, scope), scope)
+                new = operators.binary(statement, op, old, translate.operand(node, scope), scope)
                 return self._assign(target, new, scope)
             case ast.If():
                 return self._branch(statement, scope)
@@ -328,7 +193,7 @@ class _Block:
     def _assign(self, target: ast.expr, found: Value | Known, scope: Scope) -> Scope:
         match target:
             case ast.Name(name):
-                if isinstance(found, Known) and isinstance(found.object, calls.Inner):
+                if isinstance(found, Known) and isinstance(found.object, InnerLambda):
                     self._check_captured(found.object.node, name)
                 if isinstance(found, Value):
                     scope.owe(found)
@@ -345,7 +210,7 @@ class _Block:
         if spec.vararg or spec.kwarg or spec.kwonlyargs or spec.defaults or node.decorator_list:
             refuse(node, "a function inside has no column form unless its parameters are plain", "define it outside")
         self._check_captured(node, node.name)
-        return Known(unpacking.InnerFunction(node, scope))
+        return Known(InnerFunction(node, scope))
 
     def _check_captured(self, node: ast.FunctionDef | ast.Lambda, name: str) -> None:
         """What a function inside reads around it must not change: it would see the change, the column would not."""

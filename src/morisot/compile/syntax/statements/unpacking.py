@@ -1,32 +1,22 @@
-"""Unpacking: `a, b = pair`, `first, *rest = text.split()`; and functions defined inside others."""
+"""Unpacking: `a, b = pair`, `first, *rest = text.split()`."""
 
 from __future__ import annotations
 
 import ast
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 from morisot.compile.exact import texts
 from morisot.compile.exact.forms import call, guard, integer
 from morisot.compile.ir.expressions import Call
 from morisot.compile.ir.values import Known, expand, join_types, negate, pack
 from morisot.compile.syntax import try_except
-from morisot.compile.syntax.iteration import list_of
+from morisot.compile.syntax.lists import list_of
 from morisot.compile.syntax.scope import Scope, refuse
 from morisot.compile.syntax.translate import STAGE, usable
 from morisot.compile.verdict import Value
 from morisot.types.element import List, Product, Record
-
-
-@dataclass(frozen=True, eq=False)
-class InnerFunction:
-    """A function defined inside another, and what is known where it is defined."""
-
-    __name__: ClassVar[str] = "a function inside"
-    node: ast.FunctionDef
-    scope: Scope
 
 
 def stored(node: ast.AST) -> Counter[str]:

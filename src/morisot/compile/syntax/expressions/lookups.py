@@ -9,20 +9,19 @@ from typing import Any
 
 from morisot.compile.exact.forms import call, guard, integer
 from morisot.compile.ir.expressions import Expr, Literal, Raise
-from morisot.compile.ir.values import TRUE, Known, constant, convert, join_types, negate, pack, when
+from morisot.compile.ir.values import TRUE, Known, convert, join_types, negate, pack, when
 from morisot.compile.syntax import try_except
-from morisot.compile.syntax.comparisons import compare, equal
+from morisot.compile.syntax.expressions.comparisons import compare, equal
+from morisot.compile.syntax.lists import of_constants
 from morisot.compile.syntax.scope import Scope, refuse
 from morisot.compile.syntax.scope import known as from_object
 from morisot.compile.syntax.translate import STAGE, choose_or_refuse, usable
 from morisot.compile.verdict import Value
 from morisot.types.element import INT, NONE, STR, List, Product, Type, is_hashable
-from morisot.types.infer import of_value
 
 _MOST_BRANCHES = 50
 """A dict is a CASE with a branch for each key: 40 ns a row for 50 keys, 2.3 µs for 200, which the JIT leaves alone.
 A larger one is a list of keys to search and a list of values."""
-_LARGEST = 500
 
 
 def item(node: ast.AST, table: dict[Any, Any], key: Value, scope: Scope) -> Value:
@@ -92,7 +91,7 @@ def _has(node: ast.AST, table: dict[Any, Any], key: Value, scope: Scope) -> Expr
 
 def _searched(table: dict[Any, Any], key: Value, scope: Scope) -> tuple[Expr, Value] | None:
     """Whether a large table has a key, and what is there; None for one that is not of plain constants of one type."""
-    keys, values = as_list(list(table)), as_list(list(table.values()))
+    keys, values = of_constants(list(table)), of_constants(list(table.values()))
     if len(table) <= _MOST_BRANCHES or keys is None or values is None:
         return None
     if key.type not in (INT, STR) or keys.type != List(key.type) or not isinstance(values.type, List):
@@ -104,7 +103,7 @@ def _searched(table: dict[Any, Any], key: Value, scope: Scope) -> tuple[Expr, Va
 
 def place(node: ast.AST, name: str, values: list[Any], arguments: Sequence[Value], scope: Scope) -> Value:
     """`NAMES.index(x)` and `NAMES.count(x)` of a captured list."""
-    whole = as_list(values)
+    whole = of_constants(values)
     item_ = usable(arguments[0], node) if len(arguments) == 1 else None
     if whole is None or item_ is None or whole.type != List(item_.type) or item_.type not in (INT, STR):
         refuse(node, f"the method {name} of this list has no exact column form", STAGE)
@@ -128,15 +127,3 @@ def _joined(node: ast.AST, types: Sequence[Type]) -> Type:
             refuse(node, f"the dict has values of type {joined} and {type_}", "give all values one type")
         joined = both
     return joined
-
-
-def as_list(values: list[Any]) -> Value | None:
-    """A captured list as a column, if it holds plain constants of one type."""
-    type_ = of_value(values)
-    items = [constant(one) for one in values]
-    if not isinstance(type_, List) or not values or len(values) > _LARGEST:
-        return None
-    found = [item for item in items if item is not None and item.expr is not None]
-    if len(found) < len(values):
-        return None
-    return Value(type_, Literal(tuple(values), type_))

@@ -6,7 +6,7 @@ import ast
 import math
 from collections.abc import Sequence
 
-from morisot.compile.exact import character_scans, forms
+from morisot.compile.exact import character_scans, forms, sets
 from morisot.compile.ir.expressions import Call, Expr, Literal
 from morisot.compile.ir.values import (
     EMPTY_LIST,
@@ -75,8 +75,6 @@ def _container(node: ast.expr, scope: Scope) -> Value | Known:
 def compare(node: ast.AST, op: ast.cmpop, left: Value | Known, right: Value | Known, scope: Scope) -> Expr:
     """`left op right`."""
     if not isinstance(op, ast.In | ast.NotIn | ast.Is | ast.IsNot) and (_is_set(left) or _is_set(right)):
-        from morisot.compile.exact import sets
-
         return sets.compared(node, op, left, right, scope)
     if isinstance(left, Known):
         refuse(node, f"{shown(left.object)} is compared", STAGE)

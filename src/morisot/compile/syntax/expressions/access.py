@@ -8,11 +8,14 @@ import types
 from dataclasses import dataclass
 from typing import ClassVar
 
-from morisot.compile.exact import texts
+from morisot.compile.exact import regex, texts
 from morisot.compile.exact.forms import guard, number
 from morisot.compile.ir.expressions import Call, Expr, Literal
 from morisot.compile.ir.values import Known, Match, expand, negate, pack
 from morisot.compile.syntax import try_except
+from morisot.compile.syntax.expressions import lookups
+from morisot.compile.syntax.inlining import inline
+from morisot.compile.syntax.lists import of_constants
 from morisot.compile.syntax.scope import Scope, refuse
 from morisot.compile.syntax.scope import known as from_object
 from morisot.compile.syntax.translate import (
@@ -64,11 +67,9 @@ def attribute(node: ast.AST, owner: Value, name: str, scope: Scope) -> Value | K
 
 def _of_class(node: ast.AST, owner: Value, cls: type, name: str, scope: Scope) -> Value | Known:
     """What a record's class computes, or holds for all its records."""
-    from morisot.compile.syntax import calls
-
     found = records.class_attribute(cls, name)
     if isinstance(found, property) and isinstance(found.fget, types.FunctionType):
-        return calls.inline(node, found.fget, [owner], {}, scope)
+        return inline(node, found.fget, [owner], {}, scope)
     if found is not None and not hasattr(found, "__get__"):
         return from_object(found)
     return refuse(node, f"the attribute {name} of {owner.type} has no column form", STAGE)
@@ -81,11 +82,9 @@ def _subscript(node: ast.Subscript, scope: Scope) -> Value | Known:
         return calendar
     found = expression(node.value, scope)
     if isinstance(found, Known):
-        from morisot.compile.syntax import lookups
-
         if type(found.object) is dict and not isinstance(node.slice, ast.Slice):
             return lookups.item(node, found.object, value(node.slice, scope), scope)
-        found = (lookups.as_list(found.object) if type(found.object) is list else None) or found
+        found = (of_constants(found.object) if type(found.object) is list else None) or found
     owner = usable(value_of(found, node.value), node.value)
     if isinstance(node.slice, ast.Slice):
         if isinstance(owner.type, Product):
@@ -143,8 +142,6 @@ def item(node: ast.AST, owner: Value, index: Value, scope: Scope) -> Value:
         return Value(STR, end)
     index, owner = scope.small(index), scope.small(owner)
     if isinstance(owner.type, Match):
-        from morisot.compile.exact import regex
-
         return regex.group(node, owner, index, scope)
     if isinstance(owner.type, Dict) and index.type == STR:
         present, found = looked_up(owner, index)

@@ -6,7 +6,7 @@ import ast
 
 from morisot.compile.ir.expressions import Expr
 from morisot.compile.ir.values import FALSE, TRUE, conjunction, disjunction, is_none, is_opaque
-from morisot.compile.syntax.comparisons import compare
+from morisot.compile.syntax.expressions.comparisons import compare
 from morisot.compile.syntax.scope import Scope, refuse
 from morisot.compile.syntax.translate import STAGE, expression
 from morisot.compile.verdict import Value

@@ -10,7 +10,8 @@ from morisot.compile.exact.forms import call, integer
 from morisot.compile.ir.expressions import Call, Each, Expr, Literal, Variable
 from morisot.compile.ir.values import FALSE, TRUE, Known, conjunction, convert, disjunction, expand, negate, pack, when
 from morisot.compile.syntax import iteration
-from morisot.compile.syntax.iteration import Listed, Unrolled, join_all, list_of
+from morisot.compile.syntax.iteration import Listed, Unrolled
+from morisot.compile.syntax.lists import join_all, list_of
 from morisot.compile.syntax.scope import Scope, refuse
 from morisot.compile.syntax.translate import STAGE, choose_or_refuse, condition, translates, truth_of, value
 from morisot.compile.verdict import Value

@@ -1,0 +1,1 @@
+"""Rules for the kinds of expression: what `translate` dispatches to."""

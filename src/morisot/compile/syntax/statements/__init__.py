@@ -1,0 +1,1 @@
+"""Bodies of functions: statements, and what they assign to."""
