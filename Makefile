@@ -45,8 +45,9 @@ lint: $(STAMP) ## ruff: rules and format
 types: $(STAMP) ## mypy, strict
 	@$(BIN)/mypy --no-error-summary
 
-layers: $(STAMP) ## import-linter: who may import whom
+layers: $(STAMP) ## import-linter: who may import whom; import cycles, crowded packages
 	@$(BIN)/lint-imports --config pyproject.toml > $(VENV)/layers.log 2>&1 || { cat $(VENV)/layers.log; exit 1; }
+	@$(BIN)/python -m tests.house.structure
 
 format: $(STAMP) ## let ruff format and repair
 	@$(BIN)/ruff check --quiet --fix . ; $(BIN)/ruff format --quiet .
