@@ -32,7 +32,9 @@ assert engine.FAMILIES, "importing the families registers their meanings"
 README = Path(__file__).resolve().parents[1] / "README.md"
 BEGIN, END = "<!-- operators:begin -->", "<!-- operators:end -->"
 FAMILIES = (source, rowwise, keyed, aggregate, state, time, window, combine, join, partition, iterate, sink)
-ROOTS = frozenset({source.PathSource, rowwise.Rowwise, aggregate.Aggregate, state.Rich, sink.Sink, sink.WriteSink}) | {
+ROOTS = frozenset(
+    {source.PathSource, rowwise.Rowwise, aggregate.Aggregation, state.Rich, sink.Sink, sink.WriteSink}
+) | {
     source.Spooled,
     combine.Marked,
     combine.Branch,  # what split_by and route give

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from morisot.compile.syntax import reader
-from morisot.compile.syntax.reader import Source, read
+from morisot.compile.syntax.reader import FunctionSource, read
 from morisot.compile.verdict import Refusal
 from morisot.plan.nodes.closure import freeze
 
@@ -22,14 +22,14 @@ from morisot.plan.nodes.closure import freeze
 def text_of(function: Callable[..., Any]) -> str:
     assert isinstance(function, FunctionType)
     source = read(function)
-    assert isinstance(source, Source), source
+    assert isinstance(source, FunctionSource), source
     return ast.unparse(source.node)
 
 
 def column_of(function: Callable[..., Any]) -> int:
     assert isinstance(function, FunctionType)
     source = read(function)
-    assert isinstance(source, Source), source
+    assert isinstance(source, FunctionSource), source
     return source.node.col_offset
 
 
@@ -204,7 +204,7 @@ def test_an_edit_elsewhere_on_the_line_is_noticed(tmp_path: Path) -> None:
     module = load(path, "f, g = (lambda x: x), (lambda x: -x)\n")
     path.write_text("f, g = (lambda x: x),  (lambda x: -x)\n")
     os.utime(path, (1, 1))
-    assert isinstance(read(module.f), Source)
+    assert isinstance(read(module.f), FunctionSource)
     assert isinstance(read(module.g), Refusal)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from morisot.plan.analysis.graph import walk
 from morisot.plan.analysis.validate import gives_running_values
-from morisot.plan.nodes.aggregate import Aggregate
+from morisot.plan.nodes.aggregate import Aggregation
 from morisot.plan.nodes.node import Node
 from morisot.worker.codec.keys import canonical
 
@@ -30,7 +30,7 @@ def answer(node: Node, changes: list[Any]) -> list[Any]:
     aggregate = next((each for each in walk(node) if gives_running_values(each)), None)
     if aggregate is None:
         return changes
-    assert isinstance(aggregate, Aggregate)
+    assert isinstance(aggregate, Aggregation)
     return last_by_key(changes) if aggregate.keyed else changes[-1:]
 
 

@@ -18,7 +18,7 @@ _LEGEND = {"column": "Spark expression", "kernel": "machine code", "stage": "Pyt
 
 
 @dataclass
-class Place:
+class PlacedBox:
     """Where a box is: its middle, its top and its size."""
 
     box: Box
@@ -43,7 +43,7 @@ def svg(drawing: Drawing) -> str:
     )
 
 
-def laid_out(drawing: Drawing) -> tuple[dict[str, Place], float, float]:
+def laid_out(drawing: Drawing) -> tuple[dict[str, PlacedBox], float, float]:
     """Each box below all that lead to it, as near under them as its neighbours allow."""
     inputs: dict[str, list[str]] = defaultdict(list)
     for arrow in drawing.arrows:
@@ -52,7 +52,7 @@ def laid_out(drawing: Drawing) -> tuple[dict[str, Place], float, float]:
     rank: dict[str, int] = {}
     for box in drawing.boxes:  # inputs come before what uses them
         rank[box.id] = 1 + max((rank[each] for each in inputs[box.id]), default=-1)
-    rows: dict[int, list[Place]] = defaultdict(list)
+    rows: dict[int, list[PlacedBox]] = defaultdict(list)
     for box in drawing.boxes:
         rows[rank[box.id]].append(places[box.id])
     top = float(_MARGIN)
@@ -71,13 +71,13 @@ def laid_out(drawing: Drawing) -> tuple[dict[str, Place], float, float]:
     return places, max(width, 420.0), top - _BELOW + _MARGIN
 
 
-def sized(box: Box) -> Place:
+def sized(box: Box) -> PlacedBox:
     lines = lines_of(box)
     longest = max(map(len, lines))
-    return Place(box, longest * _CHARACTER + 2 * _PADDING, len(lines) * _LINE + _PADDING)
+    return PlacedBox(box, longest * _CHARACTER + 2 * _PADDING, len(lines) * _LINE + _PADDING)
 
 
-def spread(row: list[Place]) -> None:
+def spread(row: list[PlacedBox]) -> None:
     """Push boxes of a row apart where they overlap, evenly to both sides."""
     wanted = [place.x for place in row]
     for before, place in itertools.pairwise(row):
@@ -87,7 +87,7 @@ def spread(row: list[Place]) -> None:
         place.x -= shift
 
 
-def box_shape(place: Place) -> str:
+def box_shape(place: PlacedBox) -> str:
     form = slowest(place.box)
     lines = lines_of(place.box)
     left = place.x - place.width / 2
@@ -103,7 +103,7 @@ def box_shape(place: Place) -> str:
     )
 
 
-def arrow_path(source: Place, target: Place, body: bool) -> str:
+def arrow_path(source: PlacedBox, target: PlacedBox, body: bool) -> str:
     begin, end = source.y + source.height, target.y
     middle = (begin + end) / 2
     dashes = ' stroke-dasharray="4 3"' if body else ""

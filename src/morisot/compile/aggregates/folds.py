@@ -45,7 +45,7 @@ _NEUTRAL: dict[Kind, Any] = {"sum": 0, "bit_xor": 0}
 
 
 @dataclass(frozen=True)
-class Part:
+class FoldPart:
     """One leaf of the accumulator as a native aggregate of `operand`, over the elements for which `condition` holds."""
 
     kind: Kind
@@ -59,7 +59,7 @@ class Part:
 class NativeFold:
     """A fold as one aggregate per leaf; `form` has the values to compute beforehand."""
 
-    parts: tuple[Part, ...]
+    parts: tuple[FoldPart, ...]
     form: ColumnForm
 
     @property
@@ -109,7 +109,7 @@ def recognise_fold_assoc(
     if merge_form.shared or merge_form.type != accumulator:
         return _OTHER_MERGE
     for leaf, part, merge in zip(leaves(accumulator), fold.parts, merge_form.result.leaves(), strict=True):
-        if _part(merge, leaf.path, leaf.type) != Part(part.kind, Input(ELEMENT, leaf.path), None, leaf.type):
+        if _part(merge, leaf.path, leaf.type) != FoldPart(part.kind, Input(ELEMENT, leaf.path), None, leaf.type):
             return _OTHER_MERGE
         if part.kind in _NEUTRAL and part.init != _NEUTRAL[part.kind]:
             return Refusal(f"it starts from {part.init!r}, which every partition would count again")
@@ -151,13 +151,13 @@ def leaf_values(value: Any, type_: Type) -> Iterable[Any]:
     return [leaf for item, (_, child) in zip(items, type_.children, strict=True) for leaf in leaf_values(item, child)]
 
 
-def may_fail(parts: Iterable[Part], form: ColumnForm) -> bool:
+def may_fail(parts: Iterable[FoldPart], form: ColumnForm) -> bool:
     """Whether something that a fold computes of an element may fail."""
     exprs = [expr for part in parts for expr in (part.operand, part.condition) if expr is not None]
     return any(expr.raises for expr in (*exprs, *(expr for _, expr in form.shared)))
 
 
-def part_from(start: Any, step: Expr, leaf: Leaf) -> Part | None:
+def part_from(start: Any, step: Expr, leaf: Leaf) -> FoldPart | None:
     """How one leaf is folded from its start on; None if no native aggregate does that."""
     part = _part(step, leaf.path, leaf.type)
     if part is None or (leaf.type == FLOAT and str(start) in ("nan", "-0.0")):
@@ -165,7 +165,7 @@ def part_from(start: Any, step: Expr, leaf: Leaf) -> Part | None:
     return dataclasses.replace(part, init=start)
 
 
-def _part(step: Expr, path: tuple[int, ...], type_: Type) -> Part | None:
+def _part(step: Expr, path: tuple[int, ...], type_: Type) -> FoldPart | None:
     """How one leaf is folded; None if that is no native aggregate."""
     held = Input(ACCUMULATOR, path)
     match step:
@@ -184,7 +184,9 @@ def _part(step: Expr, path: tuple[int, ...], type_: Type) -> Part | None:
     return None
 
 
-def _extreme(name: str, operands: tuple[Expr, ...], taken: Expr, other: Expr, held: Expr, type_: Type) -> Part | None:
+def _extreme(
+    name: str, operands: tuple[Expr, ...], taken: Expr, other: Expr, held: Expr, type_: Type
+) -> FoldPart | None:
     """`x if x > acc else acc` and its seven sisters."""
     if {taken, other} != set(operands) or held not in operands or len(set(operands)) < 2:
         return None
@@ -196,15 +198,15 @@ def _extreme(name: str, operands: tuple[Expr, ...], taken: Expr, other: Expr, he
     return _of("max" if larger == takes_left else "min", operand, None, type_)
 
 
-def _under(condition: Expr, part: Part | None) -> Part | None:
+def _under(condition: Expr, part: FoldPart | None) -> FoldPart | None:
     if part is None or part.condition is not None:
         return None
-    return Part(part.kind, part.operand, condition, part.type)
+    return FoldPart(part.kind, part.operand, condition, part.type)
 
 
-def _of(kind: Kind, operand: Expr, condition: Expr | None, type_: Type) -> Part | None:
+def _of(kind: Kind, operand: Expr, condition: Expr | None, type_: Type) -> FoldPart | None:
     """The part, unless its operand depends on the accumulator."""
-    return None if reads(operand, ACCUMULATOR) else Part(kind, operand, condition, type_)
+    return None if reads(operand, ACCUMULATOR) else FoldPart(kind, operand, condition, type_)
 
 
 def reads(expr: Expr, parameter: int) -> bool:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from morisot.compile.aggregates.extremes import ACCUMULATOR
-from morisot.compile.aggregates.folds import Part, leaf_values, may_fail, part_from, reads
+from morisot.compile.aggregates.folds import FoldPart, leaf_values, may_fail, part_from, reads
 from morisot.compile.choose import decide
 from morisot.compile.ir.expressions import Input
 from morisot.compile.verdict import ColumnForm
@@ -26,7 +26,7 @@ class NumericFold:
 
     type: Type
     starts: tuple[Any, ...]
-    parts: tuple[Part | None, ...]
+    parts: tuple[FoldPart | None, ...]
     form: ColumnForm
 
     @property
@@ -45,7 +45,7 @@ def recognise_round_fold(delta: Any, function: Closure, element: Type) -> Numeri
         return None
     if any(reads(expr, ACCUMULATOR) for _, expr in form.shared):
         return None
-    starts, parts = tuple(leaf_values(delta, type_)), list[Part | None]()
+    starts, parts = tuple(leaf_values(delta, type_)), list[FoldPart | None]()
     for leaf, step, start in zip(leaves(type_), form.result.leaves(), starts, strict=True):
         if step == Input(ACCUMULATOR, leaf.path):
             parts.append(None)

@@ -34,7 +34,7 @@ class _Unsure(Exception):  # noqa: N818 - it never leaves this file
 
 
 @dataclass
-class Java:
+class JavaPattern:
     """A pattern in Java's words, and what is known of it."""
 
     source: str
@@ -165,7 +165,7 @@ def _character(code: int) -> str:
     return chr(code) if chr(code).isascii() and chr(code).isalnum() else f"\\x{{{code:x}}}"
 
 
-def java(pattern: Any) -> Java | None:
+def java(pattern: Any) -> JavaPattern | None:
     """A constant pattern, a text or a compiled one, for Java; None where the engines may differ."""
     source, flags = (pattern.pattern, pattern.flags) if isinstance(pattern, re.Pattern) else (pattern, re.UNICODE)
     if type(source) is not str or flags & ~(re.UNICODE | re.DOTALL) or flags & re.DOTALL:
@@ -179,7 +179,7 @@ def java(pattern: Any) -> Java | None:
     except (_Unsure, re.error, RecursionError):
         return None
     sure = frozenset(range(1, writer.groups + 1)) - writer.optional
-    return Java(written, writer.groups, sure, writer.latin_only, int(tree.getwidth()[0]))
+    return JavaPattern(written, writer.groups, sure, writer.latin_only, int(tree.getwidth()[0]))
 
 
 # ---- functions and methods
@@ -210,7 +210,7 @@ def _searched(node: ast.Call, pattern: Any, name: str, a: Value, scope: Scope) -
     return refuse(node, f"re.{name} with {_shown(pattern)} has no exact column form", _ADVICE)
 
 
-def _sure(found: Java, a: Expr, result: Expr) -> Expr:
+def _sure(found: JavaPattern, a: Expr, result: Expr) -> Expr:
     if not found.latin_only:
         return result
     latin = disjunction(texts.is_ascii(a), call("rlike", a, text(_LATIN)))

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 
 from morisot.compile.kernel import loops
 from morisot.compile.kernel.arithmetic import binary
-from morisot.compile.kernel.loops import Loop
+from morisot.compile.kernel.loops import OpenLoop
 from morisot.compile.kernel.states import State, merge
 from morisot.compile.kernel.terms import BAD, Program, Term, describe, literal
 from morisot.compile.kernel.values import Expressions
@@ -25,7 +25,7 @@ class FunctionWriter(Expressions):
     def __init__(self, program: Program, function: types.FunctionType, caller: ast.AST) -> None:
         super().__init__(program, function, caller)
         self.result: Term | None = None
-        self.loops: list[Loop] = []
+        self.loops: list[OpenLoop] = []
         """Those around this place, the innermost last."""
 
     def run(self, name: str, arguments: Sequence[Term], keywords: Mapping[str, Term]) -> Term:

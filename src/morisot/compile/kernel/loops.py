@@ -23,7 +23,7 @@ _Found = Callable[[str], Term]
 
 
 @dataclass
-class Loop:
+class OpenLoop:
     """A loop that is being written."""
 
     flag: str
@@ -133,7 +133,7 @@ def _begin(body: FunctionWriter, orelse: Sequence[ast.stmt]) -> None:
     flag = body.out.new() if orelse else ""
     if flag:
         body.out.line(f"{flag} = False")
-    body.loops.append(Loop(flag))
+    body.loops.append(OpenLoop(flag))
 
 
 def _end(body: FunctionWriter, node: ast.For | ast.While, before: State, ends: list[State]) -> None:

@@ -27,7 +27,7 @@ _FUTURES = sum(getattr(__future__, name).compiler_flag for name in __future__.al
 
 
 @dataclass(frozen=True)
-class Source:
+class FunctionSource:
     """The syntax tree of a function, and the file it stands in."""
 
     node: FunctionNode
@@ -56,7 +56,7 @@ class _Module:
     """The codes of the functions of a line that has several, as far as they were asked for."""
 
 
-def read(function: types.FunctionType) -> Source | Refusal:
+def read(function: types.FunctionType) -> FunctionSource | Refusal:
     """The syntax tree `function` was compiled from, or why it cannot be known.
 
     >>> read(eval("lambda x: x + 1")).reason
@@ -78,10 +78,10 @@ def read(function: types.FunctionType) -> Source | Refusal:
     if not any(_same(code, other) for other in compiled):
         return _changed(code)
     if len(candidates) == 1:
-        return Source(candidates[0].node, code.co_filename)
+        return FunctionSource(candidates[0].node, code.co_filename)
     for candidate, alone in zip(candidates, _apart(module, code.co_firstlineno), strict=True):
         if alone is not None and _same(code, alone):
-            return Source(candidate.node, code.co_filename)
+            return FunctionSource(candidate.node, code.co_filename)
     return _changed(code)
 
 

@@ -21,7 +21,7 @@ from morisot.engines.reference.registry import (
 )
 from morisot.errors import ElementError
 from morisot.plan.nodes.aggregate import (
-    Aggregate,
+    Aggregation,
     Avg,
     Count,
     First,
@@ -41,7 +41,7 @@ from morisot.plan.nodes.aggregate import (
 from morisot.plan.nodes.closure import Closure
 
 
-def per_group(node: Aggregate, elements: Iterable[Any], result: Callable[[Sequence[Any]], Any]) -> Iterator[Any]:
+def per_group(node: Aggregation, elements: Iterable[Any], result: Callable[[Sequence[Any]], Any]) -> Iterator[Any]:
     """The result of all elements, or of each key's in the order they came; an empty stream gives none."""
     if not node.input.keyed:
         everything = list(elements)

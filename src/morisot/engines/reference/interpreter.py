@@ -8,7 +8,7 @@ from typing import Any
 from morisot.engines.reference.registry import Meaning, Timed, carried, leave_out, meaning_of, plain, sees_time
 from morisot.errors import ElementError, PlanError
 from morisot.plan.analysis.graph import walk
-from morisot.plan.nodes.aggregate import Aggregate
+from morisot.plan.nodes.aggregate import Aggregation
 from morisot.plan.nodes.node import Node
 from morisot.plan.nodes.partition import Cache
 from morisot.plan.nodes.rowwise import Rowwise
@@ -57,7 +57,7 @@ def _meant(node: Node, meaning: Meaning, inputs: Sequence[list[Any]]) -> Iterabl
 
 def _makes_ints(node: Node) -> bool:
     """Whether ints of a size of their own come out; what a row-wise function gives is looked at where it is called."""
-    return isinstance(node, Aggregate | Rich | Window) and holds(node.type, INT)
+    return isinstance(node, Aggregation | Rich | Window) and holds(node.type, INT)
 
 
 def _one_by_one(node: Rowwise, meaning: Meaning, elements: list[Any]) -> Iterator[Any]:

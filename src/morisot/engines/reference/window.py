@@ -24,7 +24,7 @@ AT_END = float("inf")
 """The place in the stream of what is known only when it has ended."""
 
 
-class Item(NamedTuple):
+class WindowElement(NamedTuple):
     """An element of one key, with its place in the stream, its place among those of the key, and its time."""
 
     order: int
@@ -38,7 +38,7 @@ class Item(NamedTuple):
 class Content:
     """A window: its elements in the stream's order, its bounds, and where its result stands in the output."""
 
-    items: list[Item]
+    items: list[WindowElement]
     start: int
     end: int
     place: tuple[float, ...] = field(default=())
@@ -47,7 +47,7 @@ class Content:
         return Content(self.items, self.start, self.end, place)
 
 
-def counted(items: list[Item]) -> Content:
+def counted(items: list[WindowElement]) -> Content:
     """A window whose bounds are positions."""
     return Content(items, items[0].position, items[-1].position + 1)
 
@@ -55,7 +55,7 @@ def counted(items: list[Item]) -> Content:
 # -- which elements form a window: of one key, all of whose elements are given ---------------------------------------
 
 
-def count_windows(kind: plan.CountKind, items: list[Item]) -> Iterator[Content]:
+def count_windows(kind: plan.CountKind, items: list[WindowElement]) -> Iterator[Content]:
     """The complete ones, each where its last element stands; then the first incomplete one, if it is wanted."""
     for begin in range(0, len(items), kind.slide):
         content = counted(items[begin : begin + kind.size])
@@ -67,9 +67,9 @@ def count_windows(kind: plan.CountKind, items: list[Item]) -> Iterator[Content]:
             return
 
 
-def time_windows(kind: plan.TimeKind, items: list[Item]) -> Iterator[Content]:
+def time_windows(kind: plan.TimeKind, items: list[WindowElement]) -> Iterator[Content]:
     """By the window's end, then by its first element."""
-    starts: dict[int, list[Item]] = {}
+    starts: dict[int, list[WindowElement]] = {}
     for item in items:
         start = item.time - (item.time - kind.offset) % kind.slide
         while start > item.time - kind.size:
@@ -79,9 +79,9 @@ def time_windows(kind: plan.TimeKind, items: list[Item]) -> Iterator[Content]:
         yield Content(content, start, start + kind.size).positioned(start + kind.size, content[0].order)
 
 
-def session_windows(kind: plan.SessionKind, items: list[Item]) -> Iterator[Content]:
+def session_windows(kind: plan.SessionKind, items: list[WindowElement]) -> Iterator[Content]:
     """Elements in the order of time are cut where more than the gap passes between two."""
-    sessions: list[list[Item]] = []
+    sessions: list[list[WindowElement]] = []
     for item in sorted(items, key=lambda each: (each.time, each.order)):
         if sessions and item.time - sessions[-1][-1].time <= kind.gap:
             sessions[-1].append(item)
@@ -93,19 +93,19 @@ def session_windows(kind: plan.SessionKind, items: list[Item]) -> Iterator[Conte
         yield Content(content, session[0].time, end).positioned(end, content[0].order)
 
 
-def all_windows(kind: plan.AllKind, items: list[Item]) -> Iterator[Content]:
+def all_windows(kind: plan.AllKind, items: list[WindowElement]) -> Iterator[Content]:
     yield counted(items).positioned(AT_END, items[0].order)
 
 
-def last_windows(kind: plan.LastKind, items: list[Item]) -> Iterator[Content]:
+def last_windows(kind: plan.LastKind, items: list[WindowElement]) -> Iterator[Content]:
     for end in range(1, len(items) + 1):
         content = counted(items[max(0, end - kind.k) : end])
         yield content.positioned(content.items[-1].order)
 
 
-def transaction_windows(node: Window, kind: plan.TransactionKind, items: list[Item]) -> Iterator[Content]:
+def transaction_windows(node: Window, kind: plan.TransactionKind, items: list[WindowElement]) -> Iterator[Content]:
     """A transaction that waits for a time is complete before the first element that is later, or when all have come."""
-    pending: list[Item] = []
+    pending: list[WindowElement] = []
     until: int | None = None
     for item in items:
         if until is not None and item.time is not None and item.time > until:
@@ -135,8 +135,8 @@ def transaction(verdict: Any, time: Type | None) -> tuple[str, int | None]:
     return verdict.action, to_ticks(verdict.after, time)
 
 
-def custom_windows(node: Window, kind: plan.CustomKind, items: list[Item]) -> Iterator[Content]:
-    held: dict[Hashable, list[Item]] = {}
+def custom_windows(node: Window, kind: plan.CustomKind, items: list[WindowElement]) -> Iterator[Content]:
+    held: dict[Hashable, list[WindowElement]] = {}
     state = failing_as(node, None, kind.window.start)
     number = 0
     for item in items:
@@ -157,7 +157,7 @@ def custom_windows(node: Window, kind: plan.CustomKind, items: list[Item]) -> It
             number += 1
 
 
-def contents(node: Window, items: list[Item]) -> Iterator[Content]:
+def contents(node: Window, items: list[WindowElement]) -> Iterator[Content]:
     match node.kind:
         case plan.TransactionKind() as kind:
             return transaction_windows(node, kind, items)
@@ -167,7 +167,7 @@ def contents(node: Window, items: list[Item]) -> Iterator[Content]:
             return _OF_KIND[type(kind)](kind, items)
 
 
-_OF_KIND: dict[type[plan.WindowKind], Callable[[Any, list[Item]], Iterator[Content]]] = {
+_OF_KIND: dict[type[plan.WindowKind], Callable[[Any, list[WindowElement]], Iterator[Content]]] = {
     plan.CountKind: count_windows,
     plan.TimeKind: time_windows,
     plan.SessionKind: session_windows,
@@ -261,13 +261,13 @@ def clock_of_run() -> Callable[[], int]:
 
 def by_key(node: Node, kind: plan.WindowKind, keyed: bool, elements: Iterable[Any]) -> dict[bytes, Any]:
     """(key, its items) for each key, in the order of their first elements; all elements if there are no keys."""
-    groups: dict[bytes, tuple[Any, list[Item]]] = {}
+    groups: dict[bytes, tuple[Any, list[WindowElement]]] = {}
     clock = clock_of_run()
     for order, given in enumerate(elements):
         element, time = given if isinstance(given, Timed) else (given, None)
         key, value = element if keyed else (None, element)
         _, items = groups.setdefault(identity(node, key), (key, []))
-        items.append(Item(order, len(items), value, clock() if kind.processing else time))
+        items.append(WindowElement(order, len(items), value, clock() if kind.processing else time))
     return groups
 
 
@@ -337,7 +337,9 @@ def evaluate_window_join(node: WindowJoin, left: Iterable[Any], right: Iterable[
         yield element if node.time is None else Timed(element, content.end)
 
 
-def partners(kind: plan.WindowKind, left: list[Item], right: list[Item]) -> Iterator[tuple[Content, Content]]:
+def partners(
+    kind: plan.WindowKind, left: list[WindowElement], right: list[WindowElement]
+) -> Iterator[tuple[Content, Content]]:
     """The windows of two sides that are the same: of the same time, or the same number; a session is made by both."""
     if isinstance(kind, plan.SessionKind):
         for session in session_windows(kind, [*left, *right]):

@@ -65,7 +65,7 @@ _CHOOSERS: dict[type[Node], Chooser] = {
     ),
 }
 _KINDS: dict[type[Node], type[Physical]] = {
-    aggregates.Aggregate: NativeAggregateOp,
+    aggregates.Aggregation: NativeAggregateOp,
     aggregates.WithAggregate: NativeJoinOp,
     combine.Merge: UnionOp,
     partition.Cache: CacheOp,

@@ -14,7 +14,7 @@ from morisot.physical.choose.aggregate import all_of
 from morisot.physical.choose.join import compares_natively
 from morisot.physical.ops import Choice, LoopOp, Reason
 from morisot.physical.steps import step_of
-from morisot.plan.nodes.aggregate import Aggregate
+from morisot.plan.nodes.aggregate import Aggregation
 from morisot.plan.nodes.closure import Closure
 from morisot.plan.nodes.iterate import DeltaIterate, Loop
 from morisot.plan.nodes.node import Node
@@ -137,4 +137,4 @@ def one_for_each_key(node: Node) -> bool:
     """Whether the elements of a keyed stream have different keys."""
     while isinstance(node, Map | Filter) and node.keyed and node.input.keyed:
         node = node.input
-    return isinstance(node, Aggregate) and node.keyed
+    return isinstance(node, Aggregation) and node.keyed

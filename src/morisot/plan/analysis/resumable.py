@@ -86,7 +86,7 @@ class KeepPieces(Sink):
 
 
 @dataclass(frozen=True)
-class Part:
+class ResumablePart:
     """A part of a plan that runs in pieces."""
 
     end: Node
@@ -116,7 +116,7 @@ def _way_up(node: Node) -> list[Node]:
 class Cut:
     """How a bounded plan runs with snapshots."""
 
-    parts: tuple[Part, ...]
+    parts: tuple[ResumablePart, ...]
     """What runs in pieces; nothing if the plan runs as it does without snapshots."""
     problem: str = ""
     """What hinders that, and what begins again after a crash therefore."""
@@ -148,7 +148,7 @@ def cut(roots: Iterable[Node], refuse: Callable[[Node], None]) -> Cut:
         if twin is not None and not by_first and _fits(node, twin, refuse):  # pieces do not tell which key was first
             twins[node] = twin
     ends = [node for node in nodes if node in twins and node.inputs and _is_read(node, nodes, roots, twins)]
-    parts = tuple(Part(end, _way_up(end)[-1], _keeps_order(end, twins[end], roots)) for end in ends)
+    parts = tuple(ResumablePart(end, _way_up(end)[-1], _keeps_order(end, twins[end], roots)) for end in ends)
     return Cut(parts, "" if parts else _problem(nodes, twins))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from morisot.plan.analysis.graph import walk
-from morisot.plan.nodes.aggregate import Aggregate, FoldAssoc, ReduceAssoc, Unique
+from morisot.plan.nodes.aggregate import Aggregation, FoldAssoc, ReduceAssoc, Unique
 from morisot.plan.nodes.combine import Merge
 from morisot.plan.nodes.join import IntervalJoin, Join
 from morisot.plan.nodes.keyed import Unkey
@@ -19,7 +19,7 @@ _ONE_TO_ONE = (Map, MapMemo, MapAsync, Inspect)
 
 def gives_running_values(node: Node) -> bool:
     """Whether a node on unbounded input gives values that replace earlier ones."""
-    return isinstance(node, Aggregate) and node.running and not node.bounded
+    return isinstance(node, Aggregation) and node.running and not node.bounded
 
 
 def breaks_running_values(node: Node) -> bool:

@@ -13,7 +13,7 @@ from morisot.types.element import Type, arguments
 
 
 @dataclass(frozen=True, eq=False)
-class Aggregate(Node):
+class Aggregation(Node):
     """The root of the operators that fold elements; an empty stream gives no result."""
 
     input: Node
@@ -38,26 +38,26 @@ class Aggregate(Node):
 
 
 @dataclass(frozen=True, eq=False)
-class Count(Aggregate):
+class Count(Aggregation):
     """How many elements there are."""
 
 
 @dataclass(frozen=True, eq=False)
-class Sum(Aggregate):
+class Sum(Aggregation):
     """The sum of `value(element)`."""
 
     value: Closure
 
 
 @dataclass(frozen=True, eq=False)
-class Avg(Aggregate):
+class Avg(Aggregation):
     """The mean of `value(element)`: the sum divided by the count."""
 
     value: Closure
 
 
 @dataclass(frozen=True, eq=False)
-class MinElement(Aggregate):
+class MinElement(Aggregation):
     """The whole element whose `value(element)` is smallest; of equals the first."""
 
     value: Closure
@@ -65,7 +65,7 @@ class MinElement(Aggregate):
 
 
 @dataclass(frozen=True, eq=False)
-class MaxElement(Aggregate):
+class MaxElement(Aggregation):
     """The whole element whose `value(element)` is largest; of equals the first."""
 
     value: Closure
@@ -73,7 +73,7 @@ class MaxElement(Aggregate):
 
 
 @dataclass(frozen=True, eq=False)
-class First(Aggregate):
+class First(Aggregation):
     """The element that came first."""
 
     observes_order: ClassVar[bool] = True
@@ -82,7 +82,7 @@ class First(Aggregate):
 
 
 @dataclass(frozen=True, eq=False)
-class ReduceAssoc(Aggregate):
+class ReduceAssoc(Aggregation):
     """Combine elements two by two with an associative `function`, in parallel."""
 
     function: Closure
@@ -93,7 +93,7 @@ class ReduceAssoc(Aggregate):
 
 
 @dataclass(frozen=True, eq=False)
-class FoldAssoc(Aggregate):
+class FoldAssoc(Aggregation):
     """Fold each partition from `init` with `local`, then merge the partial results with `combine`."""
 
     init: Any
@@ -107,7 +107,7 @@ class FoldAssoc(Aggregate):
 
 
 @dataclass(frozen=True, eq=False)
-class Fold(Aggregate):
+class Fold(Aggregation):
     """What `function(accumulator, element)` gives after the last element, from `init` on, in the stream's order."""
 
     init: Any
@@ -119,7 +119,7 @@ class Fold(Aggregate):
 
 
 @dataclass(frozen=True, eq=False)
-class Reduce(Aggregate):
+class Reduce(Aggregation):
     """What `function(accumulator, element)` gives after the last element, from the first on, in the stream's order."""
 
     function: Closure

@@ -17,7 +17,7 @@ import pyarrow as pa
 from morisot.errors import ElementError, Location
 from morisot.types.element import ANY, Type
 from morisot.worker.codec.batches import Dumps, decode, encode, schema_of
-from morisot.worker.codec.fits import Refused
+from morisot.worker.codec.fits import TypeMisfit
 from morisot.worker.codec.ipc import pack_batch, unpack_batch
 from morisot.worker.report import failure
 from morisot.worker.report.failure import Report
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from typing import Self
 
 
-class Place(NamedTuple):
+class ReportId(NamedTuple):
     """What a report is about."""
 
     run: str
@@ -58,7 +58,7 @@ class LeftOut:
         return self
 
 
-Reports = dict[Place, LeftOut]
+Reports = dict[ReportId, LeftOut]
 
 
 @dataclass(frozen=True)
@@ -107,7 +107,7 @@ class Notes:
 
 def failed(operator: str, location: Location | None, element: Any, error: BaseException, skip: int) -> ElementError:
     """What the user gets for a function that raised, or whose value does not fit its type."""
-    if isinstance(error, Refused) and isinstance(error.__cause__, Exception):
+    if isinstance(error, TypeMisfit) and isinstance(error.__cause__, Exception):
         return failure.misfit_error(operator, location, element, error.__cause__)
     return failure.element_error(operator, location, element, error, skip)
 
@@ -152,7 +152,7 @@ class Account:
         """Report what was left out for each policy."""
         micro_batch, partition = self.place()
         self.ledger.add(
-            {Place(self.run, policy.number, micro_batch, partition): noted for policy, noted in left_out.items()}
+            {ReportId(self.run, policy.number, micro_batch, partition): noted for policy, noted in left_out.items()}
         )
 
 
@@ -177,7 +177,7 @@ class LatestReports:
             return {place: held.pop(place) for place in places}
 
 
-def totals(reports: Mapping[Place, LeftOut]) -> dict[int, LeftOut]:
+def totals(reports: Mapping[ReportId, LeftOut]) -> dict[int, LeftOut]:
     """What each operator left out in all, the failures in the order of the stream."""
     result: dict[int, LeftOut] = {}
     for place in sorted(reports):

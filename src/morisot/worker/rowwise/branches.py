@@ -13,7 +13,7 @@ MOST_BITS = 62
 
 
 @dataclass(frozen=True)
-class Choice:
+class SplitMark:
     """The function of split_by, its answer checked and made a mark.
 
     That is a number, or, where the function may name several, an int with a bit for each, or a list.

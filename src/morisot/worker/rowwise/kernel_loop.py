@@ -23,7 +23,7 @@ class _Cell:
 
 
 @dataclass(frozen=True)
-class Loop:
+class FusedLoop:
     """The steps as one loop: its text, the columns it reads, and where each leaf of the output comes from."""
 
     text: str
@@ -32,7 +32,7 @@ class Loop:
     """An input column, or the type of a new array."""
 
 
-def fuse(steps: Sequence[Step], kernels: Sequence[Kernel], input_: Type, output: Type) -> Loop:
+def fuse(steps: Sequence[Step], kernels: Sequence[Kernel], input_: Type, output: Type) -> FusedLoop:
     """One loop for all steps."""
     cells = {leaf.path: _Cell(_read(place, leaf.type), leaf.type, place) for place, leaf in enumerate(leaves(input_))}
     lines: list[str] = []
@@ -90,7 +90,7 @@ def _called(number: int, step: Step, kernel: Kernel, cells: dict[Path, _Cell], l
     return results
 
 
-def _finished(lines: list[str], cells: dict[Path, _Cell], output: Sequence[Leaf]) -> Loop:
+def _finished(lines: list[str], cells: dict[Path, _Cell], output: Sequence[Leaf]) -> FusedLoop:
     outputs: list[int | Type] = []
     arrays = 0
     for leaf in output:
@@ -107,4 +107,4 @@ def _finished(lines: list[str], cells: dict[Path, _Cell], output: Sequence[Leaf]
         names += [f"a{place}_items", f"a{place}_offsets"] if is_list else [f"a{place}"]
         text = text.replace(f"a<{column}>", f"a{place}")
     names += [f"o{place}" for place in range(arrays)]
-    return Loop(loop_source(text.split("\n"), names), tuple(used), tuple(outputs))
+    return FusedLoop(loop_source(text.split("\n"), names), tuple(used), tuple(outputs))

@@ -13,7 +13,7 @@ import pyarrow as pa
 from morisot.types.element import INT, List, Type, leaves
 from morisot.worker.codec.batches import Dumps, arrow_type, decode, schema_of
 from morisot.worker.report.left_out import Account, Notes
-from morisot.worker.rowwise.kernel_loop import Loop, fuse
+from morisot.worker.rowwise.kernel_loop import FusedLoop, fuse
 from morisot.worker.rowwise.kernels import Kernel, compiled
 from morisot.worker.rowwise.stage import Pipeline, Step, encode_batch, policies
 
@@ -83,7 +83,7 @@ class KernelStage:
             for partition in batch.column(0).to_pylist():
                 yield from self.numbers.batches(partition)
 
-    def _parts(self, batch: Any, loop: Loop) -> Iterator[tuple[Any, bool]]:
+    def _parts(self, batch: Any, loop: FusedLoop) -> Iterator[tuple[Any, bool]]:
         """The batch in parts, each with whether it is for Python: more and more of it while patience lasts."""
         start, rows = 0, 64
         while start < batch.num_rows and _spent[loop.text] < self.patience:
@@ -93,7 +93,7 @@ class KernelStage:
         if start < batch.num_rows:
             yield batch.slice(start), False
 
-    def _code(self, loop: Loop) -> Any:
+    def _code(self, loop: FusedLoop) -> Any:
         """The machine code, or None where this process cannot run it exactly."""
         types = leaves(self.input)
         return compiled(
@@ -124,7 +124,9 @@ class KernelStage:
     def _columns(self, batch: Any) -> list[Any]:
         return list(batch.columns[: len(leaves(self.input))])
 
-    def _in_machine_code(self, batch: Any, code: Any, loop: Loop, pipeline: Pipeline) -> tuple[pa.RecordBatch, Any]:
+    def _in_machine_code(
+        self, batch: Any, code: Any, loop: FusedLoop, pipeline: Pipeline
+    ) -> tuple[pa.RecordBatch, Any]:
         """The results of a batch, and the number of the row that each came from."""
         import numpy as np
 

@@ -35,7 +35,7 @@ from morisot.errors import JobError, SnapshotError
 from morisot.plan.analysis.fingerprint import describe
 from morisot.plan.analysis.graph import walk
 from morisot.plan.analysis.query_groups import Group
-from morisot.plan.analysis.resumable import Cut, KeepPieces, Part, SavedPieces, cut, substituted
+from morisot.plan.analysis.resumable import Cut, KeepPieces, ResumablePart, SavedPieces, cut, substituted
 from morisot.plan.analysis.trigger import Trigger
 from morisot.plan.analysis.validate import gives_running_values
 from morisot.plan.files import is_local
@@ -153,7 +153,7 @@ class PieceJob:
 
     # -- the parts ----------------------------------------------------------------------------------------------------
 
-    def run(self, part: Part) -> SavedPieces:
+    def run(self, part: ResumablePart) -> SavedPieces:
         """Do what is not done of a part; what its pieces gave."""
         source = self._source(part.source)
         place = self._directory / f"part-{len(self._checkpoints)}"

@@ -8,7 +8,7 @@ from pyspark.sql import Column, DataFrame, GroupedData
 from pyspark.sql import functions as F  # noqa: N812 - the name every Spark program uses
 
 from morisot.compile.aggregates.extremes import ACCUMULATOR, NativeExtreme
-from morisot.compile.aggregates.folds import Part, leaf_values
+from morisot.compile.aggregates.folds import FoldPart, leaf_values
 from morisot.compile.ir.expressions import Input
 from morisot.compile.verdict import ColumnForm, Value
 from morisot.engines.spark.emit.frames.frame import Frame
@@ -20,7 +20,7 @@ from morisot.engines.spark.emit.python.in_order import CANONICAL, ORDER, grouped
 from morisot.physical.choose.aggregate import FoldNode
 from morisot.physical.ops import NativeAggregateOp, NativeJoinOp
 from morisot.plan.nodes.aggregate import (
-    Aggregate,
+    Aggregation,
     Avg,
     Count,
     First,
@@ -182,7 +182,7 @@ def from_start(best: Frame, fold: NativeExtreme, at: tuple[int, ...]) -> Frame:
     return best.select(best.type, columns)
 
 
-def part_sql(part: Part, name_of: NameOf) -> str:
+def part_sql(part: FoldPart, name_of: NameOf) -> str:
     """One aggregate; NULL, which it gives when its condition held for no element, is the start."""
     condition = f" FILTER (WHERE {render(part.condition, name_of)})" if part.condition is not None else ""
     operand = render(part.operand, name_of)
@@ -192,7 +192,7 @@ def part_sql(part: Part, name_of: NameOf) -> str:
     return joined_start(part, aggregated)
 
 
-def joined_start(part: Part, aggregated: str) -> str:
+def joined_start(part: FoldPart, aggregated: str) -> str:
     """The aggregate of the elements joined with the start of the fold."""
     if part.init is None:
         return aggregated
@@ -200,7 +200,7 @@ def joined_start(part: Part, aggregated: str) -> str:
     return f"coalesce({_JOINED[part.kind].format(aggregated, start)}, {start})"
 
 
-def _float_extreme(part: Part, operand: str, condition: str, aggregated: str) -> str:
+def _float_extreme(part: FoldPart, operand: str, condition: str, aggregated: str) -> str:
     """With a NaN it depends on the order which is the greatest, and so it does which zero is, of 0.0 and -0.0."""
     if part.init is not None:
         start = literal(part.init, part.type)
@@ -211,7 +211,7 @@ def _float_extreme(part: Part, operand: str, condition: str, aggregated: str) ->
     return f"CASE WHEN {nan} OR ({unclear}) THEN {guard(NAN)} ELSE {aggregated} END"
 
 
-def value_column(node: Aggregate, closure: Closure, lowering: Lowering, frame: Frame) -> tuple[Frame, str, Type]:
+def value_column(node: Aggregation, closure: Closure, lowering: Lowering, frame: Frame) -> tuple[Frame, str, Type]:
     """The value that is aggregated, as a column beside the key; a bool counts as the int it is."""
     at = (1,) if isinstance(frame.type, Keyed) else ()
     form = lowering.column_form(node, closure)
@@ -251,7 +251,7 @@ def chosen(node: MinElement | MaxElement, lowering: Lowering, frame: Frame, by: 
     return picked(node, lowering, Frame(rows, frame.type), f"{by}({{0}}, struct({_VALUE}, {tie}))")
 
 
-def picked(node: Aggregate, lowering: Lowering, rows: Frame, best: str) -> Frame:
+def picked(node: Aggregation, lowering: Lowering, rows: Frame, best: str) -> Frame:
     """The element (of each key) that an aggregate of whole rows picks; the rows are numbered."""
     element = [*(rows.columns_under(1) if isinstance(rows.type, Keyed) else rows.columns), *rows.hidden]
     fields = ", ".join(f"{column} AS c{place}" for place, column in enumerate(element))

@@ -14,7 +14,7 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F  # noqa: N812 - the name every Spark program uses
 from pyspark.sql.classic.dataframe import DataFrame as ClassicDataFrame
 
-from morisot.compile.aggregates.folds import Kind, Part
+from morisot.compile.aggregates.folds import FoldPart, Kind
 from morisot.compile.aggregates.round_folds import NumericFold
 from morisot.compile.ir.expressions import Literal
 from morisot.compile.verdict import Value
@@ -99,7 +99,7 @@ def kept_with_delta(fold: NumericFold, frame: Frame) -> tuple[Frame, tuple[int, 
     return Frame(kept, frame.type), found.delta(row.get(place) for place in range(len(aggregates)))
 
 
-def measure(part: Part | None, name_of: NameOf) -> Measure:
+def measure(part: FoldPart | None, name_of: NameOf) -> Measure:
     """How one leaf of the delta is found; a condition is in the operand, since observed aggregates have no filter."""
     if part is None:
         return Measure((), lambda start, _: start)

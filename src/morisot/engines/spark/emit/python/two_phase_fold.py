@@ -49,7 +49,7 @@ def folding_of(node: Node) -> fold.Folding:
 
 
 @emits(TwoPhaseFoldOp, *_FOLDINGS)
-def lower_fold(node: aggregate.Aggregate, lowering: Lowering, frame: Frame, steps: tuple[Step, ...]) -> Frame:
+def lower_fold(node: aggregate.Aggregation, lowering: Lowering, frame: Frame, steps: tuple[Step, ...]) -> Frame:
     for _, closure in node.closures:
         check_travels(closure)
     element, output = node.input.type, node.type

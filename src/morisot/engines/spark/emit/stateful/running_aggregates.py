@@ -10,7 +10,7 @@ from morisot.engines.spark.emit.python.two_phase_fold import folding_of
 from morisot.engines.spark.emit.stateful.keyed_state import in_buckets
 from morisot.physical.ops import KeyedStateOp
 from morisot.plan.nodes.aggregate import (
-    Aggregate,
+    Aggregation,
     Avg,
     First,
     Fold,
@@ -27,12 +27,12 @@ from morisot.worker.stateful.state import Aggregating, Firsts, Folder, Reducer
 
 
 @emits(KeyedStateOp, Fold, Reduce, First, Sum, Avg, MinElement, MaxElement, ReduceAssoc, FoldAssoc)
-def lower_running(node: Aggregate, lowering: Lowering, frame: Frame) -> Frame:
+def lower_running(node: Aggregation, lowering: Lowering, frame: Frame) -> Frame:
     """Spark's own aggregates may fail on a value that only Python can do, and their state cannot change hands."""
     return in_buckets(node, lowering, frame if node.keeps_time else frame.untimed(), machine(node, lowering))
 
 
-def machine(node: Aggregate, lowering: Lowering) -> Machine:
+def machine(node: Aggregation, lowering: Lowering) -> Machine:
     result = arguments(node.type)[-1]
     match node:
         case Fold():

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from morisot.compile.aggregates.extremes import ACCUMULATOR, NativeExtreme
-from morisot.compile.aggregates.folds import NativeFold, Part, leaf_values
+from morisot.compile.aggregates.folds import FoldPart, NativeFold, leaf_values
 from morisot.compile.ir.expressions import Input
 from morisot.compile.verdict import ColumnForm, Refusal
 from morisot.engines.spark.emit.aggregate import joined_start
@@ -129,7 +129,7 @@ class Columns:
             column, type_ = self.add(frame, expression), form.type
         return column, type_
 
-    def part(self, frame: Frame, part: Part, name_of: NameOf) -> str:
+    def part(self, frame: Frame, part: FoldPart, name_of: NameOf) -> str:
         """The column of one part of a fold: NULL, which aggregates leave out, where its condition does not hold."""
         operand = render(part.operand, name_of)
         if part.type == FLOAT:
