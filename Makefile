@@ -45,7 +45,7 @@ lint: $(STAMP) ## ruff: rules and format
 types: $(STAMP) ## mypy, strict
 	@$(BIN)/mypy --no-error-summary
 
-layers: $(STAMP) ## import-linter: who may import whom; import cycles, crowded packages
+layers: $(STAMP) ## import-linter: who may import whom; cycles, crowded packages, repeated names
 	@$(BIN)/lint-imports --config pyproject.toml > $(VENV)/layers.log 2>&1 || { cat $(VENV)/layers.log; exit 1; }
 	@$(BIN)/python -m tests.house.structure
 

@@ -13,10 +13,9 @@ Plant = Callable[[dict[str, str]], Path]
 
 
 @pytest.fixture
-def plant(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> Plant:
+def plant(tmp_path: Path, request: pytest.FixtureRequest) -> Plant:
     """Writes a package with these modules, under a name that no other test uses, and gives its directory."""
     package = tmp_path / f"planted_{request.node.name}"
-    monkeypatch.syspath_prepend(tmp_path)
 
     def write(modules: dict[str, str]) -> Path:
         for name, text in modules.items():
@@ -30,7 +29,7 @@ def plant(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.Fixtu
 
 
 def test_morisot_has_no_problem() -> None:
-    assert structure.problems(structure.SOURCES) == []
+    assert structure.problems(structure.SOURCES, structure.STILL_REPEATED) == []
 
 
 def test_a_cycle_over_an_import_in_a_function_is_found(plant: Plant) -> None:
@@ -69,3 +68,25 @@ def test_a_package_with_too_many_modules_is_found(plant: Plant) -> None:
     ]
     (package / "inner" / "module0.py").unlink()
     assert structure.problems(package) == []
+
+
+def test_a_name_of_two_classes_is_found(plant: Plant) -> None:
+    package = plant(
+        {
+            "first": "class Twice: ...\nclass _Private: ...\nclass Once: ...\n",
+            "inner/second": "\n\nclass Twice: ...\nclass _Private: ...\n",
+        }
+    )
+    name = package.name
+    (found,) = structure.problems(package)
+    assert found.splitlines() == [
+        "2 classes are called Twice:",
+        f"  {name}/first.py:1",
+        f"  {name}/inner/second.py:3",
+    ]
+    assert structure.problems(package, ["Twice"]) == []
+
+
+def test_a_name_that_is_repeated_no_more_leaves_the_list(plant: Plant) -> None:
+    (found,) = structure.problems(plant({"first": "class Once: ...\n"}), ["Once"])
+    assert found == "Once is not the name of several classes any more: take it out of STILL_REPEATED"
