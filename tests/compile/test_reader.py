@@ -7,9 +7,11 @@ import functools
 import importlib.util
 import os
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import FunctionType
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
@@ -103,6 +105,24 @@ def test_functions_on_one_line_are_told_apart_once(monkeypatch: pytest.MonkeyPat
     assert [text_of(first), text_of(second)] == ["lambda x: x + 31", "lambda x: x + 32"]
     monkeypatch.setattr(reader, "_compile_apart", None)
     assert [text_of(first), text_of(second)] == ["lambda x: x + 31", "lambda x: x + 32"]
+
+
+def test_a_file_is_parsed_as_often_for_many_lines_as_for_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    lines = [f"    lambda x: x + {each}, lambda x: x - {each}," for each in range(5)]
+    module = load(tmp_path / "lines.py", "\n".join(["functions = (", *lines, ")", ""]))
+    parse = Mock(wraps=ast.parse)
+    monkeypatch.setattr(ast, "parse", parse)
+    texts = [text_of(each) for each in module.functions]
+    assert texts == [f"lambda x: x {sign} {each}" for each in range(5) for sign in "+-"]
+    assert parse.call_count == 2
+
+
+def test_threads_tell_the_functions_of_a_file_apart(tmp_path: Path) -> None:
+    lines = [f"    lambda x: x + {each}, lambda x: x - {each}," for each in range(40)]
+    module = load(tmp_path / "threads.py", "\n".join(["functions = (", *lines, ")", ""]))
+    with ThreadPoolExecutor(4) as pool:
+        texts = list(pool.map(text_of, module.functions))
+    assert texts == [f"lambda x: x {sign} {each}" for each in range(40) for sign in "+-"]
 
 
 def test_a_lambda_inside_a_lambda() -> None:

@@ -12,6 +12,7 @@ import ast
 import functools
 import itertools
 import linecache
+import threading
 import types
 import warnings
 from collections.abc import Iterator
@@ -54,6 +55,17 @@ class _Module:
     codes: dict[int, tuple[types.CodeType, ...]]
     apart: dict[int, tuple[types.CodeType | None, ...]] = field(default_factory=dict)
     """The codes of the functions of a line that has several, as far as they were asked for."""
+    moving: threading.Lock = field(default_factory=threading.Lock)
+
+    @functools.cached_property
+    def movable(self) -> list[ast.stmt]:
+        """The body in a tree of its own, in which one thread at a time moves a node for a moment."""
+        return ast.parse(self.text, self.file).body
+
+    @functools.cached_property
+    def importing(self) -> list[ast.stmt]:
+        """The statements of that tree which import names for all."""
+        return [statement for statement in self.movable if _imports(statement)]
 
 
 def read(function: types.FunctionType) -> FunctionSource | Refusal:
@@ -149,29 +161,28 @@ def _imports(statement: ast.stmt) -> bool:
 
 def _apart(module: _Module, line: int) -> tuple[types.CodeType | None, ...]:
     """The codes of several functions on a line, compiled when they are first asked for."""
-    if line not in module.apart:
-        body = ast.parse(module.text, module.file).body  # a tree of its own, in which nodes may be moved
-        importing = [statement for statement in body if _imports(statement)]
-        module.apart[line] = tuple(_compile_apart(module, each, body, importing) for each in module.functions[line])
-    return module.apart[line]
+    with module.moving:
+        if line not in module.apart:
+            module.apart[line] = tuple(_compile_apart(module, each) for each in module.functions[line])
+        return module.apart[line]
 
 
-def _compile_apart(
-    module: _Module, candidate: _Candidate, body: list[ast.stmt], importing: list[ast.stmt]
-) -> types.CodeType | None:
+def _compile_apart(module: _Module, candidate: _Candidate) -> types.CodeType | None:
     """The code of one of several functions on a line, told from the others by moving it to a line of its own.
 
     Of the module only one statement is compiled, and what imports names for all: a function's code does not depend on
     other statements, but CPython compiles `math.sin(x)` differently where `math` is the name of a module.
     """
-    statement = body[candidate.statement]
+    statement = module.movable[candidate.statement]
     first = _first_node(next(itertools.islice(_functions(statement), candidate.index, None)))
     lines = first.lineno, first.end_lineno or first.lineno
     moved = module.text.count("\n") + 10
     first.lineno, first.end_lineno = moved, moved + lines[1] - lines[0]
-    others = [each for each in importing if each is not statement]
-    compiled = _quietly_compiled(ast.Module([*others, statement], []), module.file, module.futures)
-    first.lineno, first.end_lineno = lines
+    others = [each for each in module.importing if each is not statement]
+    try:
+        compiled = _quietly_compiled(ast.Module([*others, statement], []), module.file, module.futures)
+    finally:
+        first.lineno, first.end_lineno = lines
     found = [code for code in _codes(compiled) if code.co_firstlineno == moved]
     return found[0] if len(found) == 1 else None
 
