@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 
 import pytest
 
-from benchmarks import data, latency
+from benchmarks import data, latency, planning
 from benchmarks.__main__ import WORKLOADS, main
 from benchmarks.collision import Collision, week
 from benchmarks.cpu import measured
@@ -97,6 +97,20 @@ def test_a_wrong_answer_and_a_failure_are_reported_and_not_measured() -> None:
     assert (broken.size, broken.runs, broken.problem) == (10, [], "ValueError: broken")
     document = as_json([result], {}, Options())
     assert document["workloads"]["w"]["variants"][MORISOT] == {"size": 100, "problem": "q[0]: 101 instead of 100"}
+
+
+@pytest.mark.parametrize(
+    ("key", "steps"),
+    [
+        ("operators", {"build, with closures", "plan"}),
+        ("diamonds", {"build, with closures", "plan"}),
+        ("corpus", {"compile"}),
+        ("module", {"compile"}),
+    ],
+)
+def test_planning_is_measured_without_spark(key: str, steps: set[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert planning.main(["--cold", key]) == 0
+    assert set(json.loads(capsys.readouterr().out)) == {"import the compiler", *steps}
 
 
 LITTLE = ["--scale", "0.0002", "--runs", "0", "--rdd-runs", "0", "--warmups", "1"]
