@@ -75,6 +75,10 @@ def test_no_query_starts_once_a_stop_was_requested(
         assert not job.running
         assert job.exception() is None
     assert [query.isActive for query in started] == [False]
+    for thread in threading.enumerate():
+        if thread.name == "morisot-collect_channel":
+            thread.join(SECONDS)
+            assert not thread.is_alive()
 
 
 def test_a_query_is_stopped_if_what_follows_its_start_fails(

@@ -9,7 +9,7 @@ from morisot.engines.spark.session.jvm_death import JvmEnded, told_of_death
 from morisot.engines.spark.streaming.backlog import backlog
 from morisot.engines.spark.streaming.query.channel_reader import ChannelReader
 from morisot.engines.spark.streaming.query.counts import BatchCounts
-from morisot.engines.spark.streaming.query.lifecycle import Lifecycle, State
+from morisot.engines.spark.streaming.query.lifecycle import Lifecycle
 from morisot.engines.spark.streaming.query.spec import QuerySpec
 from morisot.engines.spark.streaming.query.starter import Attempt, QueryStarter
 from morisot.engines.spark.streaming.query.steps import POLL_SECONDS, QuerySteps
@@ -31,10 +31,6 @@ class StreamPart:
         self._counts = BatchCounts(spec, self._channels)
         steps = QuerySteps(spec, self._lifecycle, self._starter, self._channels, self._counts)
         self._watch = Watch(spec.name, self._lifecycle, steps)
-
-    @property
-    def state(self) -> State:
-        return self._lifecycle.state
 
     @property
     def error(self) -> BaseException | None:
