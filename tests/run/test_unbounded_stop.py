@@ -20,8 +20,8 @@ SECONDS = 60
 @pytest.fixture
 def held(monkeypatch: pytest.MonkeyPatch) -> Iterator[Held]:
     """A hold on the restart of a query: its second plan waits until the test lets it go."""
-    hold = Held(BatchRunner.planned)
-    monkeypatch.setattr(BatchRunner, "planned", lambda *args, **options: hold.planned(*args, **options))
+    hold = Held(BatchRunner.planned_query)
+    monkeypatch.setattr(BatchRunner, "planned_query", lambda *args, **options: hold.planned(*args, **options))
     yield hold
     hold.goes.set()
 
@@ -34,11 +34,10 @@ class Held:
         self.goes = threading.Event()
 
     def planned(self, *args: Any, **options: Any) -> Any:
-        if options.get("where") == "query":  # not a micro-batch
-            self._plans += 1
-            if self._plans == 2:
-                self.reached.set()
-                assert self.goes.wait(SECONDS)
+        self._plans += 1
+        if self._plans == 2:
+            self.reached.set()
+            assert self.goes.wait(SECONDS)
         return self._planned(*args, **options)
 
 
