@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from pyspark import daemon
 
-from morisot.engines.spark.session.worker_daemon import worker
+from morisot.engines.spark.internals.worker_daemon import worker
 
 if TYPE_CHECKING:
     from types import FrameType

@@ -20,8 +20,8 @@ from typing import Any, NoReturn
 from morisot.errors import ConfigError
 
 ENGINES = ("spark", "reference")
-CONNECTORS = {"kafka": "org.apache.spark:spark-sql-kafka-0-10_2.13:{version}"}
-"""Parts of Spark that PySpark comes without, by the names that `packages` knows; the version is Spark's own."""
+CONNECTORS = ("kafka",)
+"""Parts of Spark that PySpark comes without, by the names that `packages` knows."""
 
 _PREFIX = "MORISOT_"
 _WORDS = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}

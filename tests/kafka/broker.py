@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pyspark
 
-from morisot.config import CONNECTORS
+from morisot.engines.spark.internals.names import coordinates
 from morisot.engines.spark.session.java_runtime import find_java
 
 SERVER = "org.apache.kafka:kafka_2.13:3.9.2"
@@ -63,12 +63,12 @@ def connector(directory: Path) -> dict[str, str]:
     A repository may lack the one of this very version of Spark. The one before it works as well, and with the part of
     it that looks after tokens in an older version.
     """
-    own = CONNECTORS["kafka"].format(version=pyspark.__version__)
+    own = coordinates("kafka", pyspark.__version__)
     try:
         fetch(own, directory / "own")
     except NoJars:
         (tokens,) = fetch(f"{TOKENS}:4.0.0", directory / "tokens").glob("*token-provider*.jar")
-        packages = CONNECTORS["kafka"].format(version=EARLIER)
+        packages = coordinates("kafka", EARLIER)
         return {"MORISOT_PACKAGES": packages, "MORISOT_SPARK": f"jars.excludes={TOKENS},jars={tokens}"}
     return {"MORISOT_PACKAGES": "kafka"}
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parents[2]
-_WORKER = b"\0-m\0morisot.engines.spark.session.worker_daemon\0"
+_WORKER = b"\0-m\0morisot.engines.spark.internals.worker_daemon\0"
 """In the command of a Python process of Spark's; that of the JVM has the name, too."""
 
 

@@ -9,7 +9,7 @@ from typing import IO
 import pytest
 from pyspark import worker as pysparks
 
-from morisot.engines.spark.session import worker_daemon
+from morisot.engines.spark.internals import worker_daemon
 
 # PySpark's worker leaves its files to the end of the process.
 pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")

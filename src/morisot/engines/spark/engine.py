@@ -25,7 +25,9 @@ from morisot.engines.spark.emit.lowering.caches import Caches
 from morisot.engines.spark.emit.lowering.planner import Lowering, QueryInputs
 from morisot.engines.spark.emit.python.left_out import Ledger
 from morisot.engines.spark.emit.sink import as_table
+from morisot.engines.spark.internals import plans
 from morisot.engines.spark.internals.causes import keep_causes_of_connect
+from morisot.engines.spark.internals.sessions import is_classic, is_connect
 from morisot.engines.spark.loops.runner import Loops, without_running
 from morisot.engines.spark.session.jvm_death import is_dead, told_of_death
 from morisot.engines.spark.session.query_settings import PARTITIONS
@@ -89,7 +91,7 @@ class SparkEngine:
         if not self._checked:
             with told_of_death(self._spark):
                 check_session(self._spark)
-            if not hasattr(self._spark, "_jsparkSession"):
+            if not is_classic(self._spark):
                 keep_causes_of_connect()
             self._checked = True
         return self._spark
@@ -269,8 +271,8 @@ class SparkEngine:
             for step in job.loops:
                 lowering.bind(step.node, without_running(step, runner.spark))
             try:
-                frame = lowering.frame(node)
-                text = str(frame.df._jdf.queryExecution().toString()) if hasattr(frame.df, "_jdf") else ""
+                df = lowering.frame(node).df
+                text = "" if is_connect(df) else plans.text(df)
                 return without_secrets(text, lowering.nodes)
             finally:
                 lowering.release()

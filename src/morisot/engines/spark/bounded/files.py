@@ -7,23 +7,22 @@ from collections.abc import Callable
 from typing import Any
 
 from pyspark.errors import AnalysisException
-from pyspark.sql import DataFrame, DataFrameWriter, SparkSession
+from pyspark.sql import DataFrame, DataFrameWriter
 from pyspark.sql import functions as F  # noqa: N812 - the name every Spark program uses
-from pyspark.sql.classic.dataframe import DataFrame as ClassicDataFrame
 
+from morisot.engines.spark.internals import file_sink, hadoop, plans
+from morisot.engines.spark.internals.sessions import is_connect
 from morisot.errors import SinkError
 from morisot.plan.nodes.sink import WriteCsv, WriteSink
 
 _COUNTED = "morisot"
 """The name under which rows are counted on their way into files."""
-_FILE_FORMATS = {
-    "write_text": ("text", "TextFileFormat"),
-    "write_csv": ("csv", "CSVFileFormat"),
-    "write_json": ("json", "JsonFileFormat"),
-    "write_parquet": ("parquet", "ParquetFileFormat"),
+FORMATS: dict[str, file_sink.Format] = {
+    "write_text": "text",
+    "write_csv": "csv",
+    "write_json": "json",
+    "write_parquet": "parquet",
 }
-"""The package and the name of Spark's class for each format."""
-FORMATS = {"write_text": "text", "write_csv": "csv", "write_json": "json", "write_parquet": "parquet"}
 
 
 def write_options(sink: WriteSink) -> dict[str, Any]:
@@ -43,16 +42,6 @@ def write(sink: WriteSink, df: DataFrame) -> None:
     else:
         refuse_existing(sink, df)
         replace(df, sink.path, writer)
-
-
-def is_classic(spark: SparkSession) -> bool:
-    """Whether this process has Spark's driver, and not a client of a Spark Connect server."""
-    return hasattr(spark, "_jsparkSession")
-
-
-def is_connect(df: DataFrame) -> bool:
-    """Whether the session is a client of a Spark server, whose files only that server can move."""
-    return not isinstance(df, ClassicDataFrame)
 
 
 def _write_in_place(sink: WriteSink, writer: DataFrameWriter) -> None:
@@ -78,7 +67,7 @@ def replace(
         writer.save(aside)
         complete(aside)
         delete(df, path)
-        _on_filesystem(df, path, lambda files, at: files.rename(at(aside), at(path)))
+        hadoop.rename(df.sparkSession, aside, path)
     except BaseException:
         delete(df, aside)
         raise
@@ -89,29 +78,15 @@ def append(sink: WriteSink, df: DataFrame, batch: int) -> int:
 
     Spark's own sink does it, which lists them in the directory's log: a micro-batch that is in it is not written again.
     """
-    jvm: Any = df.sparkSession._jvm
     counted = df.observe(_COUNTED, F.expr("count(1) AS elements"))
-    execution = jvm.org.apache.spark.sql.execution
-    kind = _FILE_FORMATS[sink.operator]
-    format_ = getattr(getattr(execution.datasources, kind[0]), kind[1])()
-    options = jvm.PythonUtils.toScalaMap({name: _as_option(value) for name, value in write_options(sink).items()})
-    nothing = jvm.PythonUtils.toSeq([])
-    session = counted._jdf.sparkSession()
-    execution.streaming.sinks.FileStreamSink(session, sink.path, format_, nothing, options).addBatch(
-        batch, counted._jdf
-    )
-    observed = counted._jdf.queryExecution().observedMetrics().get(_COUNTED)
-    return int(observed.get().getLong(0)) if observed.isDefined() else 0
-
-
-def _as_option(value: Any) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
+    file_sink.add_batch(counted, sink.path, FORMATS[sink.operator], write_options(sink), batch)
+    row = plans.observed(counted, _COUNTED)
+    return 0 if row is None else int(row.getLong(0))
 
 
 def refuse_existing(sink: WriteSink, df: DataFrame) -> None:
     """Refuse to write where something is, unless the mode says otherwise."""
-    there = _on_filesystem(df, sink.path, lambda files, at: files.exists(at(sink.path)))
-    if sink.mode == "error" and there:
+    if sink.mode == "error" and hadoop.exists(df.sparkSession, sink.path):
         raise already_there(sink)
 
 
@@ -123,12 +98,4 @@ def already_there(sink: WriteSink) -> SinkError:
 
 
 def delete(df: DataFrame, path: str) -> None:
-    _on_filesystem(df, path, lambda files, at: files.delete(at(path), True))
-
-
-def _on_filesystem(df: DataFrame, path: str, action: Callable[[Any, Callable[[str], Any]], Any]) -> Any:
-    """Ask Hadoop's file system of the path, which knows local disks and remote stores alike."""
-    jvm: Any = df.sparkSession._jvm
-    hadoop = jvm.org.apache.hadoop.fs
-    configuration = df.sparkSession._jsparkSession.sessionState().newHadoopConf()
-    return action(hadoop.Path(path).getFileSystem(configuration), hadoop.Path)
+    hadoop.delete(df.sparkSession, path)

@@ -29,6 +29,7 @@ from morisot.engines.spark.checkpoints.snapshot_files import read_record, write_
 from morisot.engines.spark.emit.stateful.keyed_state import BUCKETS_PER_PARTITION
 from morisot.engines.spark.emit.stateful.watermark_column import LATEST
 from morisot.engines.spark.internals import spark_log
+from morisot.engines.spark.internals.sessions import is_classic
 from morisot.engines.spark.streaming.query.part import StreamPart
 from morisot.engines.spark.streaming.query.spec import QuerySpec
 from morisot.errors import JobError, SnapshotError
@@ -86,7 +87,7 @@ class Pieces:
         """Which parts of a plan run in pieces on a session, if it is there yet; None if nothing is saved at all."""
         if self._settings is None:
             return None
-        if spark is not None and not hasattr(spark, "_jsparkSession"):
+        if spark is not None and not is_classic(spark):
             return Cut((), "a session of Spark Connect keeps no pieces; the job")
         if spark is not None and spark.conf.get(_NO_LISTS) == "true":
             return Cut((), f"{_NO_LISTS} hides what pieces are to be read; the job")

@@ -12,7 +12,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
 from morisot.engines.reference.source import misfits
-from morisot.engines.spark.bounded.files import is_classic, write
+from morisot.engines.spark.bounded.files import write
 from morisot.engines.spark.emit.frames.frame import Frame
 from morisot.engines.spark.emit.frames.guards import Operators
 from morisot.engines.spark.emit.lowering.caches import Caches
@@ -28,6 +28,7 @@ from morisot.engines.spark.failures import (
     job_error,
     users_error,
 )
+from morisot.engines.spark.internals.sessions import is_classic
 from morisot.engines.spark.streaming import kafka
 from morisot.engines.spark.terminal.left_out import reported
 from morisot.errors import ElementError, JobError, SourceError

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the name every Spark program uses
-from pyspark.sql.classic.dataframe import DataFrame as ClassicDataFrame
 
 from morisot.engines.spark.emit.frames.frame import Frame
 from morisot.engines.spark.emit.frames.guards import NAN
@@ -18,6 +16,8 @@ from morisot.engines.spark.emit.python import fused_stage
 from morisot.engines.spark.emit.python.in_order import CANONICAL, ORDER, in_order, numbered, origin, with_canonical
 from morisot.engines.spark.emit.stateful.keyed_state import by_bucket_of_key, in_buckets
 from morisot.engines.spark.emit.stateful.timers import clock_of, in_waiting_buckets
+from morisot.engines.spark.internals import plans
+from morisot.engines.spark.internals.sessions import is_connect
 from morisot.physical.ops import InOrderOp, KeyedStateOp, NativeAggregateOp, SortOp, TimersOp
 from morisot.plan.analysis.graph import walk
 from morisot.plan.nodes.aggregate import Limit, SortedBy, Unique, UniqueWithin
@@ -81,14 +81,7 @@ def lower_limit_unbounded(node: Limit, lowering: Lowering, frame: Frame) -> Fram
 
 def first_of_each_partition(df: DataFrame, n: int) -> DataFrame:
     """At most `n` rows of each partition; where Spark's own plans are out of reach, as over Spark Connect, all rows."""
-    if not isinstance(df, ClassicDataFrame) or n > _LARGEST_INT:
-        return df
-    jvm: Any = df.sparkSession._jvm
-    sql = jvm.org.apache.spark.sql
-    count = sql.catalyst.expressions.Literal(n, sql.types.DataTypes.IntegerType)
-    plan = sql.catalyst.plans.logical.LocalLimit(count, df._jdf.logicalPlan())
-    rows = sql.classic.Dataset.ofRows(df.sparkSession._jsparkSession, plan)
-    return ClassicDataFrame(rows, df.sparkSession)
+    return df if is_connect(df) or n > _LARGEST_INT else plans.first_of_each_partition(df, n)
 
 
 @emits(NativeAggregateOp, Unique)

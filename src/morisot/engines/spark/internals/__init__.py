@@ -1,1 +1,1 @@
-"""Formats and interfaces of Spark's that it does not document."""
+"""Interfaces and file formats of Spark that it does not document: a module for each subject."""

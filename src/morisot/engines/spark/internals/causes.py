@@ -111,6 +111,14 @@ def _on_connect(errors: Any, index: int | None) -> Iterator[Cause]:
         index = found.cause_idx if found.HasField("cause_idx") else None
 
 
+def first_cause(error: Py4JJavaError) -> str:
+    """The class and the message of the innermost cause of what Java threw, which says most."""
+    java = error.java_exception
+    while java.getCause() is not None:
+        java = java.getCause()
+    return f"{java.getClass().getSimpleName()}: {java.getMessage()}"
+
+
 def keep_causes_of_connect() -> None:
     """Let exceptions of Spark Connect keep the chain of causes, which PySpark fetches from the server and drops."""
     from pyspark.sql.connect.client import core as client

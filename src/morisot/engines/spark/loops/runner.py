@@ -10,7 +10,6 @@ from typing import Any
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
-from morisot.engines.spark.bounded.files import is_connect
 from morisot.engines.spark.checkpoints.loops import SnapshotStore
 from morisot.engines.spark.emit import iterate
 from morisot.engines.spark.emit.frames import schema
@@ -21,6 +20,8 @@ from morisot.engines.spark.emit.lowering.planner import Lowering
 from morisot.engines.spark.emit.python import fused_stage
 from morisot.engines.spark.emit.python.signing import sealing_with
 from morisot.engines.spark.failures import SPARK_ERRORS, users_error
+from morisot.engines.spark.internals.plans import fixed_partitions
+from morisot.engines.spark.internals.sessions import is_connect, task_slots
 from morisot.engines.spark.loops import per_round
 from morisot.engines.spark.loops.coordinator import Leader
 from morisot.engines.spark.loops.rounds import Progress, Rounds
@@ -179,26 +180,14 @@ def fitting(df: DataFrame) -> DataFrame:
 
 def is_fitting(df: DataFrame, slots: int) -> bool:
     """Whether a barrier stage can read the frame as it is: few enough partitions, and no change of their number."""
-    execution = df._jdf.queryExecution()
-    if execution.executedPlan().getClass().getSimpleName() == "AdaptiveSparkPlanExec":
-        return False  # how many partitions there will be is known when it has run
-    rdd = execution.toRdd()
-    partitions = rdd.getNumPartitions()
-    waiting = [rdd]
-    while waiting:
-        found = waiting.pop()
-        if found.getNumPartitions() != partitions:
-            return False
-        parents = found.dependencies()
-        waiting += [parents.apply(place).rdd() for place in range(parents.length())]
-    return bool(partitions <= slots)
+    partitions = fixed_partitions(df)
+    return partitions is not None and partitions <= slots
 
 
 def slots_of(spark: SparkSession) -> int:
     """How many tasks can run at once."""
     with contextlib.suppress(Exception):  # Connect has no context of its own
-        context = spark.sparkContext._jsc.sc()
-        return max(1, int(context.maxNumConcurrentTasks(context.resourceProfileManager().defaultResourceProfile())))
+        return max(1, task_slots(spark))
     local = re.fullmatch(r"local\[(\d+).*\]", spark.conf.get("spark.master", "") or "")
     return int(local[1]) if local else 1
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import logging
 import os
 import re
 import shlex
@@ -19,6 +18,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 from morisot.config import Config
+from morisot.engines.spark.internals import gateway as gateways
 from morisot.engines.spark.session.class_archive import COLLECTOR, archive_options
 from morisot.engines.spark.session.ending import at_exit
 from morisot.engines.spark.session.java_runtime import Java, launcher_variables
@@ -35,7 +35,6 @@ _NEWEST_WITH_VFORK = 24
 _OPTIONS = ("SPARK_SUBMIT_OPTS", "JDK_JAVA_OPTIONS", "JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS")
 """Where Spark and Java look for more options."""
 
-_LOG_SETTINGS = Path(__file__).with_name("log4j2.properties")
 # The JVM says this before any logger exists: Spark asks for a module of the JDK that is still incubating, and for a
 # package that Java 24 has no longer.
 _NOISE = (b"WARNING: Using incubator modules", b"WARNING: package sun.security.action not in java.base")
@@ -51,7 +50,7 @@ _UNFETCHED = re.compile(r"unresolved dependency: ([^\s\]]+?):? (?:not found|[\w 
 
 def java_options(config: Config, java: Java) -> list[str]:
     options = [
-        f"-Dlog4j2.configurationFile={_LOG_SETTINGS.as_uri()}",
+        f"-Dlog4j2.configurationFile={gateways.LOG_SETTINGS.as_uri()}",
         f"-Dmorisot.log={'WARN' if config.verbose else 'OFF'}",
         # What the JVM itself has to say goes where it is read (see _Forwarding), and only errors.
         "-XX:+DisplayVMOutputToStderr",
@@ -116,7 +115,7 @@ def launch(conf: SparkConf, config: Config, java: Java, start: Launch | None = N
         raise _refusal(forwarding.give_up())
     gateway = _gateway(connection)
     gateway.proc = process
-    remember(gateway._gateway_client, Jvm(process, forwarding.last_words))
+    remember(gateways.client_of(gateway), Jvm(process, forwarding.last_words))
     forwarding.open()
     at_exit(functools.partial(_end, gateway, forwarding))
     return gateway
@@ -128,12 +127,10 @@ def _spawn(conf: SparkConf, java: Java, connection: Path, stderr: int) -> subpro
     It ends when its stdin closes. A Ctrl-C at the terminal goes to a whole group of processes: the JVM, and with it
     the Python workers, are not in that of the program.
     """
-    from pyspark.find_spark_home import _find_spark_home
-
     settings = [part for name, value in conf.getAll() for part in ("--conf", f"{name}={value}")]
     arguments = shlex.split(os.environ.get("PYSPARK_SUBMIT_ARGS", "pyspark-shell"))
-    command = [str(Path(_find_spark_home(), "bin", "spark-submit")), *settings, *arguments]
-    told = {"SPARK_CONNECT_MODE": "0", "_PYSPARK_DRIVER_CONN_INFO_PATH": str(connection), **launcher_variables(java)}
+    command = [str(gateways.spark_submit()), *settings, *arguments]
+    told = {"SPARK_CONNECT_MODE": "0", gateways.CONNECTION_FILE: str(connection), **launcher_variables(java)}
     environ = {**os.environ, **told}
     return subprocess.Popen(command, stdin=subprocess.PIPE, stderr=stderr, env=environ, process_group=0)
 
@@ -149,30 +146,10 @@ def _is_up(process: subprocess.Popen[bytes], connection: Path) -> bool:
 
 def _gateway(connection: Path) -> JavaGateway:
     """The line to a JVM that has said where it listens, as PySpark sets it up."""
-    from pyspark.java_gateway import launch_gateway
-    from pyspark.serializers import UTF8Deserializer, read_int
-
-    with connection.open("rb") as told:
-        port, secret = read_int(told), UTF8Deserializer().loads(told)  # type: ignore[no-untyped-call]
+    variables = gateways.address(connection)
     shutil.rmtree(connection.parent, ignore_errors=True)
-    _log_under_own_name()
-    with environment({"PYSPARK_GATEWAY_PORT": str(port), "PYSPARK_GATEWAY_SECRET": secret}):
-        return launch_gateway()  # type: ignore[no-untyped-call]
-
-
-def _log_under_own_name() -> None:
-    """Let py4j log what goes wrong under its own name, without what is raised as well.
-
-    It calls the root logger, which then prints on stderr, and for the rest of the program.
-    """
-    from py4j import java_gateway
-
-    java_gateway.logging = java_gateway.logger
-    java_gateway.logger.addFilter(_is_news)
-
-
-def _is_news(record: logging.LogRecord) -> bool:
-    return not str(record.msg).endswith("while sending command.")
+    with environment(variables):
+        return gateways.connect()
 
 
 def _refusal(said: str) -> EnvironmentProblem:
@@ -207,14 +184,11 @@ def environment(variables: Mapping[str, str]) -> Iterator[None]:
 
 def _end(gateway: JavaGateway, forwarding: _Forwarding) -> None:
     """Let the JVM end (it does when its stdin closes) and show what the workers still had to say."""
-    from pyspark.core.context import SparkContext
-
     try:
         if gateway.proc.poll() is None:
             # Else PySpark's own server prints a traceback when the JVM's end cuts its connection.
             with contextlib.suppress(Exception):
-                if SparkContext._active_spark_context is not None:
-                    SparkContext._active_spark_context.stop()
+                gateways.stop_context()
             with contextlib.suppress(Exception):
                 gateway.shutdown()
     except (KeyboardInterrupt, SystemExit):  # the user does not want to wait

@@ -6,7 +6,6 @@ import contextlib
 import signal
 import socket
 import time
-import warnings
 import weakref
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -14,6 +13,8 @@ from typing import Any, Protocol
 
 from py4j.protocol import Py4JError, Py4JJavaError, Py4JNetworkError
 
+from morisot.engines.spark.internals.gateway import client_of, client_of_session, current, forget
+from morisot.engines.spark.internals.sessions import is_classic, is_stopped
 from morisot.errors import JobError, MorisotError
 
 _PATIENCE = 3.0
@@ -57,13 +58,7 @@ def remember(client: Any, jvm: Jvm) -> None:
 
 def jvm_of(spark: Any) -> Jvm | None:
     """The JVM of a session, if it is a child of this process."""
-    return _of_client(_client(spark))
-
-
-def _client(spark: Any) -> Any:
-    with contextlib.suppress(Exception):  # a session of Spark Connect has none
-        return spark._jvm._gateway_client
-    return None
+    return _of_client(client_of_session(spark))
 
 
 def _of_client(client: Any) -> Jvm | None:
@@ -71,17 +66,15 @@ def _of_client(client: Any) -> Jvm | None:
         return None
     found = _started.get(client)
     if found is None:
-        from pyspark.core.context import SparkContext
-
-        gateway = SparkContext._gateway
-        process = getattr(gateway, "proc", None) if gateway is not None and gateway._gateway_client is client else None
+        gateway = current()
+        process = getattr(gateway, "proc", None) if gateway is not None and client_of(gateway) is client else None
         found = None if process is None else Jvm(process, str)
     return found
 
 
 def is_dead(spark: Any) -> bool:
     """Whether the JVM of a session has ended."""
-    return _is_dead(_client(spark))
+    return _is_dead(client_of_session(spark))
 
 
 def _is_dead(client: Any) -> bool:
@@ -102,10 +95,10 @@ def _is_dead(client: Any) -> bool:
 
 def has_stopped(spark: Any) -> bool:
     """Whether a session, or the JVM that it runs in, has ended or is about to."""
-    if not hasattr(spark, "_jsparkSession"):  # of Spark Connect
+    if not is_classic(spark):
         return False
     try:
-        return spark._sc._jsc is None or bool(spark._sc._jsc.sc().isStopped())
+        return is_stopped(spark)
     except Exception:
         return True
 
@@ -208,31 +201,6 @@ def told(spark: Any, error: BaseException) -> JvmEnded | None:
 
 def forget_dead() -> None:
     """Let PySpark start another JVM if the one it knows has ended: it would ask the dead one for ever."""
-    from pyspark.core.context import SparkContext
-
-    gateway = SparkContext._gateway
-    if gateway is None or not _is_dead(gateway._gateway_client):
-        return
-    context = SparkContext._active_spark_context
-    if context is not None:
-        context._jsc = None
-        with contextlib.suppress(Exception), warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            context.stop()
-    SparkContext._active_spark_context = None
-    SparkContext._gateway = None
-    SparkContext._jvm = None
-    _forget_sessions()
-    with contextlib.suppress(Exception):
-        gateway.shutdown_callback_server()
-    with contextlib.suppress(Exception):
-        gateway.close()
-
-
-def _forget_sessions() -> None:
-    from pyspark.sql import SparkSession
-    from pyspark.sql.context import SQLContext
-
-    SparkSession._instantiatedSession = None
-    SparkSession._activeSession = None
-    SQLContext._instantiatedContext = None
+    gateway = current()
+    if gateway is not None and _is_dead(client_of(gateway)):
+        forget(gateway)

@@ -12,6 +12,8 @@ import time
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
+from morisot.engines.spark.internals.names import ROCKS_DB
+
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
@@ -21,7 +23,6 @@ KEPT = "spark.sql.streaming.minBatchesToRetain"
 PARTITIONS = "spark.sql.shuffle.partitions"
 STATES = "spark.sql.streaming.stateStore.providerClass"
 CHANGELOG = "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled"
-ROCKS_DB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 _BATCH_BYTES, _ANY_NUMBER = "spark.sql.execution.arrow.maxBytesPerBatch", str(2**31 - 1)
 """To keep a batch below some bytes, Spark adds them up anew for each row: a fifth of what a task costs."""
 _ALWAYS = {

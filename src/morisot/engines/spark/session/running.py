@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 
 from pyspark.sql import SparkSession
 
+from morisot.engines.spark.internals.sessions import is_classic
 from morisot.engines.spark.session.interrupt import interruptible
 from morisot.engines.spark.session.jvm_death import is_dead, told_of_death
 
@@ -34,7 +35,7 @@ Act = Callable[[], object]
 
 def _jobs_with(spark: SparkSession, tag: str) -> tuple[Act, Act, Act]:
     """What gives jobs of this thread a tag, takes it away, and cancels those that have it."""
-    if not hasattr(spark, "_jsparkSession"):  # of Spark Connect
+    if not is_classic(spark):
         return lambda: spark.addTag(tag), lambda: spark.removeTag(tag), lambda: spark.interruptTag(tag)
     context = spark.sparkContext
     return (

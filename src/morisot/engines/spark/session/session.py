@@ -14,21 +14,24 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from morisot.config import CONNECTORS, Config
+from morisot.engines.spark.internals import names
+from morisot.engines.spark.internals.gateway import current as current_gateway
+from morisot.engines.spark.internals.hadoop import write_no_checksums
+from morisot.engines.spark.internals.names import FILE_MANAGER, ROCKS_DB
+from morisot.engines.spark.internals.sessions import active
 from morisot.engines.spark.session.class_archive import launcher_archive_options
 from morisot.engines.spark.session.interrupt import anywhere, ending_in_order, handler_as_before, interruptible
 from morisot.engines.spark.session.java import Launch, environment, java_options, launch
 from morisot.engines.spark.session.java_runtime import Java, find_java, launcher_variables
 from morisot.engines.spark.session.jvm_death import forget_dead, is_dead
-from morisot.engines.spark.session.query_settings import CHANGELOG, KEPT, ROCKS_DB, STATES
+from morisot.engines.spark.session.query_settings import CHANGELOG, KEPT, STATES
 from morisot.engines.spark.session.scratch import scratch
 from morisot.errors import EnvironmentProblem
 
 if TYPE_CHECKING:
     from pyspark.conf import SparkConf
-    from pyspark.core.context import SparkContext
     from pyspark.sql import SparkSession
 
-_STREAMING = "org.apache.spark.sql.execution.streaming"
 _PACKAGES = "spark.jars.packages"
 _DROPPED_AFTER, _AT_ONCE = "spark.sql.streaming.fileSource.log.cleanupDelay", "0"
 _SECRET = re.compile("secret|password|token|access[.]?key", re.IGNORECASE)
@@ -40,15 +43,8 @@ _LONGEST_SOCKET_DIRECTORY = 48
 
 def active_session() -> SparkSession | None:
     """The session that this process already has, whoever made it."""
-    from pyspark.core.context import SparkContext
-    from pyspark.sql import SparkSession
-
     forget_dead()
-    session = SparkSession.getActiveSession() or SparkSession._instantiatedSession
-    context = SparkContext._active_spark_context
-    if session is None and context is not None:
-        return SparkSession(context)
-    return session
+    return active()
 
 
 def build_session(config: Config | None = None) -> SparkSession:
@@ -80,25 +76,15 @@ def _started(config: Config, start: Launch) -> SparkSession:
     settings = session_settings(config, str(scratch()), java)
     conf = SparkConf(loadDefaults=False).setAll(list(settings.items()))
     with environment(_variables(config, java)), handler_as_before():
-        gateway = SparkContext._gateway
+        gateway = current_gateway()
         if gateway is None:
             gateway = launch(without_secrets(conf), config, java, start)
         elif gateway.proc is not None:
             start.watch(gateway.proc)
         context = SparkContext(conf=conf, gateway=gateway)
     if config.local:
-        _write_no_checksums(context)
+        write_no_checksums(context)
     return SparkSession(context)
-
-
-def _write_no_checksums(context: SparkContext) -> None:
-    """Let Hadoop write a local file without a second one that has its checksums.
-
-    For each file that it makes, and for each of checksums, it starts the program `chmod`: some milliseconds in which a
-    micro-batch waits three times. Files that have checksums are still checked against them.
-    """
-    configuration = context._jsc.hadoopConfiguration()
-    context._jvm.org.apache.hadoop.fs.FileSystem.getLocal(configuration).setWriteChecksum(False)  # type: ignore[union-attr]
 
 
 _borrowers = 0
@@ -189,9 +175,7 @@ def session_settings(config: Config, scratch: str, java: Java) -> dict[str, str]
             "spark.sql.warehouse.dir": f"{scratch}/warehouse",
             "spark.local.dir": f"{scratch}/spark",
             # Four times less work for each entry of a streaming query's log, on a local disk.
-            "spark.sql.streaming.checkpointFileManagerClass": (
-                f"{_STREAMING}.checkpointing.FileSystemBasedCheckpointFileManager"
-            ),
+            "spark.sql.streaming.checkpointFileManagerClass": FILE_MANAGER,
             **_socket_settings(scratch),
             # Beyond so many files Spark looks for each in a task of its own, which is for stores that answer slowly.
             "spark.sql.sources.parallelPartitionDiscovery.threshold": "10000",
@@ -229,7 +213,7 @@ def _socket_settings(scratch: str) -> dict[str, str]:
     return {
         "spark.python.unix.domain.socket.enabled": "true",
         "spark.python.unix.domain.socket.dir": scratch,
-        "spark.python.daemon.module": "morisot.engines.spark.session.worker_daemon",
+        "spark.python.daemon.module": "morisot.engines.spark.internals.worker_daemon",
     }
 
 
@@ -244,7 +228,7 @@ def without_secrets(conf: SparkConf) -> SparkConf:
 def coordinates(packages: Iterable[str]) -> list[str]:
     """The Maven coordinates of packages: those of a part of Spark's own, in Spark's version, or as they are given."""
     version = metadata.version("pyspark")
-    return [CONNECTORS[each].format(version=version) if each in CONNECTORS else each for each in packages]
+    return [names.coordinates(each, version) if each in CONNECTORS else each for each in packages]
 
 
 def _import_path() -> list[str]:

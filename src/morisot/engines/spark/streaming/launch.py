@@ -7,10 +7,10 @@ import uuid
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
-from morisot.engines.spark.bounded.files import is_classic
 from morisot.engines.spark.bounded.runner import BatchRunner, Receiver
 from morisot.engines.spark.checkpoints.ownership import SnapshotLock
 from morisot.engines.spark.checkpoints.query import Checkpoint, was_alone
+from morisot.engines.spark.internals.sessions import is_classic
 from morisot.engines.spark.session.scratch import temporary_directory
 from morisot.engines.spark.streaming.channel_files import Spool
 from morisot.engines.spark.streaming.query.part import StreamPart

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from typing import Any
 
 from pyspark.sql.streaming.listener import StreamingQueryProgress
 from pyspark.sql.streaming.query import StreamingQuery
+
+from morisot.engines.spark.internals.streaming import newest_reports
 
 
 class Reports:
@@ -24,19 +25,12 @@ class Reports:
     def new(self) -> list[StreamingQueryProgress]:
         """The reports that were not there before, in the order of the micro-batches."""
         found = []
-        for text in self._newest_first():
+        for text in newest_reports(self._query):
             if text == self._newest:
                 break
             found.append(text)
         self._newest = found[0] if found else self._newest
         return [StreamingQueryProgress.fromJson(as_classic(json.loads(text))) for text in reversed(found)]
-
-    def _newest_first(self) -> Iterator[str]:
-        if not hasattr(self._query, "_jsq"):  # a client of a Spark server, which sends all of them anyway
-            yield from (report.json for report in reversed(self._query.recentProgress))
-            return
-        kept = self._query._jsq.recentProgress()
-        yield from (str(kept[index].json()) for index in reversed(range(len(kept))))
 
 
 def as_classic(report: dict[str, Any]) -> dict[str, Any]:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from pyspark.sql import DataFrame
 
-from morisot.engines.spark.bounded.files import is_connect
+from morisot.engines.spark.internals import streaming
+from morisot.engines.spark.internals.sessions import is_connect
 from morisot.plan.nodes.node import Node
 from morisot.plan.nodes.window import Window, WindowJoin
 
@@ -22,12 +21,4 @@ def source_numbers(df: DataFrame) -> list[int]:
 
     Of a session of Spark Connect nobody is told; there each is taken for another.
     """
-    if is_connect(df):
-        return []
-    leaves = df._jdf.queryExecution().analyzed().collectLeaves()
-    sources = [leaf for leaf in map(leaves.apply, range(leaves.size())) if leaf.isStreaming()]
-    different: list[Any] = []
-    for source in sources:
-        if not any(source.equals(each) for each in different):
-            different.append(source)
-    return [next(number for number, each in enumerate(different) if source.equals(each)) for source in sources]
+    return [] if is_connect(df) else streaming.source_numbers(df)

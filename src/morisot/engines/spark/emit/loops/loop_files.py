@@ -9,6 +9,7 @@ from pyspark.sql import SparkSession
 
 from morisot.engines.spark.emit.frames.tables import complete_in_file
 from morisot.engines.spark.emit.lowering.planner import Lowering
+from morisot.engines.spark.internals.sessions import is_classic
 from morisot.plan.files import columns_of_fields, is_local, local_files
 from morisot.plan.nodes.node import Node
 from morisot.plan.nodes.source import StreamParquet
@@ -48,8 +49,7 @@ def rows_of(node: Node, lowering: Lowering) -> FileRows | None:
 def runs_here(spark: SparkSession) -> bool:
     """Whether Spark runs on this machine alone; a server may run elsewhere, whatever its master is."""
     master = spark.conf.get("spark.master", "") or ""
-    is_classic = hasattr(spark, "_jsparkSession")
-    return is_classic and master.startswith("local") and not master.startswith("local-cluster")
+    return is_classic(spark) and master.startswith("local") and not master.startswith("local-cluster")
 
 
 def columns_in(node: StreamParquet, record: Record, files: Sequence[str]) -> tuple[str, ...] | None:

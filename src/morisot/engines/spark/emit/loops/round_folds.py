@@ -12,7 +12,6 @@ from typing import Any
 
 from pyspark.sql import Column
 from pyspark.sql import functions as F  # noqa: N812 - the name every Spark program uses
-from pyspark.sql.classic.dataframe import DataFrame as ClassicDataFrame
 
 from morisot.compile.aggregates.folds import FoldPart, Kind
 from morisot.compile.aggregates.round_folds import NumericFold
@@ -21,6 +20,7 @@ from morisot.compile.verdict import Value
 from morisot.engines.spark.emit.frames.frame import Frame
 from morisot.engines.spark.emit.frames.sql import NameOf, render
 from morisot.engines.spark.emit.lowering.planner import Lowering
+from morisot.engines.spark.internals.plans import observed
 from morisot.plan.nodes.iterate import Loop
 from morisot.types.element import FLOAT, Tuple, Type
 
@@ -94,8 +94,8 @@ def kept_with_delta(fold: NumericFold, frame: Frame) -> tuple[Frame, tuple[int, 
     df = found.frame.df.observe(_METRICS, *aggregates)
     df = df.selectExpr(*frame.columns) if fold.form.shared else df
     kept = df.localCheckpoint()
-    assert isinstance(df, ClassicDataFrame)
-    row = df._jdf.queryExecution().observedMetrics().apply(_METRICS)  # Observation.get waits for a thread of Spark's
+    row = observed(df, _METRICS)
+    assert row is not None, "the job that keeps the frame has ended"
     return Frame(kept, frame.type), found.delta(row.get(place) for place in range(len(aggregates)))
 
 

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name every Spark program uses
-from pyspark.sql.classic.dataframe import DataFrame as ClassicDataFrame
 
 from morisot.compile.verdict import ColumnForm
 from morisot.engines.spark.emit.frames.frame import Frame
@@ -20,6 +19,8 @@ from morisot.engines.spark.emit.python import fused_kernel, fused_stage, left_ou
 from morisot.engines.spark.emit.python.signing import sealing_with
 from morisot.engines.spark.emit.stateful.bounded_inputs import from_files
 from morisot.engines.spark.emit.stateful.row_order import with_places
+from morisot.engines.spark.internals import plans
+from morisot.engines.spark.internals.sessions import is_connect
 from morisot.physical.ops import FusingOp, Given, KernelOp, Physical, ReadOp, StageOp
 from morisot.physical.plan import Plan
 from morisot.plan.analysis.graph import bounded_inputs, is_bounded_input
@@ -188,14 +189,10 @@ class Lowering:
         Its rows come from outside the query's plan, in which Spark refuses the row numbers and sorts of a bounded one.
         So Spark does not see how large it is; if it is small and may be `broadcast`, it will be.
         """
-        if not isinstance(df, ClassicDataFrame):
+        if is_connect(df):
             return df
-        size = int(df._jdf.queryExecution().optimizedPlan().stats().sizeInBytes())
-        kept = self.keep(node, df)
-        rows = kept._jdf.queryExecution().toRdd()
-        session = self.spark._jsparkSession
-        table = ClassicDataFrame(session.internalCreateDataFrame(rows, kept._jdf.schema(), False), self.spark)
-        small = size <= session.sessionState().conf().autoBroadcastJoinThreshold()
+        small = plans.size_in_bytes(df) <= plans.broadcast_threshold(df)
+        table = plans.without_plan(self.keep(node, df))
         return F.broadcast(table) if small and broadcast else table
 
     def keep(self, node: Node, df: DataFrame) -> DataFrame:

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import functools
 import json
-from collections.abc import Iterable, Mapping
-from typing import Any
 
-from py4j.java_gateway import JavaClass
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.classic.dataframe import DataFrame as ClassicDataFrame
 
-from morisot.config import CONNECTORS
 from morisot.engines.spark.emit.frames.frame import PLACE, Frame, named
 from morisot.engines.spark.emit.frames.sql import EPOCH, sql_text
 from morisot.engines.spark.emit.frames.tables import BAD_ROW
 from morisot.engines.spark.emit.lowering.planner import Lowering
+from morisot.engines.spark.internals import kafka as client
+from morisot.engines.spark.internals.causes import first_cause
+from morisot.engines.spark.internals.kafka import Ends
+from morisot.engines.spark.internals.names import coordinates
 from morisot.errors import PlanError, SourceError
 from morisot.plan.kafka import without_secrets
 from morisot.plan.nodes.sink import WriteKafka
@@ -25,11 +24,7 @@ from morisot.plan.nodes.source import StreamKafka
 from morisot.types.element import BYTES, Optional, Record, Type
 from morisot.types.infer import without_none
 
-Ends = Mapping[tuple[str, int], int]
-"""The offset behind the last record of each partition of each topic, in their order."""
-
 _MOST_READ_ONE_BY_ONE = 64
-_READER = "org.apache.kafka.common.serialization.ByteArrayDeserializer"
 _PLACED = "concat(CAST(topic AS BINARY), X'00', unhex(lpad(hex(partition), 8, '0')), unhex(lpad(hex(offset), 16, '0')))"
 _TIME = f"timestampadd(MICROSECOND, unix_micros(timestamp), {EPOCH})"
 """In UTC, whatever the session's time zone is."""
@@ -41,7 +36,7 @@ def require_connector(spark: SparkSession, node: StreamKafka | WriteKafka) -> No
         reader = spark.read.format("kafka").option("kafka.bootstrap.servers", node.servers)
         assert reader.option("subscribe", "any").load().columns  # nobody is asked: the columns are always the same
     except AnalysisException:
-        package = CONNECTORS["kafka"].format(version=spark.version)
+        package = coordinates("kafka", spark.version)
         raise PlanError(
             f"{node.operator} needs Spark's connector for Kafka, and this Spark session was started without it",
             location=node.location,
@@ -140,41 +135,12 @@ def stop(node: StreamKafka, what: str) -> str:
 
 def end_offsets(node: StreamKafka, spark: SparkSession) -> Ends | None:
     """How far the topics go; None on a Spark server, whose JVM cannot be asked."""
-    if not isinstance(spark.range(0), ClassicDataFrame):
-        return None
-    jvm: Any = spark._jvm
     settings = {**node.settings, "bootstrap.servers": node.servers, "allow.auto.create.topics": "false"}
-    settings |= {"key.deserializer": _READER, "value.deserializer": _READER}
-    consumer_of = jvm.org.apache.kafka.clients.consumer.KafkaConsumer
-    if not isinstance(consumer_of, JavaClass):  # a connector that came into the session later is hidden from py4j
-        return None
     try:
-        consumer = consumer_of(settings)
-        try:
-            found = {topic: consumer.partitionsFor(topic) or () for topic in node.topics}
-            refuse_missing(node, (topic for topic, partitions in found.items() if not partitions))
-            partition_of = jvm.org.apache.kafka.common.TopicPartition
-            asked = [partition_of(each.topic(), each.partition()) for infos in found.values() for each in infos]
-            ends = consumer.endOffsets(asked)
-            return {
-                (each.topic(), each.partition()): int(ends[each])
-                for each in sorted(asked, key=lambda each: (each.topic(), each.partition()))
-            }
-        finally:
-            consumer.close()
+        return client.end_offsets(spark, settings, node.topics)
+    except client.MissingTopics as missing:
+        names = ", ".join(map(repr, missing.args))
+        raise SourceError(f"{node.operator} ({node.location}) finds no topic {names} at {node.servers}") from None
     except Py4JJavaError as error:
-        said = without_secrets(deepest(error.java_exception), [node])
+        said = without_secrets(first_cause(error), [node])
         raise SourceError(f"{node.operator} ({node.location}) cannot read from {node.servers}: {said}") from None
-
-
-def refuse_missing(node: StreamKafka, topics: Iterable[str]) -> None:
-    missing = ", ".join(map(repr, topics))
-    if missing:
-        raise SourceError(f"{node.operator} ({node.location}) finds no topic {missing} at {node.servers}")
-
-
-def deepest(error: Any) -> str:
-    """The first cause of what Java threw, which says most."""
-    while error.getCause() is not None:
-        error = error.getCause()
-    return f"{error.getClass().getSimpleName()}: {error.getMessage()}"

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from morisot.engines.spark.bounded.files import delete, is_connect, refuse_existing
+from morisot.engines.spark.bounded.files import delete, refuse_existing
 from morisot.engines.spark.emit.lowering.planner import Lowering
 from morisot.engines.spark.emit.stateful.keyed_state import BUCKETS_PER_PARTITION
+from morisot.engines.spark.internals.sessions import is_connect
 from morisot.engines.spark.streaming.queries import waits_for_time
 from morisot.engines.spark.streaming.query.spec import QuerySpec
 from morisot.plan.analysis.fingerprint import Description, describe

@@ -1,0 +1,70 @@
+"""Spark's plans of a frame, in a JVM of this process: what they say, what they measured, and plans of our own."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pyspark.sql import DataFrame
+from pyspark.sql.classic.dataframe import DataFrame as ClassicDataFrame
+
+_ADAPTIVE = "AdaptiveSparkPlanExec"
+
+
+def text(df: DataFrame) -> str:
+    """All plans of a frame, as Spark prints them."""
+    return str(df._jdf.queryExecution().toString())
+
+
+def size_in_bytes(df: DataFrame) -> int:
+    """How large Spark takes a frame for."""
+    return int(df._jdf.queryExecution().optimizedPlan().stats().sizeInBytes())
+
+
+def broadcast_threshold(df: DataFrame) -> int:
+    """Up to how many bytes a frame is sent to all tasks of a join."""
+    return int(df.sparkSession._jsparkSession.sessionState().conf().autoBroadcastJoinThreshold())
+
+
+def without_plan(df: DataFrame) -> DataFrame:
+    """The rows of a frame as a table of which Spark knows nothing but the schema."""
+    spark, rows = df.sparkSession, df._jdf.queryExecution().toRdd()
+    return ClassicDataFrame(spark._jsparkSession.internalCreateDataFrame(rows, df._jdf.schema(), False), spark)
+
+
+def observed(df: DataFrame, name: str) -> Any:
+    """The row of metrics that the last job over a frame observed under a name; None if no job ran.
+
+    `Observation.get` waits for a thread of Spark's.
+    """
+    found = df._jdf.queryExecution().observedMetrics().get(name)
+    return found.get() if found.isDefined() else None
+
+
+def first_of_each_partition(df: DataFrame, n: int) -> DataFrame:
+    """At most `n` rows of each partition."""
+    spark, jvm = df.sparkSession, _jvm(df)
+    sql = jvm.org.apache.spark.sql
+    count = sql.catalyst.expressions.Literal(n, sql.types.DataTypes.IntegerType)
+    plan = sql.catalyst.plans.logical.LocalLimit(count, df._jdf.logicalPlan())
+    return ClassicDataFrame(sql.classic.Dataset.ofRows(spark._jsparkSession, plan), spark)
+
+
+def fixed_partitions(df: DataFrame) -> int | None:
+    """How many partitions a frame has, if none of its stages changes their number and it is known before a job runs."""
+    execution = df._jdf.queryExecution()
+    if execution.executedPlan().getClass().getSimpleName() == _ADAPTIVE:
+        return None  # how many partitions there will be is known when it has run
+    rdd = execution.toRdd()
+    partitions = int(rdd.getNumPartitions())
+    waiting = [rdd]
+    while waiting:
+        found = waiting.pop()
+        if found.getNumPartitions() != partitions:
+            return None
+        parents = found.dependencies()
+        waiting += [parents.apply(index).rdd() for index in range(parents.length())]
+    return partitions
+
+
+def _jvm(df: DataFrame) -> Any:
+    return df.sparkSession._jvm
