@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 
 import morisot as mo
-from morisot.engines.spark.checkpoints import spark_files as spark_checkpoint
 from morisot.engines.spark.checkpoints.loops import SnapshotStore
 from morisot.engines.spark.checkpoints.snapshot_files import (
     FORMATS,
@@ -21,7 +20,7 @@ from morisot.engines.spark.checkpoints.snapshot_files import (
     write_manifest,
     write_record,
 )
-from morisot.engines.spark.internals import spark_log
+from morisot.engines.spark.internals import query_log, spark_log
 from tests.run.test_checkpoint import put, started
 from tests.run.test_loop_task import loop_of
 
@@ -154,7 +153,7 @@ def check(spark: Path, **options: Any) -> None:
         return [(spark / "sources" / str(number), each["logOffset"]) for number, each in enumerate(offsets)]
 
     settings = {"ignored": spark / "none", "replays_input": True, **options}
-    spark_checkpoint.check(spark, logs_of_files, **settings)
+    query_log.check(spark, logs_of_files, **settings)
 
 
 def test_input_that_is_read_again_must_be_as_it_was(spark_files: Path, tmp_path: Path) -> None:

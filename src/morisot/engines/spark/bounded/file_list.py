@@ -8,17 +8,13 @@ query read files that lie elsewhere, in any order, and as many in each micro-bat
 from __future__ import annotations
 
 import itertools
-import json
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
 
 from morisot.engines.spark.checkpoints.snapshot_files import read_record, write_record
 from morisot.engines.spark.emit.source import PIECE
-from morisot.private import private_directory
-from morisot.runtime.atomic_files import replace_text
+from morisot.engines.spark.internals import file_sink_log
 
-_LOG = Path("_spark_metadata") / "0"
 _PIECES, _LATER = "pieces.json", "later.json"
 
 
@@ -32,14 +28,14 @@ class Listing:
 
     def write(self, pieces: Sequence[Sequence[str]], later: Sequence[Sequence[str]] = ()) -> None:
         """List files, by their addresses; small pieces that are to be listed later, after these, are remembered."""
-        private_directory((self._directory / _LOG).parent)
+        file_sink_log.prepare(self._directory)
         write_record(self._later, "splits to come", later)
         self._list(pieces)
 
     def restore(self) -> None:
         """Write the log again: Spark's is made of ours, which is checked."""
         self.unlisted()
-        private_directory((self._directory / _LOG).parent)
+        file_sink_log.prepare(self._directory)
         self._write_log(self.pieces())
 
     def add(self, file: Path) -> None:
@@ -69,22 +65,9 @@ class Listing:
         write_record(self._pieces, "splits", pieces)
 
     def _write_log(self, pieces: Sequence[Sequence[str]]) -> None:
+        """The files of a piece are together just as large as a micro-batch may be."""
         listed = [(file, PIECE // len(piece)) for piece in pieces for file in piece]
-        entries = [_entry(file, size, second) for second, (file, size) in enumerate(listed, start=1)]
-        replace_text(self._directory / _LOG, "\n".join(["v1", *map(json.dumps, entries)]))
-
-
-def _entry(file: str, size: int, second: int) -> dict[str, Any]:
-    """What Spark writes about a file. The files of a piece are together just as large as a micro-batch may be."""
-    return {
-        "path": file,
-        "size": size,
-        "isDir": False,
-        "modificationTime": second * 1000,
-        "blockReplication": 1,
-        "blockSize": PIECE,
-        "action": "add",
-    }
+        file_sink_log.write(self._directory, listed, block_size=PIECE)
 
 
 def in_pieces(sizes: Iterable[int], *, largest: int | None, number: int) -> list[range]:

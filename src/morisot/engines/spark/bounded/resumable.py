@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import json
 import re
 import shutil
 import time
@@ -28,7 +27,7 @@ from morisot.engines.spark.checkpoints.query import Checkpoint
 from morisot.engines.spark.checkpoints.snapshot_files import read_record, write_record
 from morisot.engines.spark.emit.stateful.keyed_state import BUCKETS_PER_PARTITION
 from morisot.engines.spark.emit.stateful.watermark_column import LATEST
-from morisot.engines.spark.internals import spark_log
+from morisot.engines.spark.internals import query_log
 from morisot.engines.spark.internals.sessions import is_classic
 from morisot.engines.spark.streaming.query.part import StreamPart
 from morisot.engines.spark.streaming.query.spec import QuerySpec
@@ -44,7 +43,6 @@ from morisot.plan.nodes.node import Node
 from morisot.plan.nodes.sink import Sink, WriteSink, WriteTo
 from morisot.plan.snapshots import Snapshot, Snapshots
 from morisot.private import private_directory
-from morisot.runtime.atomic_files import replace_text
 from morisot.runtime.sink_protocol import handing_over
 
 _PIECE = re.compile(r"piece-(\d+)")
@@ -175,7 +173,7 @@ class PieceJob:
             done.unlink(missing_ok=True)
         number = pieces_done(done)
         if number is None:
-            check_pieces(kept, max(spark_log.numbers(Path(checkpoint.location) / "commits"), default=-1) + 1)
+            check_pieces(kept, max(query_log.done(Path(checkpoint.location)), default=-1) + 1)
             number = self._run_pieces(sink, checkpoint, source, restart)
             write_record(done, "part done", number)
         else:
@@ -209,14 +207,14 @@ class PieceJob:
         else:
             self._stream_by_time(sink, checkpoint, source, restart, seconds)
         spark = Path(checkpoint.location)
-        refuse_unread(spark / "sources" / "0", source.files)
-        done = spark_log.numbers(spark / "commits")
+        refuse_unread(query_log.source_log(spark, 0), source.files)
+        done = query_log.done(spark)
         waits = any(node.awaits_time and not node.bounded for node in walk(sink))
-        if done and waits and not time_has_ended(spark, done[-1]):
-            end_time(spark / "commits" / str(done[-1]))
+        if done and waits and query_log.watermark(spark, done[-1]) < LATEST:  # not all time has passed
+            query_log.set_next_watermark(spark, done[-1], LATEST)
             source.add_end()
             self._stream(sink, checkpoint, "latest")
-        last = max(spark_log.numbers(spark / "commits"), default=-1)
+        last = max(query_log.done(spark), default=-1)
         for piece in kept.iterdir():  # what a job left that went back to an earlier piece
             found = _PIECE.fullmatch(piece.name)
             if found is None or int(found[1]) > last:
@@ -321,9 +319,7 @@ def new_directories(roots: Iterable[Node]) -> list[WriteSink]:
 
 def refuse_unread(log: Path, files: int) -> None:
     """Refuse to go on with a part of the input: whatever Spark left out, nobody would see that it is missing."""
-    numbers = spark_log.numbers(log)
-    entries = spark_log.reaching(log, numbers[-1]) if numbers else []
-    read = len({each["path"] for entry in entries or [] for each in spark_log.lines(entry)})
+    read = query_log.number_of_files(log)
     if read != files:
         raise JobError(f"Spark has read {read} of the {files} files of a job in pieces; run it without snapshots=…")
 
@@ -331,18 +327,3 @@ def refuse_unread(log: Path, files: int) -> None:
 def describe_part(sink: KeepPieces, runner: BatchRunner) -> dict[str, object]:
     """What a part is, for later programs to be compared with."""
     return describe(sink, parallelism=runner.parallelism, buckets=BUCKETS_PER_PARTITION)
-
-
-def time_has_ended(spark: Path, number: int) -> bool:
-    """Whether a micro-batch was run with all time passed."""
-    metadata = spark_log.lines(spark / "offsets" / str(number))[0]
-    return bool(metadata["batchWatermarkMs"] >= LATEST)
-
-
-def end_time(commit: Path) -> None:
-    """Let the next micro-batch find all time passed: its watermark is in the log of the last one that is done."""
-    version, content = commit.read_text(encoding="utf-8").split("\n", 1)
-    values = json.loads(content)
-    values["nextBatchWatermarkMs"] = LATEST
-    (commit.parent / f".{commit.name}.crc").unlink(missing_ok=True)
-    replace_text(commit, f"{version}\n{json.dumps(values)}")

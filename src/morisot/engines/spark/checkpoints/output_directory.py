@@ -9,20 +9,18 @@ from __future__ import annotations
 
 import re
 import shutil
-import urllib.parse
 from pathlib import Path
-from typing import Any
 
-from morisot.engines.spark.checkpoints.snapshot_files import damaged, missing
-from morisot.engines.spark.internals import spark_log
+from morisot.engines.spark.internals import file_sink_log, part_files, spark_log
+from morisot.engines.spark.internals.file_sink_log import Listed
 from morisot.errors import SinkError
 from morisot.plan.analysis.graph import walk
 from morisot.plan.analysis.validate import gives_running_values
 from morisot.plan.files import is_local
 from morisot.plan.nodes.sink import WriteSink
+from morisot.runtime.snapshot_errors import damaged, missing
 
 _BATCH = re.compile(r"batch=(\d+)")
-_LOG = "_spark_metadata"
 _RESTORE = "restore what the job had written from a backup, or start anew with restart=None"
 
 
@@ -33,7 +31,7 @@ class Appended:
         self._sink = sink
         self.is_local = is_local(sink.path)
         self._directory = Path(sink.path)
-        self._log = self._directory / _LOG
+        self._log = file_sink_log.log_in(self._directory)
         self._running = any(map(gives_running_values, walk(sink)))
         """Whether each micro-batch has a directory of its own."""
 
@@ -51,8 +49,8 @@ class Appended:
                 "before, is gone; start anew with Snapshots(…, restart=None)"
             )
         if self._log.is_dir():
-            for value in spark_log.everything(self._log, committed):
-                self._refuse_lost_file(value)
+            for file in file_sink_log.listed(self._log, committed, advice=_RESTORE):
+                self._refuse_lost_file(file)
         elif self._running:
             there = {directory.name for directory in self._directory.glob("batch=*")}
             lost = next((name for name in map("batch={}".format, range(committed + 1)) if name not in there), None)
@@ -61,16 +59,14 @@ class Appended:
         else:
             raise missing(self._log, advice=_RESTORE)
 
-    def _refuse_lost_file(self, value: Any) -> None:
-        if not isinstance(value, dict) or not isinstance(value.get("path"), str):
-            raise damaged(self._log, "an entry lists no file", advice=_RESTORE)
-        file = self._directory / _name_of(value["path"])
-        if value.get("action", "add") != "add":
+    def _refuse_lost_file(self, listed: Listed) -> None:
+        file = self._directory / listed.name
+        if not listed.is_added:
             return
         if not file.is_file():
             raise missing(file, advice=_RESTORE)
-        if file.stat().st_size != value.get("size", file.stat().st_size):
-            raise damaged(file, f"it does not have its {value['size']} bytes", advice=_RESTORE)
+        if listed.size is not None and file.stat().st_size != listed.size:
+            raise damaged(file, f"it does not have its {listed.size} bytes", advice=_RESTORE)
 
     def can_go_back(self, number: int) -> bool:
         """Whether it is still known what was there after a micro-batch."""
@@ -94,13 +90,9 @@ class Appended:
         if not self._log.is_dir():
             return
         listed = self._listed()
-        for file in self._directory.glob("part-*"):
+        for file in part_files.all_in(self._directory):
             if file.is_file() and file.name not in listed:
                 spark_log.remove(file)
 
     def _listed(self) -> set[str]:
-        return {_name_of(each["path"]) for each in spark_log.everything(self._log, -1)}
-
-
-def _name_of(address: str) -> str:
-    return Path(urllib.parse.unquote(urllib.parse.urlsplit(address).path)).name
+        return {each.name for each in file_sink_log.listed(self._log, -1, advice=_RESTORE)}

@@ -6,32 +6,22 @@ A micro-batch that Spark has committed is a snapshot. Its number is in `offsets`
 
 from __future__ import annotations
 
-import datetime
-import json
-import re
 import shutil
-import time
-import urllib.parse
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Any
 
-from morisot.engines.spark.checkpoints import spark_files
 from morisot.engines.spark.checkpoints.output_directory import Appended
 from morisot.engines.spark.checkpoints.ownership import Hold
-from morisot.engines.spark.checkpoints.restore_failures import refuse_unreadable
 from morisot.engines.spark.checkpoints.snapshot_files import read_record, write_record
-from morisot.engines.spark.checkpoints.spark_files import FILE_OFFSET
-from morisot.engines.spark.internals import spark_log
+from morisot.engines.spark.internals import query_log, spark_log
+from morisot.engines.spark.internals.restore_failures import refuse_unreadable
 from morisot.errors import ConfigError, PlanError, SinkError, SnapshotError
 from morisot.plan.analysis.fingerprint import Description, differences
 from morisot.plan.nodes.sink import Sink, WriteSink
 from morisot.plan.snapshots import Snapshot
 from morisot.private import private_directory
-from morisot.runtime.atomic_files import replace_text
 from morisot.runtime.metrics import StateMetrics
-
-_STATE_FILE = re.compile(r"(\d+)(_[\w-]+)?\.(zip|changelog|delta|snapshot)")
 
 
 class Checkpoint:
@@ -97,7 +87,7 @@ class Checkpoint:
         if isinstance(restart, int):
             self.refuse_missing(restart)
             self._go_back(restart)
-        spark_files.check(self._spark, self._logs_of_files, ignored=self.idle_inputs, replays_input=replays_input)
+        query_log.check(self._spark, self._logs_of_files, ignored=self.idle_inputs, replays_input=replays_input)
         committed = self._committed()
         if committed:
             for written in self._written:
@@ -114,7 +104,7 @@ class Checkpoint:
 
     def _latest(self) -> int:
         """The last micro-batch that is committed; -1 if there is none."""
-        return max(spark_log.numbers(self._spark / "commits"), default=-1)
+        return max(query_log.done(self._spark), default=-1)
 
     def _save_plan(self, plan: Description) -> None:
         content = {**plan, "sinks": self.names}
@@ -152,32 +142,20 @@ class Checkpoint:
     def _go_back(self, number: int) -> None:
         """Forget what came after a snapshot. The mark stays until all of it is gone, however often that takes."""
         write_record(self._mark, "restore", number)
-        offsets = self._offsets(number)
+        offsets = query_log.offsets(self._spark, number)
         for written in self._written:
             written.go_back(number)
         for log, last in self._logs_of_files(offsets):
             spark_log.cut(log, last)
-        for file in spark_log.files_under(self._spark / "state", lambda file: _version(file) > number + 1):
-            spark_log.remove(file)
-        spark_log.cut(self._spark / "commits", number)
-        spark_log.cut(self._spark / "offsets", number)
+        query_log.cut(self._spark, number)
         self._mark.unlink()
 
     def let_time_pass(self) -> None:
         """Let a query that goes on begin with a micro-batch without elements: what waited for time may be due.
 
-        Spark plans one by itself, but only behind one that it has done since it was started. This one is as it would
-        have planned it: the offsets of the last one, and the watermark that was found in it.
+        Spark plans one by itself, but only behind one that it has done since it was started.
         """
-        offsets, commits = self._spark / "offsets", self._spark / "commits"
-        done = spark_log.numbers(commits)
-        if not done or spark_log.numbers(offsets)[-1] != done[-1]:  # nothing was done, or one is planned
-            return
-        version, metadata, *sources = (offsets / str(done[-1])).read_text(encoding="utf-8").split("\n")
-        found: dict[str, Any] = json.loads(metadata)
-        found["batchWatermarkMs"] = spark_log.lines(commits / str(done[-1]))[0]["nextBatchWatermarkMs"]
-        found["batchTimestampMs"] = time.time_ns() // 10**6
-        replace_text(offsets / str(done[-1] + 1), "\n".join([version, json.dumps(found), *sources]))
+        query_log.plan_empty_batch(self._spark)
 
     # -- the sources --------------------------------------------------------------------------------------------------
 
@@ -188,15 +166,12 @@ class Checkpoint:
     def _log_of(self, place: int) -> Path:
         """The log of the source that stands at a place of the offsets: one that is read twice stands there twice."""
         numbers = read_record(self._sources, "sources")
-        return self._spark / "sources" / str(numbers[place] if place < len(numbers) else place)
+        return query_log.source_log(self._spark, numbers[place] if place < len(numbers) else place)
 
     def _logs_of_files(self, offsets: Sequence[Any]) -> list[tuple[Path, int]]:
         """The logs of the sources that read files, and how far each was read."""
-        return [
-            (self._log_of(place), int(offset[FILE_OFFSET]))
-            for place, offset in enumerate(offsets)
-            if isinstance(offset, dict) and FILE_OFFSET in offset
-        ]
+        reached = enumerate(map(query_log.file_offset, offsets))
+        return [(self._log_of(place), last) for place, last in reached if last is not None]
 
     # -- what is there ------------------------------------------------------------------------------------------------
 
@@ -206,12 +181,12 @@ class Checkpoint:
         return [each for each in committed if (each == 0 or each - 1 in committed) and self._is_whole(each)]
 
     def _committed(self) -> list[int]:
-        started = set(spark_log.numbers(self._spark / "offsets"))
-        return [number for number in spark_log.numbers(self._spark / "commits") if number in started]
+        started = set(query_log.started(self._spark))
+        return [number for number in query_log.done(self._spark) if number in started]
 
     def _is_whole(self, number: int) -> bool:
         try:
-            files = self._logs_of_files(self._offsets(number))
+            files = self._logs_of_files(query_log.offsets(self._spark, number))
         except (FileNotFoundError, SnapshotError):  # the job that runs has dropped it meanwhile, or it is damaged
             return False
         return all(spark_log.reaching(log, last) is not None for log, last in files) and all(
@@ -227,40 +202,27 @@ class Checkpoint:
     def _snapshot(self, number: int, name: str) -> Snapshot | None:
         """The record of a snapshot; None if the job that runs has dropped it meanwhile, or it is damaged."""
         try:
-            metadata, *offsets = spark_log.lines(self._spark / "offsets" / str(number))
+            when, offsets = query_log.started_at(self._spark, number), query_log.offsets(self._spark, number)
         except (FileNotFoundError, SnapshotError):
             return None
-        when = datetime.datetime.fromtimestamp(metadata["batchTimestampMs"] / 1000, datetime.UTC)
         return Snapshot(number, name, when, tuple(offsets), self._sizes_at(number))
-
-    def _offsets(self, number: int) -> list[Any]:
-        return spark_log.lines(self._spark / "offsets" / str(number))[1:]
 
     def files_read(self, directory: str, sources: Iterable[Mapping[str, Any]] | None = None) -> set[str]:
         """The names of the files of a directory that were read: in all, or in the micro-batch of a progress report."""
         ranges = self._all_read() if sources is None else self._read_in(sources)
-        found: set[str] = set()
-        for log, first, last in ranges:
-            for each in spark_log.since(log, first, last):
-                path = PurePosixPath(urllib.parse.unquote(urllib.parse.urlsplit(each["path"]).path))
-                if str(path.parent) == directory:
-                    found.add(path.name)
-        return found
+        files = (file for log, first, last in ranges for file in query_log.files_read(log, first, last))
+        return {file.name for file in files if str(file.parent) == directory}
 
     def _all_read(self) -> list[tuple[Path, int, int]]:
         """The logs of the sources that read files, with the first and the last entry that micro-batches have read."""
         committed = self._committed()
-        return [(log, 0, last) for log, last in self._logs_of_files(self._offsets(committed[-1]))] if committed else []
+        offsets = query_log.offsets(self._spark, committed[-1]) if committed else []
+        return [(log, 0, last) for log, last in self._logs_of_files(offsets)]
 
     def _read_in(self, sources: Iterable[Mapping[str, Any]]) -> list[tuple[Path, int, int]]:
         """The same for the micro-batch of a progress report."""
-        found = []
-        for place, source in enumerate(sources):
-            start, end = (json.loads(source[name] or "null") for name in ("startOffset", "endOffset"))
-            if isinstance(end, dict) and FILE_OFFSET in end:
-                first = int(start[FILE_OFFSET]) + 1 if start else 0
-                found.append((self._log_of(place), first, int(end[FILE_OFFSET])))
-        return found
+        ranges = enumerate(map(query_log.range_read, sources))
+        return [(self._log_of(place), *read) for place, read in ranges if read is not None]
 
     def note_sizes(self, number: int, state: Mapping[str, StateMetrics]) -> None:
         """Remember how large the states were, as long as the snapshot is there."""
@@ -322,9 +284,3 @@ def _saved_in(directory: Path) -> Description | None:
 
 def _plan_in(directory: Path) -> Path:
     return directory / "plan.json"
-
-
-def _version(file: Path) -> int:
-    """The number of a file with a part of a state; -1 for other files."""
-    found = _STATE_FILE.fullmatch(file.name)
-    return int(found[1]) if found else -1

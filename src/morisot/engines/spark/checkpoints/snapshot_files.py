@@ -19,6 +19,7 @@ from typing import Any, Literal, NamedTuple
 
 from morisot.errors import SnapshotError
 from morisot.runtime.atomic_files import replace_text
+from morisot.runtime.snapshot_errors import START_ANEW, damaged, missing
 
 Kind = Literal[
     "plan",
@@ -53,7 +54,6 @@ FORMATS: dict[Kind, int] = {
 }
 """The number that each kind is written with, and must have to be read."""
 OTHER_VERSION = "resume with the version that wrote it, or start anew with restart=None"
-START_ANEW = "restore the file from a backup, or start anew with restart=None"
 MANIFEST = "_manifest.json"
 """Spark does not read files whose name begins so."""
 _THREADS = 4
@@ -155,16 +155,3 @@ def _digest(file: Path) -> Digest:
     with file.open("rb") as content:
         found = hashlib.file_digest(content, "sha256").hexdigest()
         return Digest(content.tell(), found)
-
-
-# -- errors -----------------------------------------------------------------------------------------------------------
-
-
-def damaged(file: Path, why: str, *, advice: str = START_ANEW) -> SnapshotError:
-    """A file that is not what was written."""
-    return SnapshotError(f"{file} is damaged: {why}", advice=advice)
-
-
-def missing(file: Path, *, advice: str = START_ANEW) -> SnapshotError:
-    """A file that was written and is gone."""
-    return SnapshotError(f"{file} is missing", advice=advice)

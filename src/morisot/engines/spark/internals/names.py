@@ -7,6 +7,8 @@ ROCKS_DB = f"{_STREAMING}.state.RocksDBStateStoreProvider"
 """The state store that transformWithState needs."""
 FILE_MANAGER = f"{_STREAMING}.checkpointing.FileSystemBasedCheckpointFileManager"
 """What writes the logs of streaming queries by renaming files, without Hadoop's newer interface."""
+MICRO_BATCH = "streaming.sql.batchId"
+"""The local property by which a job of a streaming query says for which micro-batch it runs."""
 _CONNECTORS = {"kafka": "org.apache.spark:spark-sql-kafka-0-10_2.13:{version}"}
 
 

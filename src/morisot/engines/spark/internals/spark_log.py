@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from morisot.engines.spark.checkpoints.snapshot_files import damaged, missing
+from morisot.runtime.snapshot_errors import damaged, missing
 
 _ENTRY = re.compile(r"(\d+)(\.compact)?")
 _VERSION = re.compile(r"v\d+")

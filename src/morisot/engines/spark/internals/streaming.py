@@ -8,6 +8,9 @@ from typing import Any
 from pyspark.sql import DataFrame
 from pyspark.sql.streaming.query import StreamingQuery
 
+_INITIALIZING = "Initializing"
+"""How the status message of a query begins until it has made its sources."""
+
 
 def source_numbers(df: DataFrame) -> list[int]:
     """The number of each source that a frame reads, in the order of its offsets; one that is read twice has one number.
@@ -21,6 +24,11 @@ def source_numbers(df: DataFrame) -> list[int]:
         if not any(source.equals(each) for each in different):
             different.append(source)
     return [next(number for number, each in enumerate(different) if source.equals(each)) for source in sources]
+
+
+def has_sources(query: StreamingQuery) -> bool:
+    """Whether a query has made its sources; until then its status says that it initializes them."""
+    return not str(query.status["message"]).startswith(_INITIALIZING)
 
 
 def newest_reports(query: StreamingQuery) -> Iterator[str]:

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from morisot.engines.spark.internals.names import ROCKS_DB
+from morisot.engines.spark.internals.streaming import has_sources
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -31,8 +32,6 @@ _ALWAYS = {
     # A watermark is how far all inputs are: see engines/spark/streaming/idle_inputs.py.
     "spark.sql.streaming.multipleWatermarkPolicy": "min",
 }
-_INITIALIZING = "Initializing"
-"""How the status message of a query begins until it has made its sources."""
 _POLL_SECONDS, _MOST_SECONDS = 0.01, 60.0
 _starting = threading.Lock()
 
@@ -74,5 +73,5 @@ def keeps_fewer(spark: SparkSession, keep: int | None) -> bool:
 def await_sources(query: StreamingQuery) -> None:
     """Wait until a query has made its sources, whose logs are set as the session is at that moment."""
     deadline = time.monotonic() + _MOST_SECONDS
-    while str(query.status["message"]).startswith(_INITIALIZING) and time.monotonic() < deadline:
+    while not has_sources(query) and time.monotonic() < deadline:
         time.sleep(_POLL_SECONDS)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import shutil
 from pathlib import Path
 
@@ -11,6 +10,7 @@ import pyarrow.parquet as pq
 from morisot.engines.spark.bounded.runner import BatchRunner
 from morisot.engines.spark.checkpoints.snapshot_files import check_manifest, write_manifest
 from morisot.engines.spark.emit.stateful.bounded_inputs import for_files
+from morisot.engines.spark.internals.part_files import in_row_order
 from morisot.errors import SinkError
 from morisot.physical.job import Query
 from morisot.plan.nodes.node import Node
@@ -18,7 +18,6 @@ from morisot.private import private_directory
 
 ROWS = 100_000
 """The most elements of a file."""
-_PART = re.compile(r"part-(\d+)-.*?(?:c(\d+))?\.\w+\.parquet")
 
 
 def copy(stream: Node, runner: BatchRunner, directory: Path, rows: int) -> list[Path]:
@@ -29,9 +28,7 @@ def copy(stream: Node, runner: BatchRunner, directory: Path, rows: int) -> list[
             for_files(frame).write.option("maxRecordsPerFile", rows).mode("overwrite").parquet(str(directory))
         ),
     )
-    found = ((_PART.fullmatch(file.name), file) for file in directory.glob("part-*"))
-    in_order = sorted((int(match[1]), int(match[2] or 0), file) for match, file in found if match)
-    return [file.rename(directory / f"{index:08}.parquet") for index, (_, _, file) in enumerate(in_order)]
+    return [file.rename(directory / f"{index:08}.parquet") for index, file in enumerate(in_row_order(directory))]
 
 
 def copy_bounded_inputs(query: Query, runner: BatchRunner, directory: Path) -> None:

@@ -18,11 +18,12 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from morisot.engines.spark.checkpoints.snapshot_files import check_format, damaged
+from morisot.engines.spark.checkpoints.snapshot_files import check_format
 from morisot.engines.spark.emit.python.fused_stage import dumps
 from morisot.errors import MorisotError, PlanError, SinkError
 from morisot.private import private_directory
 from morisot.runtime.atomic_files import write_table
+from morisot.runtime.snapshot_errors import damaged
 from morisot.types.element import Type
 from morisot.worker.codec.batches import encode, schema_of
 

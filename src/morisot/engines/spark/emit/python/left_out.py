@@ -12,12 +12,12 @@ from collections.abc import Callable
 from pyspark import Accumulator
 from pyspark.sql import SparkSession
 
+from morisot.engines.spark.internals import names
 from morisot.errors import EnvironmentProblem
 from morisot.worker.report.left_out import LatestReports, Reports
 
 MICRO_BATCH = "morisot.microBatch"
 """The local property by which a job that runs for a micro-batch says for which, where Spark does not."""
-_SPARKS_MICRO_BATCH = "streaming.sql.batchId"
 
 
 class Ledger:
@@ -55,7 +55,7 @@ def place() -> Callable[[], tuple[int, int]]:
         context = TaskContext.get()
         if context is None:
             return -1, 0
-        batch = context.getLocalProperty(MICRO_BATCH) or context.getLocalProperty(_SPARKS_MICRO_BATCH)
+        batch = context.getLocalProperty(MICRO_BATCH) or context.getLocalProperty(names.MICRO_BATCH)
         return int(batch) if batch else -1, context.partitionId()
 
     return current

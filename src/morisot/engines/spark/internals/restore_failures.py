@@ -5,9 +5,9 @@ The text of an error is not looked at: it may hold the user's data.
 
 from __future__ import annotations
 
-from morisot.engines.spark.checkpoints.snapshot_files import START_ANEW
 from morisot.engines.spark.internals.causes import Cause, causes
 from morisot.errors import SnapshotError
+from morisot.runtime.snapshot_errors import START_ANEW
 
 _CONDITIONS = (
     "CANNOT_LOAD_STATE_STORE",
