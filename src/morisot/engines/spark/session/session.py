@@ -18,7 +18,8 @@ from morisot.engines.spark.internals import names
 from morisot.engines.spark.internals.gateway import current as current_gateway
 from morisot.engines.spark.internals.hadoop import write_no_checksums
 from morisot.engines.spark.internals.names import FILE_MANAGER, ROCKS_DB
-from morisot.engines.spark.internals.sessions import active
+from morisot.engines.spark.internals.sessions import active, is_classic
+from morisot.engines.spark.internals.version import check_version, installed_version
 from morisot.engines.spark.session.class_archive import launcher_archive_options
 from morisot.engines.spark.session.interrupt import anywhere, ending_in_order, handler_as_before, interruptible
 from morisot.engines.spark.session.java import Launch, environment, java_options, launch
@@ -43,6 +44,7 @@ _LONGEST_SOCKET_DIRECTORY = 48
 
 def active_session() -> SparkSession | None:
     """The session that this process already has, whoever made it."""
+    check_version(installed_version())
     forget_dead()
     return active()
 
@@ -117,7 +119,8 @@ def return_session(session: SparkSession) -> None:
 
 
 def check_session(session: SparkSession) -> None:
-    """Refuse a session on which compiled closures would give other answers than Python."""
+    """Refuse a session of another Spark, or on which compiled closures would give other answers than Python."""
+    check_version(session.version if is_classic(session) else installed_version())
     needed = {"spark.sql.ansi.enabled": "true", "spark.sql.parser.escapedStringLiterals": "false"}
     for name, value in needed.items():
         if str(session.conf.get(name)).lower() != value:  # given a default, get() does not tell Spark's own

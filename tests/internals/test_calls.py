@@ -1,0 +1,172 @@
+"""Each private call into Spark's JVM, once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException
+from pyspark.sql import functions as F  # noqa: N812 - the name every Spark program uses
+
+from morisot.engines.spark.internals import (
+    file_sink,
+    file_sink_log,
+    gateway,
+    hadoop,
+    kafka,
+    part_files,
+    plans,
+    sessions,
+    streaming,
+)
+from morisot.engines.spark.internals.causes import causes, first_cause
+
+if TYPE_CHECKING:
+    from pyarrow import RecordBatch
+    from pyspark.sql import SparkSession
+
+
+# --- sessions and the gateway ---
+
+
+def test_a_classic_session(spark: SparkSession) -> None:
+    assert sessions.is_classic(spark)
+    assert not sessions.is_connect(spark.range(1))
+    assert not sessions.is_stopped(spark)
+    assert sessions.active() is not None
+    assert sessions.task_slots(spark) == 2
+
+
+def test_the_gateway_of_a_session(spark: SparkSession) -> None:
+    found = gateway.current()
+    assert found is not None
+    assert gateway.client_of(found) is gateway.client_of_session(spark)
+    assert gateway.client_of(found).gateway_parameters.port > 0
+    assert found.proc.poll() is None
+
+
+def test_kafka_without_its_connector(spark: SparkSession) -> None:
+    """With it: tests/kafka."""
+    assert kafka.end_offsets(spark, {"bootstrap.servers": "localhost:1"}, ["topic"]) is None
+
+
+# --- plans ---
+
+
+def test_plans_of_a_frame(spark: SparkSession) -> None:
+    df = spark.range(0, 10, 1, 2).filter("id > 3")
+    assert plans.text(df).count("== ") == 4
+    assert plans.size_in_bytes(df) == 80
+    assert plans.broadcast_threshold(df) == 10 * 2**20
+
+
+def test_rows_without_their_plan(spark: SparkSession) -> None:
+    df = plans.without_plan(spark.range(3).persist())
+    assert (df.schema, [row.id for row in df.collect()]) == (spark.range(0).schema, [0, 1, 2])
+    assert "Range" not in plans.text(df)
+
+
+def test_what_a_job_observed(spark: SparkSession) -> None:
+    df = spark.range(5).observe("seen", F.expr("count(1) AS n"), F.expr("max(id) AS most"))
+    df.collect()
+    row = plans.observed(df, "seen")
+    assert [row.get(0), row.getLong(1)] == [5, 4]
+    assert plans.observed(df, "other") is None
+
+
+def test_first_rows_of_each_partition(spark: SparkSession) -> None:
+    df = plans.first_of_each_partition(spark.range(0, 10, 1, 2), 2)
+    assert [row.id for row in df.collect()] == [0, 1, 5, 6]
+
+
+def test_partitions_that_stay(spark: SparkSession) -> None:
+    df = spark.range(0, 10, 1, 3)
+    assert plans.fixed_partitions(df) == 3
+    assert plans.fixed_partitions(df.coalesce(2)) is None
+    assert plans.fixed_partitions(df.groupBy("id").count()) is None, "an adaptive plan tells nothing"
+
+
+# --- files ---
+
+
+def test_a_file_system(spark: SparkSession, tmp_path: Path) -> None:
+    old, new = tmp_path / "old one", tmp_path / "new"
+    (old / "inside").mkdir(parents=True)
+    assert hadoop.exists(spark, str(old))
+    hadoop.rename(spark, str(old), str(new))
+    assert (hadoop.exists(spark, str(old)), (new / "inside").is_dir()) == (False, True)
+    hadoop.delete(spark, new.as_uri())
+    hadoop.delete(spark, str(new))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_files_have_no_checksums_beside_them(spark: SparkSession, tmp_path: Path) -> None:
+    spark.range(0, 25, 1, 2).write.option("maxRecordsPerFile", 10).parquet(str(tmp_path / "out"))
+    assert {file.suffix for file in (tmp_path / "out").iterdir()} == {".parquet", ""}
+    files = part_files.in_row_order(tmp_path / "out")
+    assert [spark.read.parquet(str(file)).first() for file in files] == [(0,), (10,), (12,), (22,)]
+
+
+@pytest.mark.parametrize("format_", ["text", "csv", "json", "parquet"])
+def test_micro_batches_in_files(format_: file_sink.Format, spark: SparkSession, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    df = spark.range(0, 2, 1, 1).selectExpr("CAST(id AS STRING) AS value")
+    for batch in (0, 1, 1):  # the last one is in the log
+        file_sink.add_batch(df, str(out), format_, {"header": True} if format_ == "csv" else {}, batch)
+    files = list(part_files.all_in(out))
+    listed = list(file_sink_log.listed(file_sink_log.log_in(out), 1, advice=""))
+    assert sorted(listed) == sorted((file.name, file.stat().st_size, True) for file in files)
+    if format_ == "csv":
+        assert [file.read_text() for file in files] == ["value\n0\n1\n"] * 2
+
+
+def test_spark_reads_what_a_log_lists(spark: SparkSession, tmp_path: Path) -> None:
+    spark.range(0, 4, 1, 2).write.parquet(str(tmp_path / "files"))
+    files = part_files.in_row_order(tmp_path / "files")
+    directory = tmp_path / "listed"
+    file_sink_log.prepare(directory)
+    file_sink_log.write(directory, [(file.as_uri(), 2**20) for file in files[::-1]], block_size=2**20)
+    batches: list[list[int]] = []
+    reader = spark.readStream.schema("id BIGINT").option("recursiveFileLookup", True)
+    listed = reader.option("maxFileAge", "1000000d").option("maxFilesPerTrigger", 1).parquet(str(directory))
+    writer = listed.writeStream.foreachBatch(lambda df, _: batches.append([row.id for row in df.collect()]))
+    query = writer.option("checkpointLocation", str(tmp_path / "query")).trigger(availableNow=True).start()
+    query.awaitTermination()
+    assert batches == [[2, 3], [0, 1]], "in the order of the list"
+
+
+# --- streams ---
+
+
+def test_numbers_of_sources(spark: SparkSession, tmp_path: Path) -> None:
+    one, other = (spark.readStream.text(str(tmp_path)) for _ in range(2))
+    assert streaming.source_numbers(one.unionAll(other).unionAll(one)) == [0, 1, 0]
+
+
+# --- errors ---
+
+
+def same(batches: Iterable[RecordBatch]) -> Iterator[RecordBatch]:
+    yield from batches
+
+
+@pytest.mark.parametrize("barrier", [False, True])
+def test_the_chain_of_causes(spark: SparkSession, barrier: bool) -> None:
+    divided = spark.range(0, 2, 1, 1).selectExpr("1 div id AS n")
+    df = divided.mapInArrow(same, "n BIGINT", barrier=barrier)
+    with pytest.raises((PySparkException, Py4JJavaError)) as failure:
+        df.collect()
+    last = causes(failure.value)[-1]
+    assert (last.condition, last.is_a("org.apache.spark.SparkArithmeticException")) == ("DIVIDE_BY_ZERO", True)
+    if not barrier:  # of a barrier stage only the text is known
+        assert (last.state, last.parameters) == ("22012", {"config": '"spark.sql.ansi.enabled"'})
+
+
+def test_the_first_cause_of_what_java_threw(spark: SparkSession) -> None:
+    context = spark.sparkContext
+    with pytest.raises(Py4JJavaError) as failure:
+        context._jvm.java.util.ArrayList().get(3)  # type: ignore[union-attr]
+    assert first_cause(failure.value).startswith("IndexOutOfBoundsException: Index 3 out of bounds")
