@@ -15,6 +15,7 @@ from morisot.engines.spark.bounded.file_list import Listing, in_pieces
 from morisot.engines.spark.bounded.resumable import Pieces, refuse_unread
 from morisot.physical.refusals import refuse_unbounded
 from morisot.plan.analysis.resumable import cut
+from morisot.runtime.local_files import is_partitioned
 
 Program = Callable[[mo.StreamContext], Any]
 
@@ -62,7 +63,7 @@ PARTS: dict[str, tuple[Program, list[str]]] = {
 @pytest.mark.parametrize("name", PARTS)
 def test_what_runs_in_pieces(name: str) -> None:
     program, expected = PARTS[name]
-    found = cut([program(mo.StreamContext(engine="reference"))._node], refuse_unbounded)
+    found = cut([program(mo.StreamContext(engine="reference"))._node], refuse_unbounded, is_partitioned)
     assert [type(part.end).__name__ for part in found.parts] == [
         "".join(word.title() for word in each.split("_")) for each in expected
     ]

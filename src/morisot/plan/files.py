@@ -1,24 +1,13 @@
-"""Files on this machine and the fields of their rows, as every engine sees them."""
+"""Paths of files and the fields of their rows, as every engine sees them; runtime/local_files.py opens files."""
 
 from __future__ import annotations
 
-import glob
-import gzip
 import re
 from collections.abc import Sequence
-from pathlib import Path
-from typing import TextIO
 
 from morisot.errors import SourceError
 from morisot.plan.nodes.node import Node
 from morisot.types.element import Record
-
-
-def local_files(path: str) -> list[str]:
-    """The files a path stands for, sorted: a file, a directory's files, or a glob's; hidden ones are left out."""
-    found = [Path(path)] if Path(path).exists() else list(map(Path, glob.glob(path)))  # noqa: PTH207 - absolute globs
-    inside = [file for each in found if each.is_dir() for file in each.iterdir()]
-    return sorted(str(file) for file in (*found, *inside) if file.is_file() and not file.name.startswith((".", "_")))
 
 
 def is_local(path: str) -> bool:
@@ -55,10 +44,3 @@ def columns_of_fields(node: Node, columns: Sequence[str], *, by_place: bool = Fa
         f"{node.operator} ({node.location}): {record} has the field{'s' if len(missing) > 1 else ''} "
         f"{', '.join(missing)}, which the table has not; its columns are {', '.join(columns)}"
     )
-
-
-def open_text(file: str, newline: str | None = None) -> TextIO:
-    """A text file, unpacked if it is packed."""
-    if file.endswith(".gz"):
-        return gzip.open(file, "rt", encoding="utf-8", newline=newline)
-    return Path(file).open(encoding="utf-8", newline=newline)

@@ -14,7 +14,7 @@ from morisot.api.methods.kafka import KafkaMethods
 from morisot.api.methods.rowwise import items_declared
 from morisot.errors import Location, PlanError, SourceError
 from morisot.plan.endpoints import OffsetSource, Source
-from morisot.plan.files import is_local, local_files
+from morisot.plan.files import is_local
 from morisot.plan.nodes.closure import Closure
 from morisot.plan.nodes.source import (
     OnError,
@@ -32,6 +32,7 @@ from morisot.plan.nodes.source import (
     StreamRate,
     StreamSocket,
 )
+from morisot.runtime.local_files import local_files
 from morisot.types import arrow, infer
 from morisot.types.element import ANY, INT, NONE, STR, List, Record, Type, contains_any
 

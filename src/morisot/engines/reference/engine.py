@@ -23,14 +23,15 @@ from morisot.engines.reference import (
 from morisot.engines.reference.interpreter import evaluate
 from morisot.engines.reference.registry import noting
 from morisot.engines.reference.sink import as_table
-from morisot.engines.reference.source import misfits, row_type
+from morisot.engines.reference.source import row_type
 from morisot.errors import PlanError
 from morisot.physical.job import PlannedJob, plan_stream
 from morisot.plan.analysis.graph import walk
-from morisot.plan.files import local_files
 from morisot.plan.nodes.node import Node
 from morisot.plan.nodes.sink import CollectCount, Sink
 from morisot.plan.nodes.source import StreamCsv, StreamJson
+from morisot.runtime.file_rows import misfits
+from morisot.runtime.local_files import local_files
 from morisot.runtime.metrics import LoopMetrics
 from morisot.runtime.tally import Tally, divert, say
 from morisot.types.element import Record

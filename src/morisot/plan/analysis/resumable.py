@@ -10,12 +10,10 @@ import dataclasses
 import functools
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from morisot.errors import PlanError
 from morisot.plan.analysis.graph import order_needed, order_observed, walk
 from morisot.plan.analysis.validate import gives_running_values
-from morisot.plan.files import is_local
 from morisot.plan.nodes.iterate import DeltaIterate, Loop
 from morisot.plan.nodes.join import Join
 from morisot.plan.nodes.node import Node
@@ -131,8 +129,12 @@ class Cut:
         return f"runs in pieces up to {ends}, and a crash costs the one under way; what follows begins again"
 
 
-def cut(roots: Iterable[Node], refuse: Callable[[Node], None]) -> Cut:
-    """The parts of a bounded plan that run in pieces; `refuse` raises for a node that cannot run on unbounded input."""
+def cut(roots: Iterable[Node], refuse: Callable[[Node], None], is_partitioned: Callable[[str], bool]) -> Cut:
+    """The parts of a bounded plan that run in pieces.
+
+    `refuse` raises for a node that cannot run on unbounded input. `is_partitioned` tells whether the names of the
+    directories below a path hold values of columns, which a list of files does not tell.
+    """
     roots = tuple(roots)
     nodes = tuple(walk(*roots))
     for node in nodes:
@@ -143,7 +145,7 @@ def cut(roots: Iterable[Node], refuse: Callable[[Node], None]) -> Cut:
     ordered = order_needed(roots)
     twins: dict[Node, Node] = {}
     for node in nodes:
-        twin = _twin(node, twins)
+        twin = _twin(node, twins, is_partitioned)
         by_first = node in ordered and twin is not None and gives_running_values(twin)
         if twin is not None and not by_first and _fits(node, twin, refuse):  # pieces do not tell which key was first
             twins[node] = twin
@@ -160,29 +162,23 @@ def _keeps_order(end: Node, twin: Node, roots: tuple[Node, ...]) -> bool:
     return end in order_needed(roots) or (from_source and end in order_observed(roots))
 
 
-def _twin(node: Node, twins: Mapping[Node, Node]) -> Node | None:
+def _twin(node: Node, twins: Mapping[Node, Node], is_partitioned: Callable[[str], bool]) -> Node | None:
     """The node on unbounded input, if what it reads is there."""
     if isinstance(node, Sink) or not node.bounded:
         return None
     if not node.inputs:
-        return placeholder(node)
+        return placeholder(node, is_partitioned)
     first, *others = node.inputs
     if first not in twins or gives_running_values(twins[first]) or (others and not isinstance(node, Join)):
         return None
     return unbounded(node, twins[first])
 
 
-def placeholder(source: Node) -> Node | None:
+def placeholder(source: Node, is_partitioned: Callable[[str], bool]) -> Node | None:
     """What stands in the place of a source where a plan is only looked at; None if it cannot be cut."""
     if isinstance(source, PathSource):
         return None if is_partitioned(source.path) else in_pieces_of_files(source, "")
     return copied(source, "") if isinstance(source, _COPIED) else None
-
-
-def is_partitioned(path: str) -> bool:
-    """Whether the names of a directory's directories hold values of columns, which a list of files does not tell."""
-    inside = Path(path).iterdir() if is_local(path) and Path(path).is_dir() else ()
-    return any("=" in each.name and each.is_dir() for each in inside)
 
 
 def in_pieces_of_files(source: PathSource, listed: str) -> PathSource:

@@ -43,6 +43,7 @@ from morisot.plan.nodes.node import Node
 from morisot.plan.nodes.sink import Sink, WriteSink, WriteTo
 from morisot.plan.snapshots import Snapshot, Snapshots
 from morisot.private import private_directory
+from morisot.runtime.local_files import is_partitioned
 from morisot.runtime.sink_protocol import handing_over
 
 _PIECE = re.compile(r"piece-(\d+)")
@@ -89,7 +90,7 @@ class Pieces:
             return Cut((), "a session of Spark Connect keeps no pieces; the job")
         if spark is not None and spark.conf.get(_NO_LISTS) == "true":
             return Cut((), f"{_NO_LISTS} hides what pieces are to be read; the job")
-        return cut(roots, self._refuse)
+        return cut(roots, self._refuse, is_partitioned)
 
     @contextlib.contextmanager
     def running(self, runner: BatchRunner, operator: str, roots: Iterable[Node]) -> Iterator[Rest]:

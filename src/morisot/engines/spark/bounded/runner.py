@@ -11,7 +11,6 @@ from typing import Any, Protocol, TypeVar
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
-from morisot.engines.reference.source import misfits
 from morisot.engines.spark.bounded.files import write
 from morisot.engines.spark.emit.frames.frame import Frame
 from morisot.engines.spark.emit.frames.guards import Operators
@@ -44,6 +43,7 @@ from morisot.plan.nodes.node import Node
 from morisot.plan.nodes.partition import Cache
 from morisot.plan.nodes.sink import CollectCount, CollectVec, Sink, WriteKafka, WriteSink, WriteTo
 from morisot.plan.nodes.source import StreamCsv, StreamJson
+from morisot.runtime.file_rows import misfits
 from morisot.runtime.tally import Failures, Tally, divert
 from morisot.types.element import Type
 from morisot.worker.codec.batches import decode

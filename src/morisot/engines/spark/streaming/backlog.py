@@ -10,9 +10,10 @@ from pathlib import Path
 
 from morisot.engines.spark.checkpoints.query import Checkpoint
 from morisot.engines.spark.streaming.channel_files import Spool
-from morisot.plan.files import is_local, local_files
+from morisot.plan.files import is_local
 from morisot.plan.nodes.node import Node
 from morisot.plan.nodes.source import PathSource
+from morisot.runtime.local_files import local_files
 from morisot.runtime.metrics import BacklogMetrics
 
 

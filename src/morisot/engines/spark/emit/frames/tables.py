@@ -12,9 +12,10 @@ from pyspark.sql import types as spark
 
 from morisot.engines.spark.emit.frames.frame import Frame
 from morisot.engines.spark.emit.frames.sql import quoted, sql_text, sql_type
-from morisot.plan.files import columns_of_fields, is_local, local_files, open_text
+from morisot.plan.files import columns_of_fields, is_local
 from morisot.plan.nodes.node import Node
 from morisot.plan.nodes.source import StreamArrow, StreamCsv, StreamDataframe, StreamJson, StreamParquet
+from morisot.runtime.local_files import local_files, open_text
 from morisot.types.element import STR, Optional, Record, Type
 
 Load = Callable[[Any, str], DataFrame]
