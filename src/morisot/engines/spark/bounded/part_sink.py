@@ -6,8 +6,9 @@ from pathlib import Path
 
 from pyspark.sql import functions as F  # noqa: N812 - the name every Spark program uses
 
-from morisot.engines.spark.bounded.files import replace
 from morisot.engines.spark.checkpoints.snapshot_files import check_manifest, write_manifest
+from morisot.engines.spark.io.directories import replace
+from morisot.engines.spark.io.output_directory import unfinished_in
 from morisot.engines.spark.streaming.sinks import HandingOver, Share, SinkWriter
 from morisot.plan.analysis.graph import walk
 from morisot.plan.analysis.resumable import KeepPieces
@@ -49,8 +50,9 @@ class PartWriter(SinkWriter):
             if self._running:
                 ordered = ordered.withColumn("piece", F.lit(share.batch).cast("bigint"))
             writer = ordered.drop("at", "at/row").write.format("parquet")
-            aside = f"{self._directory}/_writing-{share.batch}"
-            replace(share.df, str(piece_in(Path(self._directory), share.batch)), writer, aside, complete)
+            aside = unfinished_in(self._directory, share.batch)
+            piece = str(piece_in(Path(self._directory), share.batch))
+            replace(share.df.sparkSession, piece, writer, aside, complete)
         finally:
             if self._ordered:
                 rows.unpersist()

@@ -18,7 +18,6 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from morisot.engines.spark.bounded.files import already_there
 from morisot.engines.spark.bounded.part_sink import PartWriter, check_pieces
 from morisot.engines.spark.bounded.runner import BatchRunner, Receiver
 from morisot.engines.spark.bounded.source_splits import CutSource
@@ -29,6 +28,7 @@ from morisot.engines.spark.emit.stateful.keyed_state import BUCKETS_PER_PARTITIO
 from morisot.engines.spark.emit.stateful.watermark_column import LATEST
 from morisot.engines.spark.internals import query_log
 from morisot.engines.spark.internals.sessions import is_classic
+from morisot.engines.spark.io.file_writer import already_there
 from morisot.engines.spark.streaming.query.part import StreamPart
 from morisot.engines.spark.streaming.query.spec import QuerySpec
 from morisot.errors import JobError, SnapshotError

@@ -11,7 +11,6 @@ from typing import Any, Protocol, TypeVar
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
-from morisot.engines.spark.bounded.files import write
 from morisot.engines.spark.emit.frames.frame import Frame
 from morisot.engines.spark.emit.frames.guards import Operators
 from morisot.engines.spark.emit.lowering.caches import Caches
@@ -28,6 +27,7 @@ from morisot.engines.spark.failures import (
     users_error,
 )
 from morisot.engines.spark.internals.sessions import is_classic
+from morisot.engines.spark.io.file_writer import FileWriter
 from morisot.engines.spark.streaming import kafka
 from morisot.engines.spark.terminal.left_out import reported
 from morisot.errors import ElementError, JobError, SourceError
@@ -221,7 +221,7 @@ class BatchRunner:
     def _run_sink(self, sink: Sink, receiver: Receiver | None, lowering: Lowering, delivered: Delivered) -> None:
         frame = lowering.frame(sink)
         if isinstance(sink, WriteSink):
-            write(sink, frame.df)
+            FileWriter(sink).write(frame.df)
             return
         if isinstance(sink, WriteKafka):
             kafka.write(sink, frame.df, lowering)

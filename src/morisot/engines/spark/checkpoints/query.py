@@ -11,11 +11,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from morisot.engines.spark.checkpoints.output_directory import Appended
 from morisot.engines.spark.checkpoints.ownership import Hold
 from morisot.engines.spark.checkpoints.snapshot_files import read_record, write_record
 from morisot.engines.spark.internals import query_log, spark_log
 from morisot.engines.spark.internals.restore_failures import refuse_unreadable
+from morisot.engines.spark.io.output_directory import OutputDirectory
 from morisot.errors import ConfigError, PlanError, SinkError, SnapshotError
 from morisot.plan.analysis.fingerprint import Description, differences
 from morisot.plan.nodes.sink import Sink, WriteSink
@@ -52,7 +52,7 @@ class Checkpoint:
         """The lock of the snapshot directory, as long as the query may write to it."""
         self._resumed_from: int | None = None
         """The last micro-batch of the job that made the checkpoint; None if this is a fresh start."""
-        self._written = [Appended(sink) for sink in self.sinks if isinstance(sink, WriteSink)]
+        self._written = [OutputDirectory(sink) for sink in self.sinks if isinstance(sink, WriteSink)]
 
     @property
     def location(self) -> str:

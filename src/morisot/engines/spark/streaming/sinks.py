@@ -12,12 +12,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import pyarrow.compute as pc
-from pyspark.sql import DataFrame, Observation
-from pyspark.sql import functions as F  # noqa: N812 - the name every Spark program uses
+from pyspark.sql import DataFrame
 
-from morisot.engines.spark.bounded.files import FORMATS, append, replace, write_options
 from morisot.engines.spark.bounded.runner import Receiver
 from morisot.engines.spark.emit.lowering.planner import Lowering
+from morisot.engines.spark.io.file_writer import FileWriter
 from morisot.engines.spark.streaming import kafka
 from morisot.errors import MorisotError
 from morisot.plan.analysis.graph import walk
@@ -29,7 +28,6 @@ from morisot.worker.codec.batches import decode
 
 HandingOver = Callable[[], None]
 """The second step."""
-COUNTED = "count(1) AS elements"
 
 
 @dataclass(frozen=True)
@@ -142,28 +140,19 @@ class FilesWriter(SinkWriter):
 
     def __init__(self, sink: WriteSink, receiver: Receiver | None, close: Callable[[], None] | None) -> None:
         super().__init__(sink, receiver, close)
-        self._write = write_changes if any(map(gives_running_values, walk(sink))) else append
+        writer = FileWriter(sink)
+        self._write = writer.write_changes if any(map(gives_running_values, walk(sink))) else writer.append
         self._written: dict[int, int] = {}
         """The rows of micro-batches that are written, and not committed."""
 
     def take(self, share: Share) -> HandingOver:
-        assert isinstance(self.sink, WriteSink)
-        written = self._write(self.sink, share.df, share.batch)
+        written = self._write(share.df, share.batch)
         self._written[share.batch] = max(written, self._written.get(share.batch, 0))
 
         def hand_over() -> None:
             self.elements_out += self._written.pop(share.batch)
 
         return hand_over
-
-
-def write_changes(sink: WriteSink, df: DataFrame, batch: int) -> int:
-    """Write running values: files cannot be updated, so each micro-batch's changes are rows of their own."""
-    counting = Observation()
-    counted = df.observe(counting, F.expr(COUNTED))
-    writer = counted.write.format(FORMATS[sink.operator]).options(**write_options(sink))
-    replace(df, f"{sink.path}/batch={batch}", writer, aside=f"{sink.path}/_writing-{batch}")
-    return int(counting.get["elements"])
 
 
 def sink_writer(sink: Sink, receiver: Receiver | None, close: Callable[[], None] | None) -> SinkWriter:

@@ -6,10 +6,11 @@ import threading
 from collections.abc import Mapping
 from typing import Any
 
+from morisot.engines.spark.io.file_writer import COUNTED
 from morisot.engines.spark.streaming.metrics import Measures
 from morisot.engines.spark.streaming.query.channel_reader import ChannelReader
 from morisot.engines.spark.streaming.query.spec import QuerySpec
-from morisot.engines.spark.streaming.query.starter import OBSERVED, Attempt
+from morisot.engines.spark.streaming.query.starter import Attempt
 from morisot.engines.spark.terminal.left_out import by_operator
 from morisot.errors import MorisotError
 from morisot.runtime.tally import Failures, Tally, divert
@@ -46,7 +47,7 @@ class BatchCounts:
         self.measures.add(progress)
         if self._spec.counts_operators:
             self.measures.add_given(progress, nodes)
-        observed = (progress["observedMetrics"] or {}).get(OBSERVED)
+        observed = (progress["observedMetrics"] or {}).get(COUNTED)
         if observed is not None:
             self._spec.writers[0].elements_out += int(observed["elements"])
         if self._spec.counted:

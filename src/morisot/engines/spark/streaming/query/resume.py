@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from morisot.engines.spark.bounded.files import delete, refuse_existing
 from morisot.engines.spark.emit.lowering.planner import Lowering
 from morisot.engines.spark.emit.stateful.keyed_state import BUCKETS_PER_PARTITION
-from morisot.engines.spark.internals.sessions import is_connect
+from morisot.engines.spark.internals.sessions import is_classic
+from morisot.engines.spark.io.file_writer import FileWriter
 from morisot.engines.spark.streaming.queries import waits_for_time
 from morisot.engines.spark.streaming.query.spec import QuerySpec
 from morisot.plan.analysis.fingerprint import Description, describe
@@ -35,10 +35,10 @@ def _resume(spec: QuerySpec, lowering: Lowering, plan: Description) -> None:
 def _begin(spec: QuerySpec, plan: Description) -> None:
     if isinstance(spec.restart, int):
         spec.checkpoint.refuse_missing(spec.restart)
-    df = spec.runner.spark.range(0)  # any frame knows the file system; the query's may yet fail on data
-    directories = [sink for sink in spec.group.sinks if isinstance(sink, WriteSink) and not is_connect(df)]
-    for sink in directories:
-        refuse_existing(sink, df)
-    for sink in directories:
-        delete(df, sink.path)
+    spark = spec.runner.spark
+    writers = [FileWriter(sink) for sink in spec.group.sinks if isinstance(sink, WriteSink) and is_classic(spark)]
+    for writer in writers:
+        writer.refuse_existing(spark)
+    for writer in writers:
+        writer.delete(spark)
     spec.checkpoint.begin(plan)

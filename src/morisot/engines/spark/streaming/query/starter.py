@@ -5,13 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from pyspark.sql import DataFrame
-from pyspark.sql import functions as F  # noqa: N812 - the name every Spark program uses
 from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
-from morisot.engines.spark.bounded.files import FORMATS, write_options
 from morisot.engines.spark.emit.lowering.planner import Lowering, QueryInputs
 from morisot.engines.spark.failures import SPARK_ERRORS
+from morisot.engines.spark.io.file_writer import FileWriter, counted
 from morisot.engines.spark.session.query_settings import await_sources, keeps_fewer, query_settings, starting
 from morisot.engines.spark.streaming.idle_inputs import IdleInputs
 from morisot.engines.spark.streaming.micro_batch import Delivery
@@ -19,11 +18,7 @@ from morisot.engines.spark.streaming.progress import Reports
 from morisot.engines.spark.streaming.queries import source_numbers
 from morisot.engines.spark.streaming.query.lifecycle import Lifecycle
 from morisot.engines.spark.streaming.query.spec import QuerySpec
-from morisot.engines.spark.streaming.sinks import COUNTED
 from morisot.plan.nodes.sink import WriteSink
-
-OBSERVED = "morisot"
-"""The name under which a query counts the rows that Spark writes for it."""
 
 
 @dataclass(frozen=True)
@@ -101,9 +96,7 @@ class QueryStarter:
         sink, mode = self._spec.group.stream, self.query.stream.plan.output_mode
         if not isinstance(sink, WriteSink) or mode == "update":
             return self._writer(df, mode).foreachBatch(delivery).start()
-        counted = df.observe(OBSERVED, F.expr(COUNTED))
-        files = self._writer(counted, mode).format(FORMATS[sink.operator])
-        return files.options(**write_options(sink)).start(sink.path)
+        return FileWriter(sink).start(self._writer(counted(df), mode))
 
     def _writer(self, df: DataFrame, mode: str) -> DataStreamWriter:
         trigger = self.query.trigger

@@ -20,11 +20,21 @@ from morisot.plan.files import is_local
 from morisot.plan.nodes.sink import WriteSink
 from morisot.runtime.snapshot_errors import damaged, missing
 
-_BATCH = re.compile(r"batch=(\d+)")
+_BATCH, _UNFINISHED = re.compile(r"batch=(\d+)"), "_writing-"
 _RESTORE = "restore what the job had written from a backup, or start anew with restart=None"
 
 
-class Appended:
+def batch_in(directory: str, batch: int) -> str:
+    """The directory of a micro-batch, where values replace earlier ones."""
+    return f"{directory}/batch={batch}"
+
+
+def unfinished_in(directory: str, batch: int) -> str:
+    """The same while it is written."""
+    return f"{directory}/{_UNFINISHED}{batch}"
+
+
+class OutputDirectory:
     """What a sink has written, where that is on this machine's disks."""
 
     def __init__(self, sink: WriteSink) -> None:
@@ -85,7 +95,7 @@ class Appended:
         """Remove the files that no finished micro-batch has written."""
         if not self.is_local or not self.exists:
             return
-        for unfinished in self._directory.glob("_writing-*"):
+        for unfinished in self._directory.glob(f"{_UNFINISHED}*"):
             shutil.rmtree(unfinished, ignore_errors=True)
         if not self._log.is_dir():
             return

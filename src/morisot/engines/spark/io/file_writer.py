@@ -1,0 +1,130 @@
+"""The writer of write_text, write_csv, write_json and write_parquet: one interface for every kind of job.
+
+A bounded job writes a directory at once (`write`). A streaming query adds files for each micro-batch, by Spark's own
+file sink: as a query of its own (`start`), or where several sinks share a query, when it is handed the rows
+(`append`). Running values, which replace each other, go into a directory for each micro-batch (`write_changes`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from pyspark.errors import AnalysisException
+from pyspark.sql import DataFrame, DataFrameWriter, Observation, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - the name every Spark program uses
+from pyspark.sql.streaming.query import StreamingQuery
+from pyspark.sql.streaming.readwriter import DataStreamWriter
+
+from morisot.engines.spark.internals import file_sink, hadoop, plans
+from morisot.engines.spark.internals.sessions import is_connect
+from morisot.engines.spark.io import directories
+from morisot.engines.spark.io.output_directory import batch_in, unfinished_in
+from morisot.errors import SinkError
+from morisot.plan.nodes.sink import WriteCsv, WriteSink
+
+COUNTED = "morisot"
+"""The name under which rows are counted on their way into files."""
+_ELEMENTS = "elements"
+_FORMATS: dict[str, file_sink.Format] = {
+    "write_text": "text",
+    "write_csv": "csv",
+    "write_json": "json",
+    "write_parquet": "parquet",
+}
+
+
+@dataclass(frozen=True)
+class FileWriter:
+    """Writes the directory of a sink."""
+
+    sink: WriteSink
+
+    @property
+    def format(self) -> file_sink.Format:
+        """Spark's name of the format."""
+        return _FORMATS[self.sink.operator]
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """What Spark's writer must know apart from the format and the path."""
+        if isinstance(self.sink, WriteCsv):
+            return {"header": self.sink.header, "sep": self.sink.delimiter, "escape": '"', "emptyValue": ""}
+        return {}
+
+    # -- before a job ---------------------------------------------------------------------------------------------
+
+    def refuse_existing(self, spark: SparkSession) -> None:
+        """Refuse to write where something is, unless the mode says otherwise."""
+        if self.sink.mode == "error" and hadoop.exists(spark, self.sink.path):
+            raise already_there(self.sink)
+
+    def delete(self, spark: SparkSession) -> None:
+        """Remove what is there."""
+        hadoop.delete(spark, self.sink.path)
+
+    # -- a bounded job --------------------------------------------------------------------------------------------
+
+    def write(self, df: DataFrame) -> None:
+        """Write the directory: aside first, so that a failure leaves what was there as it was."""
+        writer = self._batch_writer(df)
+        if self.sink.mode == "append":
+            writer.mode("append").save(self.sink.path)
+        elif is_connect(df):  # whose files only the server can move
+            self._write_in_place(writer)
+        else:
+            self.refuse_existing(df.sparkSession)
+            directories.replace(df.sparkSession, self.sink.path, writer)
+
+    def _write_in_place(self, writer: DataFrameWriter) -> None:
+        try:
+            writer.mode(self.sink.mode).save(self.sink.path)
+        except AnalysisException as error:
+            if error.getCondition() != "PATH_ALREADY_EXISTS":
+                raise
+            raise already_there(self.sink) from None
+
+    # -- a streaming query ----------------------------------------------------------------------------------------
+
+    def start(self, writer: DataStreamWriter) -> StreamingQuery:
+        """Start a query that writes the directory."""
+        return writer.format(self.format).options(**self.options).start(self.sink.path)
+
+    def append(self, df: DataFrame, batch: int) -> int:
+        """Add the files of a micro-batch; how many rows they hold.
+
+        Spark's own sink does it, which lists them in the directory's log: a micro-batch that is in it is not written
+        again.
+        """
+        rows = counted(df)
+        file_sink.add_batch(rows, self.sink.path, self.format, self.options, batch)
+        found = plans.observed(rows, COUNTED)
+        return 0 if found is None else int(found.getLong(0))
+
+    def write_changes(self, df: DataFrame, batch: int) -> int:
+        """Write running values: files cannot be updated, so each micro-batch's changes are rows of their own."""
+        counting = Observation()
+        writer = self._batch_writer(df.observe(counting, _count()))
+        path = self.sink.path
+        directories.replace(df.sparkSession, batch_in(path, batch), writer, aside=unfinished_in(path, batch))
+        return int(counting.get[_ELEMENTS])
+
+    def _batch_writer(self, df: DataFrame) -> DataFrameWriter:
+        return df.write.format(self.format).options(**self.options)
+
+
+def already_there(sink: WriteSink) -> SinkError:
+    """What is said where a directory exists that a sink is not to replace."""
+    return SinkError(
+        f"{sink.operator} ({sink.location}): {sink.path!r} exists already; "
+        'pass mode="overwrite" or mode="append", or choose another path'
+    )
+
+
+def counted(df: DataFrame) -> DataFrame:
+    """The frame with its rows counted as a job reads it."""
+    return df.observe(COUNTED, _count())
+
+
+def _count() -> Any:
+    return F.expr(f"count(1) AS {_ELEMENTS}")
