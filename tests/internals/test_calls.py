@@ -17,7 +17,6 @@ from morisot.engines.spark.internals import (
     gateway,
     hadoop,
     kafka,
-    part_files,
     plans,
     sessions,
     streaming,
@@ -106,7 +105,7 @@ def test_a_file_system(spark: SparkSession, tmp_path: Path) -> None:
 def test_files_have_no_checksums_beside_them(spark: SparkSession, tmp_path: Path) -> None:
     spark.range(0, 25, 1, 2).write.option("maxRecordsPerFile", 10).parquet(str(tmp_path / "out"))
     assert {file.suffix for file in (tmp_path / "out").iterdir()} == {".parquet", ""}
-    files = part_files.in_row_order(tmp_path / "out")
+    files = file_sink.in_row_order(tmp_path / "out")
     assert [spark.read.parquet(str(file)).first() for file in files] == [(0,), (10,), (12,), (22,)]
 
 
@@ -116,7 +115,7 @@ def test_micro_batches_in_files(format_: file_sink.Format, spark: SparkSession, 
     df = spark.range(0, 2, 1, 1).selectExpr("CAST(id AS STRING) AS value")
     for batch in (0, 1, 1):  # the last one is in the log
         file_sink.add_batch(df, str(out), format_, {"header": True} if format_ == "csv" else {}, batch)
-    files = list(part_files.all_in(out))
+    files = list(file_sink.part_files(out))
     listed = list(file_sink_log.listed(file_sink_log.log_in(out), 1, advice=""))
     assert sorted(listed) == sorted((file.name, file.stat().st_size, True) for file in files)
     if format_ == "csv":
@@ -125,7 +124,7 @@ def test_micro_batches_in_files(format_: file_sink.Format, spark: SparkSession, 
 
 def test_spark_reads_what_a_log_lists(spark: SparkSession, tmp_path: Path) -> None:
     spark.range(0, 4, 1, 2).write.parquet(str(tmp_path / "files"))
-    files = part_files.in_row_order(tmp_path / "files")
+    files = file_sink.in_row_order(tmp_path / "files")
     directory = tmp_path / "listed"
     file_sink_log.prepare(directory)
     file_sink_log.write(directory, [(file.as_uri(), 2**20) for file in files[::-1]], block_size=2**20)

@@ -1,8 +1,10 @@
-"""Spark's file sink of streaming queries, called for one micro-batch."""
+"""Spark's file sink of streaming queries, called for one micro-batch, and the files that tasks of Spark write."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Any, Literal
 
 from pyspark.sql import DataFrame
@@ -15,6 +17,8 @@ _CLASSES: dict[Format, str] = {
     "parquet": "ParquetFileFormat",
 }
 """Each is in a package called like the format."""
+_PART = re.compile(r"part-(\d+)-.*?(?:c(\d+))?\.\w+\.parquet")
+"""The number of the partition, and of the file among those of the partition."""
 
 
 def add_batch(df: DataFrame, path: str, format_: Format, options: Mapping[str, Any], batch: int) -> None:
@@ -30,3 +34,15 @@ def add_batch(df: DataFrame, path: str, format_: Format, options: Mapping[str, A
 
 def _as_option(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def part_files(directory: Path) -> Iterable[Path]:
+    """The files of results that a directory holds."""
+    return directory.glob("part-*")
+
+
+def in_row_order(directory: Path) -> list[Path]:
+    """The Parquet files of a directory in the order of the rows that they hold."""
+    found = ((_PART.fullmatch(file.name), file) for file in part_files(directory))
+    ordered = sorted((int(match[1]), int(match[2] or 0), file) for match, file in found if match)
+    return [file for _, _, file in ordered]

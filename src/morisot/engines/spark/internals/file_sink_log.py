@@ -20,7 +20,7 @@ _NAME = "_spark_metadata"
 _VERSION, _ADDED = "v1", "add"
 
 
-class Listed(NamedTuple):
+class LoggedFile(NamedTuple):
     """A file in the log."""
 
     name: str
@@ -34,13 +34,13 @@ def log_in(directory: Path) -> Path:
     return directory / _NAME
 
 
-def listed(log: Path, least: int, *, advice: str) -> Iterator[Listed]:
+def listed(log: Path, least: int, *, advice: str) -> Iterator[LoggedFile]:
     """The files in a log; refuse one that does not reach a number, or of which an entry is damaged or gone."""
     for value in spark_log.everything(log, least):
         if not isinstance(value, dict) or not isinstance(value.get("path"), str):
             raise damaged(log, "an entry lists no file", advice=advice)
         is_added = value.get("action", _ADDED) == _ADDED
-        yield Listed(path_of(value["path"]).name, value.get("size"), is_added)
+        yield LoggedFile(path_of(value["path"]).name, value.get("size"), is_added)
 
 
 def prepare(directory: Path) -> None:

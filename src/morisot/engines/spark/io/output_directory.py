@@ -11,8 +11,8 @@ import re
 import shutil
 from pathlib import Path
 
-from morisot.engines.spark.internals import file_sink_log, part_files, spark_log
-from morisot.engines.spark.internals.file_sink_log import Listed
+from morisot.engines.spark.internals import file_sink, file_sink_log, spark_log
+from morisot.engines.spark.internals.file_sink_log import LoggedFile
 from morisot.errors import SinkError
 from morisot.plan.analysis.graph import walk
 from morisot.plan.analysis.validate import gives_running_values
@@ -69,7 +69,7 @@ class OutputDirectory:
         else:
             raise missing(self._log, advice=_RESTORE)
 
-    def _refuse_lost_file(self, listed: Listed) -> None:
+    def _refuse_lost_file(self, listed: LoggedFile) -> None:
         file = self._directory / listed.name
         if not listed.is_added:
             return
@@ -100,7 +100,7 @@ class OutputDirectory:
         if not self._log.is_dir():
             return
         listed = self._listed()
-        for file in part_files.all_in(self._directory):
+        for file in file_sink.part_files(self._directory):
             if file.is_file() and file.name not in listed:
                 spark_log.remove(file)
 

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 from morisot.engines.spark.bounded.runner import BatchRunner
 from morisot.engines.spark.checkpoints.snapshot_files import check_manifest, write_manifest
 from morisot.engines.spark.emit.stateful.bounded_inputs import for_files
-from morisot.engines.spark.internals.part_files import in_row_order
+from morisot.engines.spark.internals.file_sink import in_row_order
 from morisot.errors import SinkError
 from morisot.physical.job import Query
 from morisot.plan.nodes.node import Node
