@@ -1,4 +1,4 @@
-"""How far a job is behind what has come: elements of channels and files of followed directories that are not done."""
+"""The backlog of a job: elements of channels and files of followed directories that it has not read yet."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from morisot.runtime.metrics import BacklogMetrics
 
 
 def backlog(nodes: Iterable[Node], channels: Sequence[Spool], checkpoint: Checkpoint) -> BacklogMetrics:
-    """What waits for a query, and for how long the oldest of it has been there."""
+    """The backlog of a query, and the age of its oldest entry."""
     files = [file for path in _followed(nodes) for file in _unread(path, checkpoint)]
     since = [moment for channel in channels if (moment := channel.oldest) is not None]
     for file in files:
@@ -32,7 +32,7 @@ def backlog(nodes: Iterable[Node], channels: Sequence[Spool], checkpoint: Checkp
 
 
 def _followed(nodes: Iterable[Node]) -> list[str]:
-    """The directories of this machine that are read without end; those of others are not listed to be counted."""
+    """The followed directories of this machine; listing those of others would cost too much."""
     sources = [node for node in nodes if isinstance(node, PathSource) and not node.bounded and node.listed is None]
     return list(dict.fromkeys(source.path for source in sources if is_local(source.path)))
 

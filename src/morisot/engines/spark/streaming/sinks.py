@@ -37,7 +37,7 @@ class Share:
     df: DataFrame
     batch: int
     lowering: Lowering
-    """By which it was made; it holds what is kept until the micro-batch is done."""
+    """By which it was made; it holds what is persisted until the micro-batch ends."""
 
     def elements(self, type_: Type) -> list[Any]:
         """Its elements, in the stream's order where that is known.
@@ -125,11 +125,11 @@ class TopicWriter(SinkWriter):
     def take(self, share: Share) -> HandingOver:
         sink = self.sink
         assert isinstance(sink, WriteKafka)
-        kept = share.lowering.keep(sink, share.df)
-        rows = kept.count()
+        persisted = share.lowering.keep(sink, share.df)
+        rows = persisted.count()
 
         def hand_over() -> None:
-            kafka.send(sink, kept, share.lowering)
+            kafka.send(sink, persisted, share.lowering)
             self.elements_out += rows
 
         return hand_over

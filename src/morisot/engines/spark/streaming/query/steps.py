@@ -78,10 +78,8 @@ class QuerySteps:
 
     def _is_drained(self, query: Attempt) -> bool:
         """Whether the query reads nothing but channels, and these are closed and read to the end."""
-        if (
-            self._starter.query.bounded_inputs and not self._counts.measures.batches
-        ):  # the first micro-batch reads those
-            return False
+        if self._starter.query.bounded_inputs and not self._counts.measures.batches:
+            return False  # the first micro-batch reads those
         sources = [node for node in query.lowering.nodes if not node.inputs and not node.bounded]
         return all(isinstance(node, Spooled) for node in sources) and self._channels.is_drained
 
