@@ -33,7 +33,7 @@ README = Path(__file__).resolve().parents[1] / "README.md"
 BEGIN, END = "<!-- operators:begin -->", "<!-- operators:end -->"
 FAMILIES = (source, rowwise, keyed, aggregate, state, time, window, combine, join, partition, iterate, sink)
 ROOTS = frozenset(
-    {source.PathSource, rowwise.Rowwise, aggregate.Aggregation, state.Rich, sink.Sink, sink.WriteSink}
+    {source.PathSource, rowwise.Rowwise, aggregate.Aggregation, state.Rich, sink.SinkNode, sink.WriteSink}
 ) | {
     source.Spooled,
     combine.Marked,
@@ -92,7 +92,7 @@ def nodes_of(family: ModuleType) -> list[type[Node]]:
 def status(node: type[Node]) -> tuple[str, str, str]:
     """Whether it runs on bounded input, on unbounded input, and on the reference engine; if not, why the plan says."""
     # What only hands elements over needs no meaning of its own: the reference engine does it for every such sink.
-    hands_over = issubclass(node, sink.Sink) and not issubclass(node, sink.WriteSink | sink.WriteKafka)
+    hands_over = issubclass(node, sink.SinkNode) and not issubclass(node, sink.WriteSink | sink.WriteKafka)
     return (
         cell(not node.only_unbounded, node.only_unbounded),
         cell(not node.only_bounded, node.only_bounded, node.unbounded_if),

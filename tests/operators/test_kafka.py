@@ -12,7 +12,7 @@ import morisot as mo
 from morisot.compile.choose import decide
 from morisot.plan.analysis.fingerprint import describe
 from morisot.plan.nodes.rowwise import Map
-from morisot.plan.nodes.sink import Sink, WriteKafka
+from morisot.plan.nodes.sink import SinkNode, WriteKafka
 
 SERVERS = "127.0.0.1:9092"
 SECRET = 'PlainLoginModule required username="berthe" password="tulip-garden";'
@@ -25,7 +25,7 @@ def plain() -> mo.StreamContext:
     return mo.StreamContext(engine="reference")
 
 
-def sink_of(ctx: mo.StreamContext) -> Sink:
+def sink_of(ctx: mo.StreamContext) -> SinkNode:
     (sink,) = ctx._sinks
     return sink
 

@@ -14,7 +14,7 @@ from morisot.engines.spark.checkpoints.snapshot_files import write_record
 from morisot.engines.spark.internals import spark_log
 from morisot.errors import Location
 from morisot.plan.analysis.fingerprint import describe
-from morisot.plan.nodes.sink import Sink, WriteText
+from morisot.plan.nodes.sink import SinkNode, WriteText
 from morisot.plan.nodes.source import StreamFile
 from morisot.private import private_file
 from morisot.runtime import atomic_files
@@ -36,7 +36,7 @@ def read(number: int, directory: str = "/in") -> dict[str, Any]:
     return {"path": f"hdfs:{directory}/{number}", "timestamp": number, "batchId": number}
 
 
-def sink(directory: Path) -> Sink:
+def sink(directory: Path) -> SinkNode:
     location = Location("program.py", 3)
     source = StreamFile(str(directory), unbounded=True, type=STR, location=location)
     return WriteText(source, str(directory / "out"), type=STR, location=location)

@@ -19,7 +19,7 @@ from morisot.engines.spark.session.java_runtime import find_java, launcher_varia
 from morisot.engines.spark.streaming.launch import refuse_on_connect
 
 if TYPE_CHECKING:
-    from morisot.plan.nodes.sink import Sink
+    from morisot.plan.nodes.sink import SinkNode
 
 PROGRAM = Path(__file__).with_name("plain_session.py")
 SERVER = """
@@ -38,7 +38,7 @@ RUN = ["bounded_times", "files", "stream_goes_on_from_a_snapshot", "loop_with_sn
 REFUSED = ["channel_into_for_each", "running_aggregates"]
 
 
-def sinks(context: mo.StreamContext) -> list[Sink]:
+def sinks(context: mo.StreamContext) -> list[SinkNode]:
     return list(context._sinks)
 
 

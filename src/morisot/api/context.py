@@ -18,7 +18,7 @@ from morisot.api.output import Channel
 from morisot.config import Config
 from morisot.errors import JobError, Location, PlanError
 from morisot.plan.nodes.node import Node
-from morisot.plan.nodes.sink import ForEach, Sink
+from morisot.plan.nodes.sink import ForEach, SinkNode
 from morisot.plan.nodes.source import StreamCsv, StreamJson
 from morisot.plan.snapshots import Snapshots
 from morisot.runtime.metrics import ContextMetrics
@@ -61,8 +61,8 @@ class StreamContext(SourceMethods):
         self._engine: Engine | None = None
         self._spark = spark
         self._snapshots = snapshots
-        self._sinks: dict[Sink, Callable[[list[Any]], None] | None] = {}
-        self._channels: dict[Sink, Channel[Any]] = {}
+        self._sinks: dict[SinkNode, Callable[[list[Any]], None] | None] = {}
+        self._channels: dict[SinkNode, Channel[Any]] = {}
         self._jobs: list[Job] = []
         self._skipping: list[StreamCsv | StreamJson] = []
         self._stores: dict[str, list[Store]] = {"channel": [], "socket": []}
@@ -145,7 +145,7 @@ class StreamContext(SourceMethods):
                 self._channels[sink].ask_for_failure(job.exception)
         return job
 
-    def _take_sinks(self, operator: str) -> dict[Sink, Callable[[list[Any]], None] | None]:
+    def _take_sinks(self, operator: str) -> dict[SinkNode, Callable[[list[Any]], None] | None]:
         if not self._sinks:
             raise PlanError(
                 f"there is nothing to {operator}",
@@ -189,7 +189,7 @@ class StreamContext(SourceMethods):
             refuse_unbounded(node)
 
     def add_sink(
-        self, node: Sink, receiver: Callable[[list[Any]], None] | None, channel: Channel[Any] | None = None
+        self, node: SinkNode, receiver: Callable[[list[Any]], None] | None, channel: Channel[Any] | None = None
     ) -> None:
         """Take note of a deferred sink."""
         self.check(node)

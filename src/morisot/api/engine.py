@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
 from morisot.plan.nodes.node import Node
-from morisot.plan.nodes.sink import Sink
+from morisot.plan.nodes.sink import SinkNode
 from morisot.plan.nodes.source import StreamCsv, StreamJson
 from morisot.runtime.metrics import LoopMetrics
 from morisot.runtime.tally import Tally
@@ -41,10 +41,12 @@ class Engine(Protocol):
     def to_dataframe(self, node: Node) -> Any:
         """The elements as a Spark DataFrame."""
 
-    def execute(self, receivers: Mapping[Sink, Receiver | None]) -> None:
+    def execute(self, receivers: Mapping[SinkNode, Receiver | None]) -> None:
         """Run bounded sinks to their end, handing each receiver its elements."""
 
-    def start(self, receivers: Mapping[Sink, Receiver | None], closers: Mapping[Sink, Callable[[], None]]) -> Any:
+    def start(
+        self, receivers: Mapping[SinkNode, Receiver | None], closers: Mapping[SinkNode, Callable[[], None]]
+    ) -> Any:
         """Start sinks and return a PlannedJob."""
 
     def row_type(self, kind: str, path: str) -> Record:

@@ -22,7 +22,7 @@ from morisot.plan.nodes.sink import (
     CollectCount,
     CollectVec,
     ForEach,
-    Sink,
+    SinkNode,
     WriteCsv,
     WriteJson,
     WriteKafka,
@@ -205,7 +205,7 @@ class SinkMethods(StreamBase[T]):
         kafka.refuse_part(verdict.type, part, advice)
         return closure.function, verdict.type
 
-    def _write(self, node: Sink) -> None:
+    def _write(self, node: SinkNode) -> None:
         self._context.add_sink(node, None)
 
     def _refuse_unbounded(self, operator: str) -> None:

@@ -28,7 +28,7 @@ from morisot.errors import PlanError
 from morisot.physical.job import PlannedJob, plan_stream
 from morisot.plan.analysis.graph import walk
 from morisot.plan.nodes.node import Node
-from morisot.plan.nodes.sink import CollectCount, Sink
+from morisot.plan.nodes.sink import CollectCount, SinkNode
 from morisot.plan.nodes.source import StreamCsv, StreamJson
 from morisot.runtime.file_rows import misfits
 from morisot.runtime.local_files import local_files
@@ -78,7 +78,7 @@ class ReferenceEngine:
             "to_dataframe needs Spark", location=node.location, advice='use StreamContext() with engine="spark"'
         )
 
-    def execute(self, receivers: Mapping[Sink, Callable[[list[Any]], None] | None]) -> None:
+    def execute(self, receivers: Mapping[SinkNode, Callable[[list[Any]], None] | None]) -> None:
         handed_over = [output.input for output, receiver in receivers.items() if receiver is not None]
         results = self._evaluate(*(output for output, receiver in receivers.items() if receiver is None), *handed_over)
         for output, receiver in receivers.items():
@@ -86,7 +86,7 @@ class ReferenceEngine:
                 elements = results[output.input]
                 receiver([len(elements)] if isinstance(output, CollectCount) else list(elements))
 
-    def start(self, receivers: Mapping[Sink, Any], closers: Mapping[Sink, Callable[[], None]]) -> Any:
+    def start(self, receivers: Mapping[SinkNode, Any], closers: Mapping[SinkNode, Callable[[], None]]) -> Any:
         output = next(iter(receivers))
         raise PlanError(
             "the reference engine runs a plan to its end: it has nothing to start",

@@ -46,7 +46,7 @@ from morisot.plan.analysis.graph import bounded_inputs, walk
 from morisot.plan.kafka import without_secrets
 from morisot.plan.nodes.iterate import DeltaIterate, Loop
 from morisot.plan.nodes.node import Node
-from morisot.plan.nodes.sink import Sink
+from morisot.plan.nodes.sink import SinkNode
 from morisot.plan.nodes.source import StreamCsv, StreamJson
 from morisot.plan.snapshots import Snapshots
 from morisot.runtime.metrics import LoopMetrics
@@ -180,11 +180,11 @@ class SparkEngine:
         runner.run_loops(job.steps, lowering)
         return as_table(lowering.frame(node))
 
-    def execute(self, receivers: Mapping[Sink, Receiver | None]) -> None:
+    def execute(self, receivers: Mapping[SinkNode, Receiver | None]) -> None:
         with self._action() as runner, self._reporting(receivers), self._progress("execute"):
             self._execute(runner, receivers)
 
-    def _execute(self, runner: BatchRunner, receivers: Mapping[Sink, Receiver | None]) -> None:
+    def _execute(self, runner: BatchRunner, receivers: Mapping[SinkNode, Receiver | None]) -> None:
         with self._pieces.running(runner, next(iter(receivers)).operator, receivers) as rest:
             runner.execute(rest.receivers(receivers))
 
@@ -199,15 +199,17 @@ class SparkEngine:
             demoted = dict.fromkeys(moved(node) for node in nodes if node.title in new)
             say([*(tally or self._tally).lines(nodes), *demoted])
 
-    def start(self, receivers: Mapping[Sink, Receiver | None], closers: Mapping[Sink, Callable[[], None]]) -> Job:
+    def start(
+        self, receivers: Mapping[SinkNode, Receiver | None], closers: Mapping[SinkNode, Callable[[], None]]
+    ) -> Job:
         with self._action() as runner:
             return self._start(runner, receivers, closers)
 
     def _start(
         self,
         runner: BatchRunner,
-        receivers: Mapping[Sink, Receiver | None],
-        closers: Mapping[Sink, Callable[[], None]],
+        receivers: Mapping[SinkNode, Receiver | None],
+        closers: Mapping[SinkNode, Callable[[], None]],
     ) -> Job:
         bounded = {sink: receiver for sink, receiver in receivers.items() if sink.bounded}
         endless = {sink: receiver for sink, receiver in receivers.items() if not sink.bounded}
@@ -228,8 +230,8 @@ class SparkEngine:
     def _run_bounded(
         self,
         runner: BatchRunner,
-        receivers: Mapping[Sink, Receiver | None],
-        closers: Mapping[Sink, Callable[[], None]],
+        receivers: Mapping[SinkNode, Receiver | None],
+        closers: Mapping[SinkNode, Callable[[], None]],
     ) -> None:
         try:
             with told_of_death(runner.spark), self._reporting(receivers, runner.tally):

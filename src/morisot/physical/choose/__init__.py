@@ -75,7 +75,7 @@ _KINDS: dict[type[Node], type[Physical]] = {
     times.DropTimestamps: TimestampsOp,
     loops.State: LoopResultOp,
     loops.Elements: LoopResultOp,
-    sink.Sink: WriteOp,
+    sink.SinkNode: WriteOp,
 }
 """Operators without a choice."""
 

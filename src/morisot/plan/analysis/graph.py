@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Container, Iterable, Iterator
 
 from morisot.plan.nodes.node import Node
-from morisot.plan.nodes.sink import Sink
+from morisot.plan.nodes.sink import SinkNode
 
 
 def walk(*roots: Node, known: Container[Node] = ()) -> Iterator[Node]:
@@ -53,7 +53,7 @@ def order_observed(roots: Iterable[Node]) -> frozenset[Node]:
 
 def order_needed(roots: Iterable[Node]) -> frozenset[Node]:
     """The nodes whose order of elements the result of some operator depends on; a sink takes what comes."""
-    streams = (root.inputs if isinstance(root, Sink) and root.takes_any_order else (root,) for root in roots)
+    streams = (root.inputs if isinstance(root, SinkNode) and root.takes_any_order else (root,) for root in roots)
     return _observed(tuple(itertools.chain.from_iterable(streams)), set())
 
 

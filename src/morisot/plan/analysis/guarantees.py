@@ -7,7 +7,7 @@ from typing import Literal
 from morisot.plan.analysis.graph import walk
 from morisot.plan.endpoints import Sink as UsersSink
 from morisot.plan.nodes.node import Node
-from morisot.plan.nodes.sink import CollectChannel, Sink, WriteSink, WriteTo
+from morisot.plan.nodes.sink import CollectChannel, SinkNode, WriteSink, WriteTo
 from morisot.plan.nodes.source import StreamSocket
 
 Guarantee = Literal["none", "at most once", "at least once", "exactly once"]
@@ -21,7 +21,7 @@ def replays(node: Node) -> bool:
     return not any(isinstance(source, StreamSocket) for source in walk(node))
 
 
-def delivery(sink: Sink) -> Delivery:
+def delivery(sink: SinkNode) -> Delivery:
     """What a sink does with a micro-batch that comes again."""
     match sink:
         case WriteSink():
@@ -48,7 +48,7 @@ def combined(replaying: bool, taken: Delivery) -> Guarantee:
             return "none"
 
 
-def guarantee(sink: Sink) -> Guarantee:
+def guarantee(sink: SinkNode) -> Guarantee:
     """What the elements of a sink without end can rely on."""
     return combined(replays(sink), delivery(sink))
 

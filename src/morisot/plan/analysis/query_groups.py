@@ -12,10 +12,10 @@ from morisot.plan.nodes.combine import Merge
 from morisot.plan.nodes.node import Node
 from morisot.plan.nodes.partition import Parallelism, RepartitionBy, Shuffle
 from morisot.plan.nodes.rowwise import Rowwise
-from morisot.plan.nodes.sink import Sink
+from morisot.plan.nodes.sink import SinkNode
 from morisot.plan.nodes.time import AddTimestamps, DropTimestamps
 
-STATELESS = (AddTimestamps, DropTimestamps, Merge, Parallelism, RepartitionBy, Rowwise, Shuffle, Sink)
+STATELESS = (AddTimestamps, DropTimestamps, Merge, Parallelism, RepartitionBy, Rowwise, Shuffle, SinkNode)
 """The operators without a state that lasts from one micro-batch to the next."""
 
 
@@ -25,7 +25,7 @@ class Group:
 
     stream: Node
     """The last operator that all of them share; of a sink that is alone, the sink itself."""
-    sinks: tuple[Sink, ...]
+    sinks: tuple[SinkNode, ...]
     named_otherwise: tuple[Node, ...] = ()
     """The same operator under other names, in the plans of some sinks."""
 
@@ -38,7 +38,7 @@ class Group:
         return [Group(sink, (sink,)) for sink in self.sinks]
 
 
-def groups(sinks: Iterable[Sink]) -> list[Group]:
+def groups(sinks: Iterable[SinkNode]) -> list[Group]:
     """The query groups of some sinks, in the order of the first sink of each.
 
     What follows the shared stream runs on each micro-batch by itself. So two sinks share a stream if all that they read
@@ -46,14 +46,14 @@ def groups(sinks: Iterable[Sink]) -> list[Group]:
     """
     sinks = tuple(sinks)
     first = _first_of_the_same(walk(*sinks))
-    found: dict[Node, list[Sink]] = {}
+    found: dict[Node, list[SinkNode]] = {}
     possible = {sink: [first[node] for node in _shareable(sink)] for sink in sinks}
     for sink, streams in possible.items():
         found.setdefault(streams[-1], []).append(sink)
     return [_group(members, possible, first) for members in found.values()]
 
 
-def _group(sinks: list[Sink], possible: Mapping[Sink, list[Node]], first: Mapping[Node, Node]) -> Group:
+def _group(sinks: list[SinkNode], possible: Mapping[SinkNode, list[Node]], first: Mapping[Node, Node]) -> Group:
     if len(sinks) == 1:
         return Group(sinks[0], tuple(sinks))
     common = set.intersection(*(set(possible[sink]) for sink in sinks))
@@ -79,7 +79,7 @@ def _identities(value: object, first: Mapping[Node, Node]) -> Any:
     return id(first[value]) if isinstance(value, Node) else id(value)
 
 
-def _shareable(sink: Sink) -> list[Node]:
+def _shareable(sink: SinkNode) -> list[Node]:
     """The operators through which everything comes that a sink reads, up to the first stateful one; nearest first.
 
     Sinks that have one of them in common have all those above it in common, too.

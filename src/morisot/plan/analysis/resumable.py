@@ -18,7 +18,7 @@ from morisot.plan.nodes.iterate import DeltaIterate, Loop
 from morisot.plan.nodes.join import Join
 from morisot.plan.nodes.node import Node
 from morisot.plan.nodes.partition import Cache
-from morisot.plan.nodes.sink import Sink
+from morisot.plan.nodes.sink import SinkNode
 from morisot.plan.nodes.source import (
     PathSource,
     StreamArrow,
@@ -71,7 +71,7 @@ class SavedPieces(Node):
 
 
 @dataclass(frozen=True, eq=False)
-class KeepPieces(Sink):
+class KeepPieces(SinkNode):
     """What each piece gives, kept in a directory of its own, in the stream's order."""
 
     directory: str = field(repr=False)
@@ -164,7 +164,7 @@ def _keeps_order(end: Node, twin: Node, roots: tuple[Node, ...]) -> bool:
 
 def _twin(node: Node, twins: Mapping[Node, Node], is_partitioned: Callable[[str], bool]) -> Node | None:
     """The node on unbounded input, if what it reads is there."""
-    if isinstance(node, Sink) or not node.bounded:
+    if isinstance(node, SinkNode) or not node.bounded:
         return None
     if not node.inputs:
         return placeholder(node, is_partitioned)

@@ -9,7 +9,7 @@ from morisot.plan.nodes.join import IntervalJoin, Join
 from morisot.plan.nodes.keyed import Unkey
 from morisot.plan.nodes.node import Node
 from morisot.plan.nodes.rowwise import Inspect, Map, MapAsync, MapMemo
-from morisot.plan.nodes.sink import Sink
+from morisot.plan.nodes.sink import SinkNode
 from morisot.plan.nodes.time import Reorder
 from morisot.plan.nodes.window import CountKind, WindowJoin
 from morisot.types.element import Keyed
@@ -31,7 +31,7 @@ def breaks_running_values(node: Node) -> bool:
     """
     if node.bounded or not node.inputs or not any(gives_running_values(each) for each in walk(*node.inputs)):
         return False
-    if isinstance(node, Sink) or (isinstance(node, Unkey) and node.keep == "both"):
+    if isinstance(node, SinkNode) or (isinstance(node, Unkey) and node.keep == "both"):
         return False
     one_to_one = isinstance(node, _ONE_TO_ONE) and node.on_error == "raise"
     return not (one_to_one and not any(isinstance(each, Unkey) for each in walk(*node.inputs)))
@@ -53,7 +53,7 @@ def mixed_above(node: Node) -> Node | None:
 
     Functions that the user calls associative and commutative do not see it; which of equals is first does not matter.
     """
-    takes_any = isinstance(node, Sink | FoldAssoc | ReduceAssoc | Reorder) or (
+    takes_any = isinstance(node, SinkNode | FoldAssoc | ReduceAssoc | Reorder) or (
         isinstance(node, Unique) and node.time is None
     )
     if node.bounded or not node.observes_order or takes_any:

@@ -16,7 +16,7 @@ WriteMode = Literal["error", "overwrite", "append"]
 
 
 @dataclass(frozen=True, eq=False)
-class Sink(Node):
+class SinkNode(Node):
     """The root of the sinks: they are what `ctx.execute()` and `ctx.start()` run."""
 
     input: Node
@@ -29,14 +29,14 @@ class Sink(Node):
 
 
 @dataclass(frozen=True, eq=False)
-class CollectVec(Sink):
+class CollectVec(SinkNode):
     """All elements, as a list in the user's program."""
 
     only_bounded: ClassVar[str] = AT_THE_END
 
 
 @dataclass(frozen=True, eq=False)
-class CollectCount(Sink):
+class CollectCount(SinkNode):
     """How many elements arrived."""
 
     only_bounded: ClassVar[str] = AT_THE_END
@@ -45,12 +45,12 @@ class CollectCount(Sink):
 
 
 @dataclass(frozen=True, eq=False)
-class CollectChannel(Sink):
+class CollectChannel(SinkNode):
     """A queue in the user's program, filled while the job runs."""
 
 
 @dataclass(frozen=True, eq=False)
-class ForEach(Sink):
+class ForEach(SinkNode):
     """Call `function` on each element, in the user's program."""
 
     function: Closure
@@ -59,14 +59,14 @@ class ForEach(Sink):
 
 
 @dataclass(frozen=True, eq=False)
-class WriteTo(Sink):
+class WriteTo(SinkNode):
     """A sink of the user's own."""
 
     sink: UsersSink[Any]
 
 
 @dataclass(frozen=True, eq=False)
-class WriteSink(Sink):
+class WriteSink(SinkNode):
     """A directory of files."""
 
     path: str
@@ -97,7 +97,7 @@ class WriteParquet(WriteSink):
 
 
 @dataclass(frozen=True, eq=False)
-class WriteKafka(Sink):
+class WriteKafka(SinkNode):
     """Records of a topic of Kafka's: an element is the value, or its last two parts are the key and the value."""
 
     servers: str

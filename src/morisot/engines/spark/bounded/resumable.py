@@ -40,7 +40,7 @@ from morisot.plan.analysis.trigger import Trigger
 from morisot.plan.analysis.validate import gives_running_values
 from morisot.plan.files import is_local
 from morisot.plan.nodes.node import Node
-from morisot.plan.nodes.sink import Sink, WriteSink, WriteTo
+from morisot.plan.nodes.sink import SinkNode, WriteSink, WriteTo
 from morisot.plan.snapshots import Snapshot, Snapshots
 from morisot.private import private_directory
 from morisot.runtime.local_files import is_partitioned
@@ -59,12 +59,12 @@ class Rest:
     resumes: bool = False
     """Whether an earlier program was killed while it delivered."""
 
-    def receivers(self, given: Mapping[Sink, Receiver | None]) -> dict[Sink, Receiver | None]:
+    def receivers(self, given: Mapping[SinkNode, Receiver | None]) -> dict[SinkNode, Receiver | None]:
         """Who gets the elements of each sink: one of the user's is asked what it has, if it may have been given it."""
-        found: dict[Sink, Receiver | None] = {}
+        found: dict[SinkNode, Receiver | None] = {}
         for sink, receiver in given.items():
             new = self.nodes[sink]
-            assert isinstance(new, Sink)
+            assert isinstance(new, SinkNode)
             found[new] = handing_over(new, resumes=True) if self.resumes and isinstance(new, WriteTo) else receiver
         return found
 
@@ -119,7 +119,7 @@ class Pieces:
     def _directory(self, operator: str, roots: tuple[Node, ...]) -> Path:
         """Where a job is saved: by the name of its first stream, else by its method, and by which of them it is."""
         assert self._settings is not None
-        stream = roots[0].inputs[0] if isinstance(roots[0], Sink) else roots[0]
+        stream = roots[0].inputs[0] if isinstance(roots[0], SinkNode) else roots[0]
         plain = re.sub(r"[^\w.-]+", "-", stream.label or operator)
         self._names[plain] += 1
         name = plain if self._names[plain] == 1 else f"{plain}-{self._names[plain]}"

@@ -41,7 +41,7 @@ from morisot.plan.files import is_local
 from morisot.plan.kafka import without_secrets
 from morisot.plan.nodes.node import Node
 from morisot.plan.nodes.partition import Cache
-from morisot.plan.nodes.sink import CollectCount, CollectVec, Sink, WriteKafka, WriteSink, WriteTo
+from morisot.plan.nodes.sink import CollectCount, CollectVec, SinkNode, WriteKafka, WriteSink, WriteTo
 from morisot.plan.nodes.source import StreamCsv, StreamJson
 from morisot.runtime.file_rows import misfits
 from morisot.runtime.tally import Failures, Tally, divert
@@ -195,7 +195,7 @@ class BatchRunner:
     def collect(self, node: Node) -> list[Any]:
         return self.run(node, lambda _, frame: elements(frame.untimed().df, node.type))
 
-    def execute(self, receivers: Mapping[Sink, Receiver | None]) -> None:
+    def execute(self, receivers: Mapping[SinkNode, Receiver | None]) -> None:
         """Run all sinks; what several of them read is computed once."""
         waiting = dict(receivers)
         delivered = {sink: Delivered() for sink in waiting}
@@ -218,7 +218,7 @@ class BatchRunner:
                 lowering.release()
         self.conclude(failures)
 
-    def _run_sink(self, sink: Sink, receiver: Receiver | None, lowering: Lowering, delivered: Delivered) -> None:
+    def _run_sink(self, sink: SinkNode, receiver: Receiver | None, lowering: Lowering, delivered: Delivered) -> None:
         frame = lowering.frame(sink)
         if isinstance(sink, WriteSink):
             FileWriter(sink).write(frame.df)
@@ -237,9 +237,9 @@ class BatchRunner:
                 receiver(decode(unpack_batch(batch).columns, sink.type))
 
 
-def sinks_of(step: JobStep) -> list[Sink]:
+def sinks_of(step: JobStep) -> list[SinkNode]:
     """The sinks that a step computes."""
-    return [root for root in step.roots if isinstance(root, Sink)] if isinstance(step, Batch) else []
+    return [root for root in step.roots if isinstance(root, SinkNode)] if isinstance(step, Batch) else []
 
 
 def elements(df: DataFrame, type_: Type) -> list[Any]:
@@ -259,7 +259,7 @@ class Delivered:
     def __init__(self) -> None:
         self._digests: list[bytes] = []
 
-    def new(self, batches: Iterable[bytes], sink: Sink) -> Iterator[bytes]:
+    def new(self, batches: Iterable[bytes], sink: SinkNode) -> Iterator[bytes]:
         """The batches that follow those delivered before, each remembered when it is asked for."""
         before = list(self._digests)
         for number, batch in enumerate(batches):

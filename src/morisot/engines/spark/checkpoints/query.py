@@ -18,7 +18,7 @@ from morisot.engines.spark.internals.restore_failures import refuse_unreadable
 from morisot.engines.spark.io.output_directory import OutputDirectory
 from morisot.errors import ConfigError, PlanError, SinkError, SnapshotError
 from morisot.plan.analysis.fingerprint import Description, differences
-from morisot.plan.nodes.sink import Sink, WriteSink
+from morisot.plan.nodes.sink import SinkNode, WriteSink
 from morisot.plan.snapshots import Snapshot
 from morisot.private import private_directory
 from morisot.runtime.metrics import StateMetrics
@@ -31,7 +31,7 @@ class Checkpoint:
     everything else.
     """
 
-    def __init__(self, places: Mapping[Sink, Path], *, keep: int | None = None, hold: Hold | None = None) -> None:
+    def __init__(self, places: Mapping[SinkNode, Path], *, keep: int | None = None, hold: Hold | None = None) -> None:
         by_name = sorted(places.items(), key=lambda item: item[1])
         self.sinks = [sink for sink, _ in by_name]
         """In an order that does not change when lines of the program move."""

@@ -15,7 +15,7 @@ from morisot.plan.nodes.sink import (
     CollectCount,
     CollectVec,
     ForEach,
-    Sink,
+    SinkNode,
     WriteCsv,
     WriteJson,
     WriteKafka,
@@ -28,13 +28,13 @@ from morisot.worker.codec.batches import field_name
 
 
 @emits(WriteOp, CollectVec, CollectCount, CollectChannel, ForEach, WriteTo)
-def lower_handed_over(node: Sink, lowering: Lowering, frame: Frame) -> Frame:
+def lower_handed_over(node: SinkNode, lowering: Lowering, frame: Frame) -> Frame:
     """The elements, for this process to hand over."""
     return frame.untimed()
 
 
 @emits(WriteOp, WriteText, WriteCsv, WriteJson, WriteParquet)
-def lower_table(node: Sink, lowering: Lowering, frame: Frame) -> Frame:
+def lower_table(node: SinkNode, lowering: Lowering, frame: Frame) -> Frame:
     """The elements as rows with the names a reader of the files expects."""
     return Frame(as_table(frame), node.type)
 

@@ -22,12 +22,12 @@ from morisot.plan.analysis.query_groups import Group, groups
 from morisot.plan.analysis.trigger import trigger_of
 from morisot.plan.analysis.validate import gives_running_values
 from morisot.plan.nodes.node import Node
-from morisot.plan.nodes.sink import Sink, WriteSink
+from morisot.plan.nodes.sink import SinkNode, WriteSink
 from morisot.plan.nodes.source import Spooled
 from morisot.plan.snapshots import Snapshots
 from morisot.runtime.tally import Tally
 
-Closers = Mapping[Sink, Callable[[], None]]
+Closers = Mapping[SinkNode, Callable[[], None]]
 
 
 class Streams:
@@ -48,7 +48,7 @@ class Streams:
         self._parts: list[StreamPart] = []
 
     def start(
-        self, runner: BatchRunner, receivers: Mapping[Sink, Receiver | None], closers: Closers
+        self, runner: BatchRunner, receivers: Mapping[SinkNode, Receiver | None], closers: Closers
     ) -> list[StreamPart]:
         """Start all sinks; a job runs whole, or not at all. Each query holds the lock until it has ended."""
         refuse_one_directory(receivers)
@@ -58,7 +58,7 @@ class Streams:
             return self._start(runner, receivers, closers)
 
     def _start(
-        self, runner: BatchRunner, receivers: Mapping[Sink, Receiver | None], closers: Closers
+        self, runner: BatchRunner, receivers: Mapping[SinkNode, Receiver | None], closers: Closers
     ) -> list[StreamPart]:
         directories = self._directories(receivers)
         served = [each for group in groups(receivers) for each in self._together_or_apart(runner, group, directories)]
@@ -95,7 +95,9 @@ class Streams:
         self._parts += parts
         return parts
 
-    def _together_or_apart(self, runner: BatchRunner, group: Group, directories: Mapping[Sink, Path]) -> list[Group]:
+    def _together_or_apart(
+        self, runner: BatchRunner, group: Group, directories: Mapping[SinkNode, Path]
+    ) -> list[Group]:
         """A group as one query if this session can do that, and no sink has to resume from snapshots of its own.
 
         A session of Spark Connect runs what is done with a micro-batch in a process of the server's. Operators are
@@ -108,13 +110,13 @@ class Streams:
 
     # -- names --------------------------------------------------------------------------------------------------------
 
-    def _directories(self, sinks: Iterable[Sink]) -> dict[Sink, Path]:
+    def _directories(self, sinks: Iterable[SinkNode]) -> dict[SinkNode, Path]:
         """The directory of each sink in the user's snapshots: the stream's name, or the sink's, with a number."""
         if self._snapshots is None:
             return {}
         saved = Path(self._snapshots.path).absolute() / "streams"
         taken = {name for part in self._parts if not part.join(0) for name in part.names}
-        directories: dict[Sink, Path] = {}
+        directories: dict[SinkNode, Path] = {}
         for sink in sinks:
             name = plain = re.sub(r"[^\w.-]+", "-", sink.input.label or sink.operator)
             number = 1
@@ -125,7 +127,7 @@ class Streams:
             directories[sink] = saved / name
         return directories
 
-    def _checkpoint(self, group: Group, directories: Mapping[Sink, Path]) -> Checkpoint:
+    def _checkpoint(self, group: Group, directories: Mapping[SinkNode, Path]) -> Checkpoint:
         """The checkpoint of a query: for this job, or in the user's snapshots."""
         if self._snapshots is None:
             return Checkpoint(dict.fromkeys(group.sinks, temporary_directory("checkpoint")))
@@ -143,7 +145,7 @@ class Streams:
         self._parts.clear()
 
 
-def refuse_one_directory(sinks: Iterable[Sink]) -> None:
+def refuse_one_directory(sinks: Iterable[SinkNode]) -> None:
     """Refuse two sinks that would take each other's files for their own."""
     writers: dict[str, WriteSink] = {}
     for sink in sinks:
@@ -157,7 +159,7 @@ def refuse_one_directory(sinks: Iterable[Sink]) -> None:
                 )
 
 
-def refuse_on_connect(sinks: Iterable[Sink]) -> None:
+def refuse_on_connect(sinks: Iterable[SinkNode]) -> None:
     """Refuse what only the process that has Spark's driver can do: hand the rows of a micro-batch to the program."""
     for sink in sinks:
         running = next((node for node in walk(sink) if gives_running_values(node)), None)

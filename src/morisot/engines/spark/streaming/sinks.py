@@ -21,7 +21,7 @@ from morisot.engines.spark.streaming import kafka
 from morisot.errors import MorisotError
 from morisot.plan.analysis.graph import walk
 from morisot.plan.analysis.validate import gives_running_values
-from morisot.plan.nodes.sink import ForEach, Sink, WriteKafka, WriteSink, WriteTo
+from morisot.plan.nodes.sink import ForEach, SinkNode, WriteKafka, WriteSink, WriteTo
 from morisot.runtime.sink_protocol import HandOver
 from morisot.types.element import Type
 from morisot.worker.codec.batches import decode
@@ -53,7 +53,7 @@ class Share:
 class SinkWriter:
     """One sink of a streaming query; this one has a function that receives its elements in the user's process."""
 
-    def __init__(self, sink: Sink, receiver: Receiver | None, close: Callable[[], None] | None) -> None:
+    def __init__(self, sink: SinkNode, receiver: Receiver | None, close: Callable[[], None] | None) -> None:
         self.index = 0
         """The number of the sink among those of the job."""
         self.sink = sink
@@ -155,7 +155,7 @@ class FilesWriter(SinkWriter):
         return hand_over
 
 
-def sink_writer(sink: Sink, receiver: Receiver | None, close: Callable[[], None] | None) -> SinkWriter:
+def sink_writer(sink: SinkNode, receiver: Receiver | None, close: Callable[[], None] | None) -> SinkWriter:
     """The writer of a sink."""
     match sink:
         case WriteTo():
