@@ -13,12 +13,13 @@ from hypothesis import strategies as st
 from pyspark import cloudpickle
 
 from morisot.types.element import ANY, DATE, FLOAT, INT, STR, Keyed, Tuple
-from morisot.worker.aggregate.accumulators import Listing
+from morisot.worker.aggregate.accumulators import ListAccumulator
 from morisot.worker.codec.batches import encode, schema_of
 from morisot.worker.codec.ipc import unpack_batch
+from morisot.worker.report.origin import Origin
 from morisot.worker.stateful.buckets import Bucket, PackBuckets
 from morisot.worker.stateful.count_windows import TumblingCount
-from morisot.worker.stateful.machine import Machine, Origin
+from morisot.worker.stateful.machine import Machine
 from morisot.worker.stateful.state import Rich
 from morisot.worker.stateful.windows import Counted, Windows
 
@@ -79,7 +80,7 @@ def test_micro_batches_make_no_difference(name: str, machine: str, data: Any) ->
     made: Machine = (
         Rich([], note, True, "map", ORIGIN)
         if machine == "rich"
-        else TumblingCount(2, (Listing(str),), None, False, False, ORIGIN)
+        else TumblingCount(2, (ListAccumulator(str),), None, False, False, ORIGIN)
     )
     assert results(made, type_, batches) == results(made, type_, [elements])
 
@@ -87,7 +88,7 @@ def test_micro_batches_make_no_difference(name: str, machine: str, data: Any) ->
 @given(st.integers(1, 5), st.lists(st.tuples(st.sampled_from([1, 2]), st.integers(0, 9)), min_size=1, max_size=30))
 @settings(max_examples=30, deadline=None)
 def test_tumbling_windows_are_windows_that_slide_by_their_size(size: int, elements: list[tuple[int, int]]) -> None:
-    lean = TumblingCount(size, (Listing(str),), None, False, False, ORIGIN)
-    general = Windows(Counted(size, size, exact=True), (Listing(str),), None, False, False, ORIGIN)
+    lean = TumblingCount(size, (ListAccumulator(str),), None, False, False, ORIGIN)
+    general = Windows(Counted(size, size, exact=True), (ListAccumulator(str),), None, False, False, ORIGIN)
     batches = [elements[:7], elements[7:]] if len(elements) > 7 else [elements]
     assert results(lean, Keyed(INT, INT), batches) == results(general, Keyed(INT, INT), batches)

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 import morisot as mo
 from morisot.types.element import INT, STR, Keyed, Record
 from morisot.types.windows import Windowed
-from morisot.worker.aggregate.accumulators import Listing
+from morisot.worker.aggregate.accumulators import ListAccumulator
 from morisot.worker.codec.ipc import pack_batch, unpack_batch
-from morisot.worker.stateful.machine import Origin
+from morisot.worker.report.origin import Origin
 from morisot.worker.stateful.time_windows import Measuring, Sessions, Sliding
 from morisot.worker.stateful.timers import Moment, ReorderBucket, TimeMachine, WindowBucket
 from morisot.worker.stateful.unique_within import ApartBucket, ApartForNow
@@ -23,7 +23,7 @@ from morisot.worker.stateful.unique_within import ApartBucket, ApartForNow
 INPUT = Keyed(STR, INT)
 OUTPUT = Keyed(STR, Record(Windowed, Windowed._fields, (INT, INT, STR)))
 ORIGIN = Origin("window", None)
-MEASURING = Measuring((Listing(str),), None, INT, bounds=True, stamps=True, origin=ORIGIN)
+MEASURING = Measuring((ListAccumulator(str),), None, INT, bounds=True, stamps=True, origin=ORIGIN)
 LAST = 10**6
 
 

@@ -14,8 +14,9 @@ import pytest
 import morisot as mo
 from morisot.engines.spark.emit.python.in_order import origin
 from morisot.engines.spark.emit.stateful import running_aggregates as running
+from morisot.worker.aggregate.accumulators import FoldAccumulator
 from morisot.worker.codec.stored import Layout
-from morisot.worker.stateful.state import Folder
+from morisot.worker.stateful.state import FoldMachine
 from tests.pickles import own_globals_in
 from tests.recovery.fixture_programs import (
     BOUNDED,
@@ -89,11 +90,11 @@ def test_states_in_sparks_store_hold_no_class_of_ours(kind: str, spark: Any, tmp
 def test_a_state_of_a_later_version_is_refused(spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The version that reads knows one format less."""
 
-    class Earlier(Folder):  # here, so that it travels to the workers
+    class Earlier(FoldMachine):  # here, so that it travels to the workers
         layout = Layout("fold", 0)
 
     def machine(node: Any, lowering: Any) -> Any:
-        return Earlier(node.init, node.function.function, origin(node, lowering))
+        return Earlier("fold", FoldAccumulator(node.init, node.function.function), origin(node, lowering))
 
     unpacked("running_aggregate", tmp_path)
     monkeypatch.setattr(running, "machine", machine)

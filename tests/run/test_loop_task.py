@@ -18,6 +18,7 @@ from morisot.engines.spark.loops.rounds import Progress, Rounds
 from morisot.physical.choose.iterate import loop_kernel
 from morisot.plan.nodes.iterate import Loop
 from morisot.types.element import INT
+from morisot.worker.aggregate.accumulators import FoldAccumulator
 from morisot.worker.codec.batches import decode, encode, schema_of
 from morisot.worker.loops.kernel import LoopKernel
 from morisot.worker.loops.messages import Place
@@ -92,7 +93,7 @@ def run(
             INT,
             INT,
             handle,
-            LocalFold(added, 0, "iterate", None),
+            LocalFold(FoldAccumulator(0, added), "iterate", None),
             True,
             leader.address,
             place(partition),

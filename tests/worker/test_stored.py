@@ -22,18 +22,33 @@ import morisot as mo
 import morisot.worker
 from morisot.types.element import ANY, INT, STR, Dict, Keyed, List, Optional, Record, Tuple, Type
 from morisot.types.infer import row_type
-from morisot.worker.aggregate import accumulators, fold
+from morisot.worker.aggregate.accumulators import (
+    CountAccumulator,
+    ExtremeAccumulator,
+    FoldAccumulator,
+    ListAccumulator,
+    MeanAccumulator,
+    MergeableExtremeAccumulator,
+    MergeableFoldAccumulator,
+    ReduceAccumulator,
+    SeparateFailures,
+    SkippingAccumulator,
+    SumAccumulator,
+    earlier,
+    itself,
+)
 from morisot.worker.codec.batches import Dumps, decode, encode, schema_of
 from morisot.worker.codec.ipc import pack_batch, unpack_batch
 from morisot.worker.codec.stored import NOTHING, Form, Layout, form_of, form_of_identities, loose_form_of
 from morisot.worker.loops.task import Held
 from morisot.worker.report.left_out import LeftOut
+from morisot.worker.report.origin import Origin
 from morisot.worker.stateful.buckets import Bucket
 from morisot.worker.stateful.count_windows import TumblingCount
 from morisot.worker.stateful.interval_joins import Meeting, MeetingBucket, Pairing, PairingBucket
-from morisot.worker.stateful.machine import Machine, Origin
+from morisot.worker.stateful.machine import Machine
 from morisot.worker.stateful.pairs import CountedPairs, Zipper
-from morisot.worker.stateful.state import Aggregating, Firsts, Folder, Limiter, Reducer, Rich, Sorter
+from morisot.worker.stateful.state import Firsts, FoldMachine, Limiter, Rich, Sorter
 from morisot.worker.stateful.time_windows import Measuring, Sessions, Sliding
 from morisot.worker.stateful.timers import Moment, ReorderBucket, TimeMachine, WindowBucket
 from morisot.worker.stateful.unique_within import Apart, ApartBucket, ApartForNow
@@ -107,16 +122,16 @@ def verdict(window: Any) -> mo.Tx:
 
 
 MEASURES: tuple[Any, ...] = (
-    accumulators.Counting(),
-    accumulators.Summing(start),
-    accumulators.Averaging(start),
-    accumulators.Choosing(start, largest=True, whole=True, type=WINDOWED),
-    accumulators.Choosing(accumulators.itself, largest=False, whole=False, type=WINDOWED),
-    accumulators.Keeping(last=False, type=WINDOWED),
-    accumulators.Folding(None, newest, WINDOWED),
-    accumulators.Reducing(newest, WINDOWED),
-    accumulators.Listing(list, WINDOWED),
-    accumulators.LeavingOut(accumulators.Reducing(failing, WINDOWED), "fold", None, True, cloudpickle.dumps, WINDOWED),
+    CountAccumulator(),
+    SumAccumulator(start),
+    MeanAccumulator(start),
+    ExtremeAccumulator(start, largest=True, whole=True, type=WINDOWED),
+    ExtremeAccumulator(itself, largest=False, whole=False, type=WINDOWED),
+    ReduceAccumulator(earlier, WINDOWED, exact=True),
+    FoldAccumulator(None, newest, WINDOWED),
+    ReduceAccumulator(newest, WINDOWED),
+    ListAccumulator(list, WINDOWED),
+    SkippingAccumulator(ReduceAccumulator(failing, WINDOWED), "fold", None, True, cloudpickle.dumps, WINDOWED),
 )
 
 
@@ -133,15 +148,16 @@ def remembered(state: list[int], key: Any, value: Any) -> tuple[list[int], int]:
 
 
 MEASURING = Measuring(MEASURES, together, INT, True, True, ORIGIN, WINDOWED)
+MERGED_FOLD = MergeableFoldAccumulator(None, newest, WINDOWED, merge=newest)
 PAIRING = Pairing(INT, True, True, ORIGIN, PLACE, Optional(WINDOWED), Optional(WINDOWED))
 IN_BUCKETS: dict[str, tuple[Machine, Callable[[int], Any]]] = {
-    "fold": (Folder(None, newest, ORIGIN, WINDOWED), element),
-    "reduce": (Reducer(newest, ORIGIN, WINDOWED), element),
-    "sum": (Aggregating(fold.Summing(start), ORIGIN, INT), element),
-    "avg": (Aggregating(fold.Averaging(start), ORIGIN, INT), element),
-    "max": (Aggregating(fold.Choosing(start, largest=True), ORIGIN, WINDOWED), element),
-    "reduce_assoc": (Aggregating(fold.Reducing(newest), ORIGIN, WINDOWED), element),
-    "fold_assoc": (Aggregating(fold.FoldingFrom(None, newest, newest), ORIGIN, WINDOWED), element),
+    "fold": (FoldMachine("fold", FoldAccumulator(None, newest, WINDOWED), ORIGIN), element),
+    "reduce": (FoldMachine("reduce", ReduceAccumulator(newest, WINDOWED), ORIGIN), element),
+    "sum": (FoldMachine("aggregate", SumAccumulator(start), ORIGIN), element),
+    "avg": (FoldMachine("aggregate", MeanAccumulator(start), ORIGIN), element),
+    "max": (FoldMachine("aggregate", MergeableExtremeAccumulator(MEASURES[3]), ORIGIN), element),
+    "reduce_assoc": (FoldMachine("aggregate", ReduceAccumulator(newest, WINDOWED), ORIGIN), element),
+    "fold_assoc": (FoldMachine("aggregate", MERGED_FOLD, ORIGIN), element),
     "first": (Firsts(), element),
     "rich": (Rich([], remembered, True, "map", ORIGIN), element),
     "limit": (Limiter(3, 1), element),
@@ -259,12 +275,12 @@ def test_every_machine_is_tested() -> None:
 def test_what_a_fold_leaves_out_travels_as_builtins() -> None:
     """A window's results may be saved before they are looked at."""
     (measure,) = MEASURES[-1:]
-    held = measure.start()
-    for number in range(1, 5):
+    held = measure.first(windowed(1))
+    for number in range(2, 5):
         held = measure.add(held, windowed(number))
     value, left_out = measure.finish(held)
     assert own_globals_in(pickle.dumps(left_out)) == []
-    assert accumulators.Apart(bounds=False)((value, left_out)) == (value, LeftOut(1, left_out[1]))
+    assert SeparateFailures(bounds=False)((value, left_out)) == (value, LeftOut(1, left_out[1]))
     assert left_out[0] == 1
 
 

@@ -14,7 +14,7 @@ from morisot.plan.nodes.source import StreamParIter
 from morisot.plan.nodes.time import AddTimestamps
 from morisot.plan.nodes.window import WithoutFailures
 from morisot.types.element import ANY, INT, Keyed, Type, arguments, holds
-from morisot.worker.aggregate.accumulators import Apart
+from morisot.worker.aggregate.accumulators import SeparateFailures
 from morisot.worker.report.left_out import Policy
 from morisot.worker.rowwise.branches import FirstMatch, GoesTo, SplitMark
 from morisot.worker.rowwise.stage import Generator, Kind, Memo, Step
@@ -91,7 +91,7 @@ def _function(node: Node, parallelism: int) -> Callable[..., Any] | None:
         case combine.Branch(input=marked, number=number):
             return GoesTo(number, marked.masked)
         case WithoutFailures(bounds=bounds):
-            return Apart(bounds)
+            return SeparateFailures(bounds)
         case _:
             main = main_closure(node)
             return None if main is None else main.function

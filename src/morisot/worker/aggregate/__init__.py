@@ -1,1 +1,1 @@
-"""Accumulators of windows and folds in two phases."""
+"""The aggregates that run in Python, and their two phases on bounded input."""

@@ -1,17 +1,21 @@
-"""What is held of a window's elements, one after the other: the measures of windows that run in Python."""
+"""The aggregates that run in Python: one accumulator each, for two-phase folds, folds in order, windows and loops.
+
+An accumulator object describes an aggregate and has no state. The value that it makes of elements is held, merged and
+stored by the caller.
+"""
 
 from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from morisot.errors import Location
 from morisot.types.element import ANY, Type
 from morisot.types.windows import Windowed
 from morisot.worker.codec.batches import Dumps
-from morisot.worker.codec.stored import NOTHING, Form, each, form_of, if_any, loose_form_of, of_parts
+from morisot.worker.codec.stored import Form, each, form_of, if_any, loose_form_of, of_parts
 from morisot.worker.report import failure
 from morisot.worker.report.left_out import LeftOut
 
@@ -19,177 +23,269 @@ Function = Callable[..., Any]
 
 
 class Accumulates(Protocol):
-    """What a measure does; an Accumulator of the user's does the same."""
+    """Aggregates the elements of a window, a key or a partition, one after the other."""
 
-    def start(self) -> Any:
-        """What is held before the first element."""
+    def first(self, element: Any, /) -> Any:
+        """The value of the first element."""
 
-    def add(self, held: Any, element: Any) -> Any:
-        """What is held after one more."""
+    def add(self, held: Any, element: Any, /) -> Any:
+        """The value after one more element."""
 
-    def finish(self, held: Any) -> Any:
+    def finish(self, held: Any, /) -> Any:
         """The result."""
 
 
+class Mergeable(Accumulates, Protocol):
+    """Aggregates a stream in parts as well."""
+
+    def merge(self, left: Any, right: Any, /) -> Any:
+        """The value of two parts of the stream, the earlier first."""
+
+
 def itself(element: Any) -> Any:
-    """The value of an element where the user names none."""
+    """The value of an element where the user gives no function."""
     return element
 
 
-class _AsHeld:
-    """Measures whose result is what is held."""
+class _ResultIsHeld:
+    """Accumulators whose result is the value that they hold."""
 
-    def finish(self, held: Any) -> Any:
+    def finish(self, held: Any, /) -> Any:
         return held
 
 
 @dataclass(frozen=True)
-class Counting(_AsHeld):
-    """How many elements there are."""
+class CountAccumulator(_ResultIsHeld):
+    """The number of elements."""
 
-    def start(self) -> Any:
-        return 0
+    def first(self, element: Any, /) -> Any:
+        return 1
 
-    def add(self, held: Any, element: Any) -> Any:
+    def add(self, held: Any, element: Any, /) -> Any:
         return held + 1
 
 
 @dataclass(frozen=True)
-class Summing(_AsHeld):
-    """The sum of a value of each."""
+class SumAccumulator(_ResultIsHeld):
+    """Python's sum() of a value of each element."""
 
     value: Function
 
-    def start(self) -> Any:
-        return 0
+    def first(self, element: Any, /) -> Any:
+        return 0 + self.value(element)
 
-    def add(self, held: Any, element: Any) -> Any:
+    def add(self, held: Any, element: Any, /) -> Any:
         return held + self.value(element)
+
+    def merge(self, left: Any, right: Any, /) -> Any:
+        return left + right
 
 
 @dataclass(frozen=True)
-class Averaging:
-    """The sum of a value of each, and how many they are."""
+class MeanAccumulator:
+    """The sum of a value of each element, and the number of elements."""
 
     value: Function
 
-    def start(self) -> Any:
-        return 0, 0
+    def first(self, element: Any, /) -> Any:
+        return 0 + self.value(element), 1
 
-    def add(self, held: Any, element: Any) -> Any:
+    def add(self, held: Any, element: Any, /) -> Any:
         return held[0] + self.value(element), held[1] + 1
 
-    def finish(self, held: Any) -> Any:
+    def merge(self, left: Any, right: Any, /) -> Any:
+        return left[0] + right[0], left[1] + right[1]
+
+    def finish(self, held: Any, /) -> Any:
         return held[0] / held[1]
 
 
 @dataclass(frozen=True)
-class Choosing:
-    """The smallest or largest value, of equals the first, and the element it belongs to: what min() and max() give."""
+class ExtremeAccumulator:
+    """The smallest or largest value, of equal ones the first, or its element: what min() and max() give.
+
+    The value it holds is (value, element), without the element if only the value is asked for. NaN is neither smaller
+    nor larger than anything: as the first value it stays, later it never replaces another.
+    """
 
     value: Function
     largest: bool
     whole: bool
-    """Whether the result is the element and not its value."""
+    """Whether the result is the element, instead of its value."""
     type: Type = ANY
-    """What the result should be."""
+    """The type of the result."""
 
-    def start(self) -> Any:
-        return NOTHING
+    def first(self, element: Any, /) -> Any:
+        return self.value(element), element if self.whole else None
 
-    def add(self, held: Any, element: Any) -> Any:
+    def add(self, held: Any, element: Any, /) -> Any:
         value = self.value(element)
-        if held is NOTHING or (value > held[0] if self.largest else value < held[0]):
+        if value > held[0] if self.largest else value < held[0]:
             return value, element if self.whole else None
         return held
 
-    def finish(self, held: Any) -> Any:
+    def finish(self, held: Any, /) -> Any:
         return held[1] if self.whole else held[0]
 
 
 @dataclass(frozen=True)
-class Keeping(_AsHeld):
-    """The first element, or the last."""
+class MergeableExtremeAccumulator:
+    """The smallest or largest element, in parts: the first pair of a part beside the best one.
 
-    last: bool
-    type: Type = ANY
-    """What elements are."""
+    A NaN that is the first value of a part stays only if the part is the first one of all. So the best pair is that of
+    the elements after it.
+    """
 
-    def start(self) -> Any:
-        return NOTHING
+    extreme: ExtremeAccumulator
 
-    def add(self, held: Any, element: Any) -> Any:
-        return element if self.last or held is NOTHING else held
+    def first(self, element: Any, /) -> Any:
+        pair = self.extreme.first(element)
+        return pair, pair
+
+    def add(self, held: Any, element: Any, /) -> Any:
+        first, best = held
+        if best is first and _is_nan(best):
+            return first, self.extreme.first(element)
+        after = self.extreme.add(best, element)
+        return held if after is best else (first, after)
+
+    def merge(self, left: Any, right: Any, /) -> Any:
+        (first, best), (_, other) = left, right
+        if _is_nan(best):
+            return first, other
+        better = other[0] > best[0] if self.extreme.largest else other[0] < best[0]
+        return (first, other) if better else left
+
+    def finish(self, held: Any, /) -> Any:
+        first, best = held
+        return self.extreme.finish(first if _is_nan(first) else best)
+
+
+def _is_nan(pair: Any) -> bool:
+    return bool(pair[0] != pair[0])
 
 
 @dataclass(frozen=True)
-class Folding(_AsHeld):
-    """A fold from a copy of a start value."""
+class FoldAccumulator(_ResultIsHeld):
+    """A fold from a copy of a start value, so that the start may be a list."""
 
     init: Any
-    function: Function
+    add: Callable[[Any, Any], Any]
+    """The user's function itself, so that an element costs no other call."""
     type: Type = ANY
-    """What the result should be."""
+    """The type that the result should have."""
 
     def start(self) -> Any:
         return copy.deepcopy(self.init)
 
-    def add(self, held: Any, element: Any) -> Any:
-        return self.function(held, element)
+    def first(self, element: Any, /) -> Any:
+        return self.add(self.start(), element)
 
 
 @dataclass(frozen=True)
-class Reducing(_AsHeld):
-    """A fold from the first element on."""
+class MergeableFoldAccumulator(FoldAccumulator):
+    """A fold with a function that merges the results of two parts."""
+
+    merge: Callable[[Any, Any], Any] = field(kw_only=True)
+
+
+@dataclass(frozen=True)
+class ReduceAccumulator(_ResultIsHeld):
+    """A fold whose start value is the first element."""
+
+    add: Callable[[Any, Any], Any]
+    type: Type = ANY
+    """The type that the result should have."""
+    exact: bool = False
+    """Whether the result is one of the elements, and so certainly has that type."""
+
+    def first(self, element: Any, /) -> Any:
+        return element
+
+    def merge(self, left: Any, right: Any, /) -> Any:
+        return self.add(left, right)
+
+
+def earlier(held: Any, element: Any) -> Any:
+    """Reduces to the first element."""
+    return held
+
+
+def later(held: Any, element: Any) -> Any:
+    """Reduces to the last element."""
+    return element
+
+
+@dataclass(frozen=True)
+class ListAccumulator:
+    """The elements themselves, for a function of all of them."""
 
     function: Function
     type: Type = ANY
-    """What the result should be."""
+    """The type of the elements."""
 
-    def start(self) -> Any:
-        return NOTHING
+    def first(self, element: Any, /) -> Any:
+        return [element]
 
-    def add(self, held: Any, element: Any) -> Any:
-        return element if held is NOTHING else self.function(held, element)
+    def add(self, held: Any, element: Any, /) -> Any:
+        held.append(element)
+        return held
+
+    def finish(self, held: Any, /) -> Any:
+        return self.function(held)
 
 
 @dataclass(frozen=True)
-class LeavingOut:
-    """A fold that goes on after an element on which its function fails; why it did is held beside it.
+class CustomAccumulator:
+    """The methods of a `morisot.Accumulator` of the user's."""
 
-    It is told when the window is given, because a window that never is counts nothing.
+    start: Callable[[], Any]
+    add: Callable[[Any, Any], Any]
+    finish: Callable[[Any], Any]
+
+    def first(self, element: Any, /) -> Any:
+        return self.add(self.start(), element)
+
+
+@dataclass(frozen=True)
+class SkippingAccumulator:
+    """A fold that leaves out elements on which its function fails, and holds the failures beside its value.
+
+    They are reported with the window's result, because a window that gives no result reports nothing.
     """
 
-    fold: Folding | Reducing
+    fold: FoldAccumulator | ReduceAccumulator
     operator: str
     location: Location | None
     keep_all: bool
-    """Whether every failure is wanted, with its element, or one as an example."""
+    """Whether every failure is reported, with its element, or one as an example."""
     dumps: Dumps
     element: Type = ANY
-    """What elements are."""
+    """The type of the elements."""
 
-    def start(self) -> Any:
-        return self.fold.start(), None
+    def first(self, element: Any, /) -> Any:
+        if isinstance(self.fold, ReduceAccumulator):
+            return element, None
+        return self.add((self.fold.start(), None), element)
 
-    def add(self, held: Any, element: Any) -> Any:
-        accumulator, left_out = held
+    def add(self, held: Any, element: Any, /) -> Any:
+        before, left_out = held
         try:
-            return self.fold.add(accumulator, element), left_out
+            return self.fold.add(before, element), left_out
         except Exception as error:
-            return accumulator, self._with(left_out or LeftOut(), element, error)
+            return before, self._with(left_out or LeftOut(), element, error)
 
     def _with(self, left_out: LeftOut, element: Any, error: Exception) -> LeftOut:
         left_out.count += 1
         if self.keep_all or not left_out.failures:
-            found = failure.element_error(self.operator, self.location, element, error, 2)
+            found = failure.element_error(self.operator, self.location, element, error, 1)
             left_out.keep(element, found, self.dumps, keep_all=self.keep_all, type_=self.element)
         return left_out
 
-    def finish(self, held: Any) -> Any:
-        """What was left out travels as it is stored: files may hold the results of windows too."""
-        accumulator, left_out = held
-        return accumulator, _LEFT_OUT.store(left_out)
+    def finish(self, held: Any, /) -> Any:
+        """The fold's value, and the failures as they are stored: results of windows may be written to files."""
+        value, left_out = held
+        return value, _LEFT_OUT.store(left_out)
 
 
 def _stored(left_out: LeftOut | None) -> tuple[int, list[Any]] | None:
@@ -204,8 +300,8 @@ _LEFT_OUT = Form(_stored, _loaded)
 
 
 @dataclass(frozen=True)
-class Apart:
-    """What such a fold gave, and what it left out, if anything."""
+class SeparateFailures:
+    """Separates the value of a SkippingAccumulator from the failures, if there are any."""
 
     bounds: bool
     """Whether the window's bounds are with it."""
@@ -217,46 +313,40 @@ class Apart:
         return value, _LEFT_OUT.load(left_out)
 
 
-@dataclass(frozen=True)
-class Listing:
-    """The elements themselves, for a function of all of them: the one measure that holds a window's content."""
-
-    function: Function
-    type: Type = ANY
-    """What elements are."""
-
-    def start(self) -> Any:
-        return []
-
-    def add(self, held: Any, element: Any) -> Any:
-        held.append(element)
-        return held
-
-    def finish(self, held: Any) -> Any:
-        return self.function(held)
+# -- stored forms -----------------------------------------------------------------------------------------------------
 
 
-def form_of_measures(measures: Sequence[Accumulates]) -> Form | None:
-    """How what the measures of a window hold is stored."""
-    return of_parts([_form_of_measure(measure) for measure in measures])
+def form_in_windows(accumulators: Sequence[Accumulates]) -> Form | None:
+    """How the values of a window's accumulators are stored."""
+    return of_parts([_form_in_window(accumulator) for accumulator in accumulators])
 
 
-def _form_of_measure(measure: Accumulates) -> Form | None:
-    """Accumulators of the user's, and values that their functions give, are the user's to pickle."""
-    match measure:
-        case Choosing(whole=True):
-            return if_any(of_parts([None, form_of(measure.type)]))
-        case Choosing():
-            return if_any(of_parts([loose_form_of(measure.type), None]))
-        case Keeping():
-            return if_any(form_of(measure.type))
-        case Listing():
-            return each(form_of(measure.type))
-        case Folding():
-            return loose_form_of(measure.type)
-        case Reducing():
-            return if_any(loose_form_of(measure.type))
-        case LeavingOut():
-            return of_parts([_form_of_measure(measure.fold), _LEFT_OUT])
+def _form_in_window(accumulator: Accumulates) -> Form | None:
+    """Values of users' accumulators, and what users' functions return, are pickled as they are."""
+    match accumulator:
+        case ExtremeAccumulator(whole=True):
+            return if_any(of_parts([None, form_of(accumulator.type)]))
+        case ExtremeAccumulator():
+            return if_any(of_parts([loose_form_of(accumulator.type), None]))
+        case ReduceAccumulator():
+            return if_any(form_of(accumulator.type) if accumulator.exact else loose_form_of(accumulator.type))
+        case FoldAccumulator():
+            return loose_form_of(accumulator.type)
+        case ListAccumulator():
+            return each(form_of(accumulator.type))
+        case SkippingAccumulator():
+            return of_parts([_form_in_window(accumulator.fold), _LEFT_OUT])
+        case _:
+            return None
+
+
+def form_of_running(accumulator: Accumulates) -> Form | None:
+    """How the value of a running aggregate is stored, which is NOTHING before the first element."""
+    match accumulator:
+        case FoldAccumulator() | ReduceAccumulator():
+            return if_any(loose_form_of(accumulator.type))
+        case MergeableExtremeAccumulator(extreme):
+            pair = of_parts([None, form_of(extreme.type)])
+            return if_any(of_parts([pair, pair]))
         case _:
             return None

@@ -7,7 +7,6 @@ two rounds.
 
 from __future__ import annotations
 
-import copy
 import hashlib
 import os
 import pickle
@@ -23,6 +22,7 @@ from morisot.errors import ElementError, Location, SinkError
 from morisot.private import private_file
 from morisot.types.array import flat, own_numbers
 from morisot.types.element import ANY, Type, leaves
+from morisot.worker.aggregate.accumulators import FoldAccumulator
 from morisot.worker.codec.batches import Dumps, decode, encode
 from morisot.worker.codec.file_rows import FileRows
 from morisot.worker.codec.ipc import pack_batch, unpack_batch
@@ -51,21 +51,20 @@ class Unreachable(Exception):  # noqa: N818 - it says what is the matter
 class LocalFold:
     """The fold over what leaves the body, in one task."""
 
-    function: Callable[[Any, Any], Any]
-    delta: Any
+    accumulator: FoldAccumulator
     operator: str
     location: Location | None
 
     def start(self) -> Any:
         """A delta of its own for every round: the function may change it in place."""
-        return copy.deepcopy(self.delta)
+        return self.accumulator.start()
 
     def over(self, delta: Any, elements: list[Any]) -> Any:
-        function = self.function
+        add = self.accumulator.add
         element: Any = None
         try:
             for element in elements:
-                delta = function(delta, element)
+                delta = add(delta, element)
         except Exception as error:
             raise failure.element_error(self.operator, self.location, element, error, 1) from error
         return own_numbers(delta)

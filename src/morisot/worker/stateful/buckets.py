@@ -22,7 +22,8 @@ from morisot.worker.codec.ipc import pack_batch, unpack_batch
 from morisot.worker.codec.keys import canonical, is_its_own_identity
 from morisot.worker.garbage import no_garbage_collection
 from morisot.worker.report.left_out import Account, LeftOut, Notes, Policy
-from morisot.worker.stateful.machine import Emit, Machine, Origin, encode_results, keys_and_values
+from morisot.worker.report.origin import Origin
+from morisot.worker.stateful.machine import Emit, Machine, encode_results, keys_and_values
 from morisot.worker.stateful.state_table import StateTable
 
 

@@ -8,9 +8,10 @@ from typing import Any
 
 from morisot.errors import ElementError
 from morisot.types.windows import Windowed
-from morisot.worker.aggregate.accumulators import Accumulates, form_of_measures
+from morisot.worker.aggregate.accumulators import Accumulates, form_in_windows
 from morisot.worker.codec.stored import Layout, of_parts, or_none
-from morisot.worker.stateful.machine import Emit, Origin
+from morisot.worker.report.origin import Origin
+from morisot.worker.stateful.machine import Emit
 from morisot.worker.stateful.windows import results_of
 
 
@@ -27,7 +28,7 @@ class TumblingCount:
 
     @property
     def layout(self) -> Layout:
-        return Layout("tumbling count windows", 1, of_parts([None, or_none(form_of_measures(self.measures)), None]))
+        return Layout("tumbling count windows", 1, of_parts([None, or_none(form_in_windows(self.measures)), None]))
 
     def start(self) -> Any:
         return 0, None, None
@@ -38,10 +39,11 @@ class TumblingCount:
         (measure,) = self.measures
         count, parts, _ = state
         held = parts[0] if parts else None
-        size, add, inside, value = self.size, measure.add, count % self.size, None
+        size, inside, value = self.size, count % self.size, None
+        first, add = measure.first, measure.add
         try:
             for place, value in enumerate(values):
-                held = add(measure.start() if inside == 0 else held, value)
+                held = add(held, value) if inside else first(value)
                 inside += 1
                 if inside == size:
                     self._give(count + place + 1, [held], None, place, emit)
@@ -56,11 +58,13 @@ class TumblingCount:
         """The same for several measures, or with timestamps."""
         count, parts, newest = state
         size, inside = self.size, count % self.size
+        adds = [measure.add for measure in self.measures]
         for place, value in enumerate(values):
             try:
                 if inside == 0:
-                    parts, newest = [measure.start() for measure in self.measures], None
-                parts = [measure.add(part, value) for measure, part in zip(self.measures, parts, strict=True)]
+                    parts, newest = [measure.first(value) for measure in self.measures], None
+                else:
+                    parts = [add(part, value) for add, part in zip(adds, parts, strict=True)]
             except Exception as error:
                 raise self.origin.failed(value, error) from error
             if times is not None and (newest is None or times[place] > newest):

@@ -16,7 +16,8 @@ from morisot.types.element import ANY, Type
 from morisot.types.moments import from_ticks
 from morisot.types.windows import Windowed
 from morisot.worker.codec.stored import PLAIN, Form, Layout, each, form_of, form_of_identities, of_items, of_parts
-from morisot.worker.stateful.machine import AT_END, Emit, Origin
+from morisot.worker.report.origin import Origin
+from morisot.worker.stateful.machine import AT_END, Emit
 from morisot.worker.stateful.timers import Rows, WindowBucket, moment_bytes
 
 _LEFT, _RIGHT = 0, 1
@@ -159,8 +160,8 @@ class Pairing:
     def of_held(self) -> Form | None:
         return of_parts([each(self.of_elements), each(self.of_elements)])
 
-    def start(self) -> tuple[list[Item], list[Item]]:
-        return [], []
+    def first(self, value: Item) -> tuple[list[Item], list[Item]]:
+        return self.add(([], []), value)
 
     def add(self, held: tuple[list[Item], list[Item]], value: Item) -> tuple[list[Item], list[Item]]:
         held[value.side].append(value)

@@ -13,13 +13,12 @@ from typing import Any, Protocol
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from morisot.errors import ElementError, Location
 from morisot.types.element import BOOL, DATE, DATETIME, INT, STR, Keyed, Type, leaves
 from morisot.worker.codec.batches import Dumps, decode, schema_of
 from morisot.worker.codec.keys import canonical
 from morisot.worker.codec.stored import Layout
-from morisot.worker.report import failure
-from morisot.worker.report.left_out import Account, Notes, Policy
+from morisot.worker.report.left_out import Account, Notes
+from morisot.worker.report.origin import Origin
 from morisot.worker.rowwise.stage import encode_batch, with_column
 
 NOT_STARTED = object()
@@ -51,26 +50,6 @@ class Machine(Protocol):
 
     def end(self, state: Any, key: Any, emit: Emit) -> None:
         """What there is to say after the last element."""
-
-
-@dataclass(frozen=True)
-class Origin:
-    """The operator that a machine works for, for errors."""
-
-    operator: str
-    location: Location | None
-    policy: Policy | None = None
-    """What it does with elements on which a function fails; None: the job stops."""
-
-    def failed(self, element: Any, error: BaseException) -> ElementError:
-        """The failure of a user's function, called by a method of a machine, on an element."""
-        return failure.element_error(self.operator, self.location, element, error, 1)
-
-    def leave_out(self, element: Any, error: BaseException, emit: Emit) -> None:
-        """Note that an element is left out, if that is what the operator does; raise its failure otherwise."""
-        if self.policy is None or emit.notes is None:
-            raise self.failed(element, error) from error
-        emit.notes.add(self.policy, element, error)
 
 
 @dataclass

@@ -5,12 +5,17 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
-from morisot.types.element import ANY, Type
-from morisot.worker.aggregate.fold import Folding, OwnFailure, form_of_folding
-from morisot.worker.codec.stored import NOTHING, Layout, if_any, loose_form_of
-from morisot.worker.stateful.machine import AT_END, Emit, Origin
+from morisot.worker.aggregate.accumulators import (
+    Accumulates,
+    FoldAccumulator,
+    ReduceAccumulator,
+    form_of_running,
+)
+from morisot.worker.codec.stored import NOTHING, Layout
+from morisot.worker.report.origin import Origin, OwnFailure
+from morisot.worker.stateful.machine import AT_END, Emit
 
 _UNCHANGING = frozenset((int, float, bool, str, bytes, type(None)))
 """Of these an output that is the state needs no copy."""
@@ -19,96 +24,41 @@ _LEFT_OUT = object()
 
 
 @dataclass(frozen=True)
-class Folder:
-    """A fold from a start value; each key gets a copy of it, so that a list may be the start."""
+class FoldMachine:
+    """An aggregate, element by element; its state is the accumulated value, or NOTHING before the first element."""
 
-    init: Any
-    function: Callable[[Any, Any], Any]
+    kind: Literal["fold", "reduce", "aggregate"]
+    """The kind of its stored state."""
+    accumulator: Accumulates
     origin: Origin
-    type: Type = ANY
-    """What the result should be."""
 
     @property
     def layout(self) -> Layout:
-        return Layout("fold", 1, if_any(loose_form_of(self.type)))
+        return Layout(self.kind, 1, form_of_running(self.accumulator))
 
     def start(self) -> Any:
         return NOTHING
 
     def take(self, state: Any, key: Any, values: Sequence[Any], times: Sequence[int] | None, emit: Emit) -> Any:
-        function = self.function
+        accumulator, add = self.accumulator, self.accumulator.add
         for value in values:
             try:
-                state = function(copy.deepcopy(self.init) if state is NOTHING else state, value)
+                state = accumulator.first(value) if state is NOTHING else add(state, value)
             except Exception as error:
-                self.origin.leave_out(value, error, emit)
+                self._failed(value, error, emit)
         return state
+
+    def _failed(self, value: Any, error: BaseException, emit: Emit) -> None:
+        """Leave an element out on which a function failed; a sum or a comparison that fails stops the job."""
+        if isinstance(error, OwnFailure):
+            error = error.__cause__ or error
+        elif not isinstance(self.accumulator, FoldAccumulator | ReduceAccumulator):
+            raise self.origin.failed(value, error) from error
+        self.origin.leave_out(value, error, emit.notes)
 
     def end(self, state: Any, key: Any, emit: Emit) -> None:
         if state is not NOTHING:
-            emit(AT_END, state, None)
-
-
-@dataclass(frozen=True)
-class Reducer:
-    """Elements combined with what was combined before, from the first on."""
-
-    function: Callable[[Any, Any], Any]
-    origin: Origin
-    type: Type = ANY
-    """What the result should be."""
-
-    @property
-    def layout(self) -> Layout:
-        return Layout("reduce", 1, if_any(loose_form_of(self.type)))
-
-    def start(self) -> Any:
-        return NOTHING
-
-    def take(self, state: Any, key: Any, values: Sequence[Any], times: Sequence[int] | None, emit: Emit) -> Any:
-        function = self.function
-        for value in values:
-            try:
-                state = value if state is NOTHING else function(state, value)
-            except Exception as error:
-                self.origin.leave_out(value, error, emit)
-        return state
-
-    def end(self, state: Any, key: Any, emit: Emit) -> None:
-        if state is not NOTHING:
-            emit(AT_END, state, None)
-
-
-@dataclass(frozen=True)
-class Aggregating:
-    """An aggregate whose partial results could be merged, here element by element."""
-
-    folding: Folding
-    origin: Origin
-    type: Type = ANY
-    """What the result should be."""
-
-    @property
-    def layout(self) -> Layout:
-        return Layout("aggregate", 1, if_any(form_of_folding(self.folding, self.type)))
-
-    def start(self) -> Any:
-        return NOTHING
-
-    def take(self, state: Any, key: Any, values: Sequence[Any], times: Sequence[int] | None, emit: Emit) -> Any:
-        folding = self.folding
-        for value in values:
-            try:
-                state = folding.start(value) if state is NOTHING else folding.add(state, value)
-            except OwnFailure as own:
-                self.origin.leave_out(value, own.__cause__ or own, emit)
-            except Exception as error:
-                raise self.origin.failed(value, error) from error
-        return state
-
-    def end(self, state: Any, key: Any, emit: Emit) -> None:
-        if state is not NOTHING:
-            emit(AT_END, self.folding.finish(state), None)
+            emit(AT_END, self.accumulator.finish(state), None)
 
 
 @dataclass(frozen=True)
@@ -163,7 +113,7 @@ class Rich:
                     outputs.append(output)
                     state = after
             except Exception as error:
-                self.origin.leave_out((key, value) if keyed else value, error, emit)
+                self.origin.leave_out((key, value) if keyed else value, error, emit.notes)
                 outputs.append(_LEFT_OUT)
         self._emit(outputs, times, emit)
         return state

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 from morisot.types.element import ANY, Type
 from morisot.types.moments import from_ticks
 from morisot.types.windows import Windowed
-from morisot.worker.aggregate.accumulators import Accumulates, form_of_measures
+from morisot.worker.aggregate.accumulators import Accumulates, form_in_windows
 from morisot.worker.codec.stored import (
     PLAIN,
     Form,
@@ -22,7 +22,8 @@ from morisot.worker.codec.stored import (
     of_parts,
     of_values,
 )
-from morisot.worker.stateful.machine import AT_END, Emit, Origin
+from morisot.worker.report.origin import Origin
+from morisot.worker.stateful.machine import AT_END, Emit
 from morisot.worker.stateful.timers import Rows, moment_bytes
 from morisot.worker.stateful.windows import results_of
 
@@ -41,8 +42,8 @@ class Holding(Protocol):
     def of_held(self) -> Form | None:
         """How what is held of a window is stored."""
 
-    def start(self) -> Any:
-        """What is held of a window without elements."""
+    def first(self, value: Any) -> Any:
+        """What is held of a window with one element."""
 
     def add(self, held: Any, value: Any) -> Any:
         """What is held after one more element."""
@@ -73,10 +74,10 @@ class Measuring:
 
     @property
     def of_held(self) -> Form | None:
-        return form_of_measures(self.measures)
+        return form_in_windows(self.measures)
 
-    def start(self) -> list[Any]:
-        return [measure.start() for measure in self.measures]
+    def first(self, value: Any) -> list[Any]:
+        return [measure.first(value) for measure in self.measures]
 
     def add(self, parts: list[Any], value: Any) -> list[Any]:
         return [measure.add(part, value) for measure, part in zip(self.measures, parts, strict=True)]
@@ -132,8 +133,9 @@ class Sliding:
                         window = state[start] = {}
                     held = window.get(same)
                     if held is None:
-                        held = window[same] = [rows.keys[number], rows.places[number], self.measuring.start()]
-                    held[2] = add(held[2], value)
+                        window[same] = [rows.keys[number], rows.places[number], self.measuring.first(value)]
+                    else:
+                        held[2] = add(held[2], value)
                     start -= slide
             except Exception as error:
                 raise self.measuring.origin.failed(value, error) from error
@@ -241,10 +243,10 @@ class Sessions:
                 del sessions[same]
 
     def _give(self, session: Session, emit: Emit) -> None:
-        parts = self.measuring.start()
-        for _, value in session.items:
+        parts: Any = None
+        for index, (_, value) in enumerate(session.items):
             try:
-                parts = self.measuring.add(parts, value)
+                parts = self.measuring.add(parts, value) if index else self.measuring.first(value)
             except Exception as error:
                 raise self.measuring.origin.failed(value, error) from error
         emit.key = session.key

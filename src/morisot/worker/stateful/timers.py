@@ -19,8 +19,9 @@ from morisot.worker.codec.ipc import pack_batch, unpack_batch
 from morisot.worker.codec.keys import canonical, is_its_own_identity
 from morisot.worker.codec.stored import Layout
 from morisot.worker.garbage import no_garbage_collection
+from morisot.worker.report.origin import Origin
 from morisot.worker.stateful.buckets import as_bytes
-from morisot.worker.stateful.machine import Emit, Origin, encode_results, keys_and_values
+from morisot.worker.stateful.machine import Emit, encode_results, keys_and_values
 
 SIGN = 2**63
 

@@ -10,9 +10,10 @@ from typing import Any, Protocol
 from morisot.types.element import Type
 from morisot.types.moments import from_ticks, to_ticks
 from morisot.types.windows import Assigned, CustomWindow, Tx, Windowed
-from morisot.worker.aggregate.accumulators import Accumulates, form_of_measures
+from morisot.worker.aggregate.accumulators import Accumulates, form_in_windows
 from morisot.worker.codec.stored import PLAIN, Form, Layout
-from morisot.worker.stateful.machine import AT_END, Emit, Origin
+from morisot.worker.report.origin import Origin
+from morisot.worker.stateful.machine import AT_END, Emit
 
 
 class Windower(Protocol):
@@ -203,7 +204,7 @@ class Windows:
 
     @property
     def layout(self) -> Layout:
-        parts = form_of_measures(self.measures) or PLAIN
+        parts = form_in_windows(self.measures) or PLAIN
         return Layout("windows", 1, Form(lambda state: state.stored(parts), lambda saved: State.loaded(saved, parts)))
 
     def start(self) -> Any:
@@ -223,11 +224,12 @@ class Windows:
                 for name in into:
                     held = windows.get(name)
                     if held is None:
-                        held = windows[name] = Held([measure.start() for measure in self.measures], position)
+                        held = windows[name] = Held([measure.first(value) for measure in self.measures], position)
+                    else:
+                        held.parts = [add(part, value) for add, part in zip(adds, held.parts, strict=True)]
                     held.end = position + 1
                     if time is not None and (held.newest is None or time > held.newest):
                         held.newest = time
-                    held.parts = [add(part, value) for add, part in zip(adds, held.parts, strict=True)]
             except Exception as error:
                 raise self.origin.failed(value, error) from error
             for name in drop:

@@ -21,6 +21,7 @@ from morisot.physical.ops import LoopResultOp
 from morisot.plan.nodes.iterate import Elements, Loop, State
 from morisot.plan.nodes.source import StreamRange
 from morisot.types.element import Type
+from morisot.worker.aggregate.accumulators import FoldAccumulator
 from morisot.worker.codec.file_rows import FileRows
 from morisot.worker.loops.kernel import LoopKernel
 from morisot.worker.loops.link import Address
@@ -50,7 +51,7 @@ def local_fold(node: Loop) -> LocalFold:
     check_travels(node.local_fold)
     carry_value(node.state)
     carry_value(node.delta)
-    return LocalFold(node.local_fold.function, node.delta, node.operator, node.location)
+    return LocalFold(FoldAccumulator(node.delta, node.local_fold.function), node.operator, node.location)
 
 
 class LoopInput(NamedTuple):

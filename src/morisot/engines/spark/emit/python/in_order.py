@@ -19,8 +19,9 @@ from morisot.engines.spark.emit.python.fused_stage import dumps, in_worker
 from morisot.engines.spark.emit.python.pickling import check_travels
 from morisot.plan.nodes.node import Node
 from morisot.types.element import FLOAT, Keyed, Optional, Type, contains_any, leaves
-from morisot.worker.aggregate.fold import WithCanonical
-from morisot.worker.stateful.machine import ORDER_COLUMNS, InOrder, Machine, Origin
+from morisot.worker.aggregate.two_phase_fold import WithCanonical
+from morisot.worker.report.origin import Origin
+from morisot.worker.stateful.machine import ORDER_COLUMNS, InOrder, Machine
 
 if TYPE_CHECKING:
     from morisot.engines.spark.emit.lowering.planner import Lowering

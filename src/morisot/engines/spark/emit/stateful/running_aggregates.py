@@ -1,4 +1,4 @@
-"""Aggregates on unbounded input: running values, from states that are kept between micro-batches."""
+"""Aggregates on unbounded input: running values, from states that are retained between micro-batches."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from morisot.engines.spark.emit.frames.frame import Frame
 from morisot.engines.spark.emit.lowering.planner import Lowering
 from morisot.engines.spark.emit.lowering.registry import emits
 from morisot.engines.spark.emit.python.in_order import origin
-from morisot.engines.spark.emit.python.two_phase_fold import folding_of
+from morisot.engines.spark.emit.python.two_phase_fold import in_order_machine, mergeable
 from morisot.engines.spark.emit.stateful.keyed_state import in_buckets
 from morisot.physical.ops import KeyedStateOp
 from morisot.plan.nodes.aggregate import (
@@ -21,9 +21,8 @@ from morisot.plan.nodes.aggregate import (
     ReduceAssoc,
     Sum,
 )
-from morisot.types.element import arguments
 from morisot.worker.stateful.machine import Machine
-from morisot.worker.stateful.state import Aggregating, Firsts, Folder, Reducer
+from morisot.worker.stateful.state import Firsts, FoldMachine
 
 
 @emits(KeyedStateOp, Fold, Reduce, First, Sum, Avg, MinElement, MaxElement, ReduceAssoc, FoldAssoc)
@@ -33,13 +32,10 @@ def lower_running(node: Aggregation, lowering: Lowering, frame: Frame) -> Frame:
 
 
 def machine(node: Aggregation, lowering: Lowering) -> Machine:
-    result = arguments(node.type)[-1]
     match node:
-        case Fold():
-            return Folder(node.init, node.function.function, origin(node, lowering), result)
-        case Reduce():
-            return Reducer(node.function.function, origin(node, lowering), result)
+        case Fold() | Reduce():
+            return in_order_machine(node, lowering)
         case First():
             return Firsts()
         case _:
-            return Aggregating(folding_of(node), origin(node, lowering), result)
+            return FoldMachine("aggregate", mergeable(node), origin(node, lowering))

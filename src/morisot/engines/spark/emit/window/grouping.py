@@ -12,7 +12,7 @@ from morisot.engines.spark.emit.frames.frame import TIME, Frame
 from morisot.engines.spark.emit.frames.sql import EPOCH, quoted
 from morisot.engines.spark.emit.lowering.planner import Lowering
 from morisot.engines.spark.emit.python.in_order import CANONICAL, ORDER, numbered, with_canonical
-from morisot.engines.spark.emit.window.measures import Columns, NativeMeasure, Step, native_measures
+from morisot.engines.spark.emit.window.measures import AggregateColumn, Columns, NativeMeasure, native_measures
 from morisot.plan.nodes.node import Node
 from morisot.plan.nodes.window import Window, WindowJoin
 from morisot.types.element import DATETIME, Keyed, contains_any, leaves
@@ -23,11 +23,11 @@ FIRST, LAST, NEWEST, ROWS = quoted("first"), quoted("last"), quoted("newest"), q
 KEY_FIRST = quoted("key_first")
 
 EXTRAS = {
-    FIRST: Step(FIRST, f"min({ORDER})", "min({})"),
-    LAST: Step(LAST, f"max({ORDER})", "max({})"),
-    NEWEST: Step(NEWEST, f"max({TIME})", "max({})"),
-    ROWS: Step(ROWS, "count(1)", "sum({})"),
-    KEY_FIRST: Step(KEY_FIRST, f"min({KEY_FIRST})", "min({})"),
+    FIRST: AggregateColumn(FIRST, f"min({ORDER})", "min({})"),
+    LAST: AggregateColumn(LAST, f"max({ORDER})", "max({})"),
+    NEWEST: AggregateColumn(NEWEST, f"max({TIME})", "max({})"),
+    ROWS: AggregateColumn(ROWS, "count(1)", "sum({})"),
+    KEY_FIRST: AggregateColumn(KEY_FIRST, f"min({KEY_FIRST})", "min({})"),
 }
 """What may be known of a window beside its measures: the numbers of its first and last element, its newest timestamp,
 how many elements it has, and the number of the key's first element."""
@@ -43,13 +43,13 @@ class Rows:
     key: Sequence[str]
     """The columns of the key."""
     measures: Sequence[NativeMeasure]
-    extras: Sequence[Step] = field(default=())
+    extras: Sequence[AggregateColumn] = field(default=())
 
     @property
-    def steps(self) -> list[Step]:
+    def steps(self) -> list[AggregateColumn]:
         """Every column that is aggregated; keys that are not grouped by come from the first element."""
         carried = [column for column in self.key if column not in self.group]
-        keys = [Step(column, f"min_by({column}, {ORDER})", f"min_by({{}}, {FIRST})") for column in carried]
+        keys = [AggregateColumn(column, f"min_by({column}, {ORDER})", f"min_by({{}}, {FIRST})") for column in carried]
         return [*keys, *self.extras, *(step for measure in self.measures for step in measure.steps)]
 
     def aggregated(self, df: DataFrame, *by: str) -> DataFrame:

@@ -24,8 +24,22 @@ from morisot.physical.choose.window import recognised_fold
 from morisot.plan.nodes.window import Measure, Window
 from morisot.plan.on_error import Divert
 from morisot.types.element import BOOL, FLOAT, Type, leaves
-from morisot.worker.aggregate import accumulators
-from morisot.worker.aggregate.accumulators import Accumulates, itself
+from morisot.worker.aggregate.accumulators import (
+    Accumulates,
+    CountAccumulator,
+    CustomAccumulator,
+    ExtremeAccumulator,
+    FoldAccumulator,
+    Function,
+    ListAccumulator,
+    MeanAccumulator,
+    ReduceAccumulator,
+    SkippingAccumulator,
+    SumAccumulator,
+    earlier,
+    itself,
+    later,
+)
 
 _EXACT = 2**53
 """The largest integer up to which every integer is a double."""
@@ -35,43 +49,45 @@ _EXACT = 2**53
 
 
 def in_python(node: Window) -> tuple[Accumulates, ...]:
-    """What a worker does for the measures of a window."""
+    """The accumulators of a window's measures, for workers."""
     return tuple(_in_python(measure, node.element) for measure in node.measures)
 
 
 def _in_python(measure: Measure, element: Type) -> Accumulates:
     if measure.accumulator is not None:
-        return measure.accumulator
+        own = measure.accumulator
+        return CustomAccumulator(own.start, own.add, own.finish)
     plain = _plain_measure(measure, element)
     if not measure.leaves_out:
         return plain
-    assert isinstance(plain, accumulators.Folding | accumulators.Reducing), f"{measure.kind} leaves no elements out"
+    assert isinstance(plain, FoldAccumulator | ReduceAccumulator), f"{measure.kind} leaves no elements out"
     assert measure.function is not None
     operator, location = measure.function.operator, measure.function.location
-    return accumulators.LeavingOut(plain, operator, location, isinstance(measure.on_error, Divert), dumps, element)
+    return SkippingAccumulator(plain, operator, location, isinstance(measure.on_error, Divert), dumps, element)
 
 
 def _plain_measure(measure: Measure, element: Type) -> Accumulates:
-    function, result = itself if measure.function is None else measure.function.function, measure.type
+    function: Function = itself if measure.function is None else measure.function.function
+    result = measure.type
     match measure.kind:
         case "count":
-            return accumulators.Counting()
+            return CountAccumulator()
         case "sum":
-            return accumulators.Summing(function)
+            return SumAccumulator(function)
         case "mean":
-            return accumulators.Averaging(function)
+            return MeanAccumulator(function)
         case "min" | "max":
-            return accumulators.Choosing(function, largest=measure.kind == "max", whole=False, type=result)
+            return ExtremeAccumulator(function, largest=measure.kind == "max", whole=False, type=result)
         case "min_element" | "max_element":
-            return accumulators.Choosing(function, largest=measure.kind == "max_element", whole=True, type=element)
+            return ExtremeAccumulator(function, largest=measure.kind == "max_element", whole=True, type=element)
         case "first" | "last":
-            return accumulators.Keeping(last=measure.kind == "last", type=element)
+            return ReduceAccumulator(later if measure.kind == "last" else earlier, element, exact=True)
         case "fold":
-            return accumulators.Folding(measure.init, function, result)
+            return FoldAccumulator(measure.init, function, result)
         case "reduce":
-            return accumulators.Reducing(function, result)
+            return ReduceAccumulator(function, result)
         case "map":
-            return accumulators.Listing(function, element)
+            return ListAccumulator(function, element)
         case "custom":
             raise AssertionError("an accumulator of the user's is its own measure")
 
@@ -80,7 +96,7 @@ def _plain_measure(measure: Measure, element: Type) -> Accumulates:
 
 
 @dataclass(frozen=True)
-class Step:
+class AggregateColumn:
     """One column on the way: an aggregate over rows, and the one that merges it; `{}` is the column itself."""
 
     column: str
@@ -92,7 +108,7 @@ class Step:
 class NativeMeasure:
     """A measure as Spark's aggregates; `finish` has an expression for each leaf of the result."""
 
-    steps: tuple[Step, ...]
+    steps: tuple[AggregateColumn, ...]
     finish: tuple[str, ...]
     ordered: bool = False
     """Whether the rows must be numbered."""
@@ -147,18 +163,19 @@ def native(columns: Columns, measure: Measure, number: int) -> NativeMeasure:
 
     match measure.kind:
         case "count":
-            return NativeMeasure((Step(name(), "count(1)", "sum({})"),), (name(),))
+            return NativeMeasure((AggregateColumn(name(), "count(1)", "sum({})"),), (name(),))
         case "sum":
             column, type_ = summable(columns, measure)
-            return NativeMeasure((Step(name(), f"sum({column})", "sum({})"),), (name(),))
+            return NativeMeasure((AggregateColumn(name(), f"sum({column})", "sum({})"),), (name(),))
         case "mean":
             column, type_ = summable(columns, measure)
-            steps = (Step(name(), f"sum({column})", "sum({})"), Step(name(1), "count(1)", "sum({})"))
-            return NativeMeasure(steps, (quotient(name(), name(1), type_),))
+            total = AggregateColumn(name(), f"sum({column})", "sum({})")
+            count = AggregateColumn(name(1), "count(1)", "sum({})")
+            return NativeMeasure((total, count), (quotient(name(), name(1), type_),))
         case "min" | "max" as extreme:
             column, type_ = columns.value(measure)
             column = plain_float(column) if type_ == FLOAT else column
-            return NativeMeasure((Step(name(), f"{extreme}({column})", f"{extreme}({{}})"),), (name(),))
+            return NativeMeasure((AggregateColumn(name(), f"{extreme}({column})", f"{extreme}({{}})"),), (name(),))
         case "min_element" | "max_element":
             return chosen(columns, measure, name)
         case "first" | "last" as which:
@@ -205,10 +222,10 @@ def picked(columns: Columns, extreme: str, place: str, name: Callable[[int], str
     """The element at the smallest or largest place."""
     at = name(len(columns.element))
     leaves = [
-        Step(name(number), f"{extreme}_by({column}, {place})", f"{extreme}_by({{}}, {at})")
+        AggregateColumn(name(number), f"{extreme}_by({column}, {place})", f"{extreme}_by({{}}, {at})")
         for number, column in enumerate(columns.element)
     ]
-    steps = (*leaves, Step(at, f"{extreme}({place})", f"{extreme}({{}})"))
+    steps = (*leaves, AggregateColumn(at, f"{extreme}({place})", f"{extreme}({{}})"))
     return NativeMeasure(steps, tuple(step.column for step in leaves), ordered=True)
 
 
@@ -218,13 +235,13 @@ def folded(columns: Columns, measure: Measure, name: Callable[[int], str]) -> Na
     assert not isinstance(fold, Refusal), "a fold without a native form should have run in Python"
     if isinstance(fold, NativeExtreme):
         return kept(columns, measure, fold, name)
-    steps: list[Step] = []
+    steps: list[AggregateColumn] = []
     finish: list[str] = []
     for number, part in enumerate(fold.parts):
         name_of = columns.frame.names((), columns.at)  # the accumulator, the first parameter, is in no expression
         frame, _ = columns.frame.evaluate(shared_only(fold), name_of) if measure.kind == "fold" else (columns.frame, [])
         column = columns.part(frame, part, name_of)
-        steps.append(Step(name(number), f"{part.kind}({column})", f"{part.kind}({{}})"))
+        steps.append(AggregateColumn(name(number), f"{part.kind}({column})", f"{part.kind}({{}})"))
         finish.append(joined_start(part, name(number)))
     return NativeMeasure(tuple(steps), tuple(finish))
 
