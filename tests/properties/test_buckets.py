@@ -20,7 +20,7 @@ from morisot.worker.report.origin import Origin
 from morisot.worker.stateful.buckets import Bucket, PackBuckets
 from morisot.worker.stateful.count_windows import TumblingCount
 from morisot.worker.stateful.machine import Machine
-from morisot.worker.stateful.state import Rich
+from morisot.worker.stateful.state import RichMachine
 from morisot.worker.stateful.windows import Counted, Windows
 
 ORIGIN = Origin("window", None)
@@ -49,7 +49,7 @@ def results(machine: Machine, type_: Any, batches: list[list[tuple[Any, int]]]) 
     """What the machine gives, in order, when the elements come in these micro-batches."""
     output = Keyed(type_.key, STR)
     bucket = Bucket(
-        machine, ORIGIN, type_, output, cloudpickle.dumps, False, False, by_key=True, running=False, placed=True
+        machine, ORIGIN, type_, output, cloudpickle.dumps, False, False, by_key=True, running=False, ordered=True
     )
     saved: bytes | None = None
     found: list[str] = []
@@ -78,7 +78,7 @@ def test_micro_batches_make_no_difference(name: str, machine: str, data: Any) ->
     cuts = sorted({0, len(elements), *data.draw(st.lists(st.integers(0, len(elements)), max_size=4))})
     batches = [elements[begin:end] for begin, end in itertools.pairwise(cuts)]
     made: Machine = (
-        Rich([], note, True, "map", ORIGIN)
+        RichMachine([], note, True, "map", ORIGIN)
         if machine == "rich"
         else TumblingCount(2, (ListAccumulator(str),), None, False, False, ORIGIN)
     )

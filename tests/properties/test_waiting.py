@@ -18,7 +18,7 @@ from morisot.worker.codec.ipc import pack_batch, unpack_batch
 from morisot.worker.report.origin import Origin
 from morisot.worker.stateful.time_windows import Measuring, Sessions, Sliding
 from morisot.worker.stateful.timers import Moment, ReorderBucket, TimeMachine, WindowBucket
-from morisot.worker.stateful.unique_within import ApartBucket, ApartForNow
+from morisot.worker.stateful.unique_within import DeduplicateBucket, DeduplicateByTime
 
 INPUT = Keyed(STR, INT)
 OUTPUT = Keyed(STR, Record(Windowed, Windowed._fields, (INT, INT, STR)))
@@ -143,8 +143,8 @@ def test_reorder_gives_all_that_is_not_late_in_order(events: list[Event], cuts: 
 def test_what_is_apart_is_the_bounded_answer_and_old_times_are_forgotten(
     events: list[Event], cuts: list[int], within: int
 ) -> None:
-    bucket = ApartBucket(
-        ApartForNow(within), ORIGIN, INPUT, INPUT, pickle.dumps, stamps=True, direct=True, keep_late=True
+    bucket = DeduplicateBucket(
+        DeduplicateByTime(within), ORIGIN, INPUT, INPUT, pickle.dumps, stamps=True, direct=True, keep_late=True
     )
     saved, found, mark = None, [], None
     batches = batches_of(events, cuts)
@@ -163,7 +163,9 @@ def test_what_is_apart_is_the_bounded_answer_and_old_times_are_forgotten(
 
 
 def test_what_is_below_the_mark_is_late_though_nothing_is_near() -> None:
-    bucket = ApartBucket(ApartForNow(3), ORIGIN, INPUT, INPUT, pickle.dumps, stamps=True, direct=True, keep_late=True)
+    bucket = DeduplicateBucket(
+        DeduplicateByTime(3), ORIGIN, INPUT, INPUT, pickle.dumps, stamps=True, direct=True, keep_late=True
+    )
     batch = [(0, Event(5, "a")), (1, Event(6, "a")), (2, Event(9, "b"))]
     outcome = bucket([packed(batch)], None, Moment(5))
     assert outcome.late == (1, [(0, 5)], 5)

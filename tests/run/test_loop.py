@@ -29,7 +29,7 @@ from morisot.plan.nodes.iterate import Body, LoopInput, Replay
 from morisot.plan.nodes.source import StreamIter
 from morisot.types.element import INT
 from morisot.worker.loops.link import Address, connect
-from morisot.worker.loops.messages import Delta, End, Hello, Place, Round
+from morisot.worker.loops.messages import Delta, End, Hello, Round, TaskId
 from morisot.worker.loops.state import LoopState
 
 ROOT = Path(__file__).parents[2]
@@ -200,7 +200,7 @@ def test_deltas_are_folded_in_the_order_of_partitions(leader: Leader) -> None:
     links = [connect(leader.address) for _ in range(3)]
     for partition, link in enumerate(links):
         assert link is not None
-        link.send(pickle.dumps(Hello(Place(partition, 3, 0), 1)))
+        link.send(pickle.dumps(Hello(TaskId(partition, 3, 0), 1)))
     for number in (1, 2, 3):
         for link in links:
             assert link is not None
@@ -213,7 +213,7 @@ def test_deltas_are_folded_in_the_order_of_partitions(leader: Leader) -> None:
             link.send(pickle.dumps(Delta(number, 1, partition)))
     for link in links:
         assert link is not None
-        assert link.receive() == End(keep=True)
+        assert link.receive() == End(emit=True)
         link.close()
     assert seen == [0, 1, 2] * 3
     assert leader.rounds.state == 9
@@ -223,9 +223,9 @@ def test_tasks_may_come_late(leader: Leader) -> None:
     first, second = connect(leader.address), connect(leader.address)
     assert first is not None
     assert second is not None
-    first.send(pickle.dumps(Hello(Place(0, 2, 0), 1)))
+    first.send(pickle.dumps(Hello(TaskId(0, 2, 0), 1)))
     time.sleep(0.3)  # the leader hears the first one alone
-    second.send(pickle.dumps(Hello(Place(1, 2, 0), 1)))
+    second.send(pickle.dumps(Hello(TaskId(1, 2, 0), 1)))
     assert isinstance(first.receive(), Round)
     assert isinstance(second.receive(), Round)
     first.close()
@@ -244,7 +244,7 @@ def test_strangers_are_not_listened_to(leader: Leader) -> None:
             pass  # the leader hangs up
     link = connect(leader.address)
     assert link is not None
-    link.send(pickle.dumps(Hello(Place(0, 1, 0), 1)))
+    link.send(pickle.dumps(Hello(TaskId(0, 1, 0), 1)))
     assert isinstance(link.receive(), Round)
     link.close()
 
@@ -262,14 +262,14 @@ def test_the_leader_listens_on_one_address_and_stops(leader: Leader) -> None:
 def test_a_lost_task_is_waited_for_and_gets_the_same_round_again(leader: Leader) -> None:
     first = connect(leader.address)
     assert first is not None
-    first.send(pickle.dumps(Hello(Place(0, 1, 0), 1)))
+    first.send(pickle.dumps(Hello(TaskId(0, 1, 0), 1)))
     assert first.receive() == Round(1, 0)
     first.send(pickle.dumps(Delta(1, 1, 5)))
     assert first.receive() == Round(2, 5)
     first.close()
     second = connect(leader.address)
     assert second is not None
-    second.send(pickle.dumps(Hello(Place(0, 1, 1), 1)))
+    second.send(pickle.dumps(Hello(TaskId(0, 1, 1), 1)))
     assert second.receive() == Round(2, 5)
     second.close()
 

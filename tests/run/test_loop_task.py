@@ -21,7 +21,7 @@ from morisot.types.element import INT
 from morisot.worker.aggregate.accumulators import FoldAccumulator
 from morisot.worker.codec.batches import decode, encode, schema_of
 from morisot.worker.loops.kernel import LoopKernel
-from morisot.worker.loops.messages import Place
+from morisot.worker.loops.messages import TaskId
 from morisot.worker.loops.task import LocalFold, LoopTask
 from morisot.worker.rowwise.stage import Step
 
@@ -96,7 +96,7 @@ def run(
             LocalFold(FoldAccumulator(0, added), "iterate", None),
             True,
             leader.address,
-            place(partition),
+            task_id(partition),
             dumps,
             compiled if kernel else None,
             None,
@@ -105,8 +105,8 @@ def run(
         )
         results[partition] = [n for found in task(iter([batch])) for n in decode(found.columns, INT)]
 
-    def place(partition: int) -> Callable[[], Place]:
-        return lambda: Place(partition, len(parts), 0)
+    def task_id(partition: int) -> Callable[[], TaskId]:
+        return lambda: TaskId(partition, len(parts), 0)
 
     threads = [threading.Thread(target=work, args=(partition,)) for partition in range(len(parts))]
     for thread in threads:

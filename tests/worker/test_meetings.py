@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import morisot as mo
-from morisot.worker.stateful.interval_joins import Meeting
+from morisot.worker.stateful.interval_joins import IntervalJoinMachine
 from morisot.worker.stateful.machine import Emit
-from morisot.worker.stateful.timers import Rows
+from morisot.worker.stateful.timers import TimedRows
 
 LAST = 10**6
 EVENTS = st.lists(
@@ -19,14 +19,14 @@ EVENTS = st.lists(
 )
 
 
-def rows_of(batch: list[tuple[int, tuple[int, str, int]]]) -> Rows:
+def rows_of(batch: list[tuple[int, tuple[int, str, int]]]) -> TimedRows:
     """Elements are their numbers."""
     values = [(side, None if side else number, number if side else None) for number, (side, _, _) in batch]
     keys = [key for _, (_, key, _) in batch]
-    return Rows(keys, keys, values, [time for _, (_, _, time) in batch], [n.to_bytes(8, "big") for n, _ in batch])
+    return TimedRows(keys, keys, values, [time for _, (_, _, time) in batch], [n.to_bytes(8, "big") for n, _ in batch])
 
 
-def met(machine: Meeting, batches: list[list[tuple[int, Any]]], delay: int | None) -> list[Any]:
+def met(machine: IntervalJoinMachine, batches: list[list[tuple[int, Any]]], delay: int | None) -> list[Any]:
     """What a machine gives when the mark follows the latest element after `delay`, and then time ends."""
     results: list[Any] = []
     state, mark = machine.start(), None
@@ -73,7 +73,7 @@ def test_partners_meet_however_they_come(events: Any, cuts: list[int], lower: in
     numbered = list(enumerate(events))
     batches = [numbered[begin:end] for begin, end in zip([0, *ends[:-1]], ends, strict=True)]
     delay = data.draw(st.sampled_from([None, disorder(batches), disorder(batches) + 7]))
-    result = met(Meeting(lower, upper, variant), batches, delay)
+    result = met(IntervalJoinMachine(lower, upper, variant), batches, delay)
     assert sorted(result, key=repr) == sorted(expected(events, lower, upper, variant), key=repr)
 
 
@@ -87,7 +87,7 @@ def disorder(batches: list[list[tuple[int, Any]]]) -> int:
 
 
 def test_what_is_below_the_mark_is_late() -> None:
-    machine, emit = Meeting(2, 2, "inner"), Emit(keyed=True, ordered=True)
+    machine, emit = IntervalJoinMachine(2, 2, "inner"), Emit(keyed=True, ordered=True)
     state = machine.start()
     assert machine.take(state, rows_of([(0, (0, "a", 10)), (1, (1, "a", 9))]), 9, emit) == [1]
     assert emit.values == []
@@ -95,7 +95,7 @@ def test_what_is_below_the_mark_is_late() -> None:
 
 def test_pairs_set_no_timer() -> None:
     for variant, deadline in (("inner", None), ("left", 12), ("outer", 9)):
-        machine, emit = Meeting(3, 2, variant), Emit(keyed=True, ordered=True)
+        machine, emit = IntervalJoinMachine(3, 2, variant), Emit(keyed=True, ordered=True)
         state = machine.start()
         machine.take(state, rows_of([(0, (0, "a", 10)), (1, (1, "b", 6))]), None, emit)
         assert machine.deadline(state) == deadline

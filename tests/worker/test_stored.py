@@ -40,18 +40,18 @@ from morisot.worker.aggregate.accumulators import (
 from morisot.worker.codec.batches import Dumps, decode, encode, schema_of
 from morisot.worker.codec.ipc import pack_batch, unpack_batch
 from morisot.worker.codec.stored import NOTHING, Form, Layout, form_of, form_of_identities, loose_form_of
-from morisot.worker.loops.task import Held
+from morisot.worker.loops.task import TaskElements
 from morisot.worker.report.left_out import LeftOut
 from morisot.worker.report.origin import Origin
 from morisot.worker.stateful.buckets import Bucket
 from morisot.worker.stateful.count_windows import TumblingCount
-from morisot.worker.stateful.interval_joins import Meeting, MeetingBucket, Pairing, PairingBucket
+from morisot.worker.stateful.interval_joins import IntervalJoinMachine, JoinBucket, Pairing, WindowJoinBucket
 from morisot.worker.stateful.machine import Machine
 from morisot.worker.stateful.pairs import CountedPairs, Zipper
-from morisot.worker.stateful.state import Firsts, FoldMachine, Limiter, Rich, Sorter
+from morisot.worker.stateful.state import Firsts, FoldMachine, Limiter, RichMachine, Sorter
 from morisot.worker.stateful.time_windows import Measuring, Sessions, Sliding
 from morisot.worker.stateful.timers import Moment, ReorderBucket, TimeMachine, WindowBucket
-from morisot.worker.stateful.unique_within import Apart, ApartBucket, ApartForNow
+from morisot.worker.stateful.unique_within import DeduplicateBucket, DeduplicateByTime, DeduplicateWithin
 from morisot.worker.stateful.windows import Counted, Everything, LastFew, Own, Transactions, Windows
 from tests.pickles import globals_in, own_globals_in
 
@@ -159,7 +159,7 @@ IN_BUCKETS: dict[str, tuple[Machine, Callable[[int], Any]]] = {
     "reduce_assoc": (FoldMachine("aggregate", ReduceAccumulator(newest, WINDOWED), ORIGIN), element),
     "fold_assoc": (FoldMachine("aggregate", MERGED_FOLD, ORIGIN), element),
     "first": (Firsts(), element),
-    "rich": (Rich([], remembered, True, "map", ORIGIN), element),
+    "rich": (RichMachine([], remembered, True, "map", ORIGIN), element),
     "limit": (Limiter(3, 1), element),
     "count": (windows(Counted(3, 2, exact=True)), element),
     "last": (windows(LastFew(2)), element),
@@ -173,12 +173,12 @@ IN_BUCKETS: dict[str, tuple[Machine, Callable[[int], Any]]] = {
 WITH_TIME: dict[str, tuple[TimeMachine, type[WindowBucket], Callable[[int], Any]]] = {
     "sliding": (Sliding(6, 3, 0, MEASURING, PLACE), WindowBucket, element),
     "sessions": (Sessions(2, MEASURING, PLACE), WindowBucket, element),
-    "sliding join": (Sliding(6, 3, 0, PAIRING, PLACE), PairingBucket, on_a_side),
-    "sessions join": (Sessions(2, PAIRING, PLACE), PairingBucket, on_a_side),
-    "join": (Meeting(3, 3, "outer", PLACE, Optional(WINDOWED), Optional(WINDOWED)), MeetingBucket, on_a_side),
-    "deduplicate": (ApartForNow(5, PLACE), ApartBucket, element),
+    "sliding join": (Sliding(6, 3, 0, PAIRING, PLACE), WindowJoinBucket, on_a_side),
+    "sessions join": (Sessions(2, PAIRING, PLACE), WindowJoinBucket, on_a_side),
+    "join": (IntervalJoinMachine(3, 3, "outer", PLACE, Optional(WINDOWED), Optional(WINDOWED)), JoinBucket, on_a_side),
+    "deduplicate": (DeduplicateByTime(5, PLACE), DeduplicateBucket, element),
 }
-BOUNDED_ONLY = {Apart, Sorter}
+BOUNDED_ONLY = {DeduplicateWithin, Sorter}
 """Their states are never stored."""
 
 
@@ -413,8 +413,8 @@ def test_a_state_of_a_class_that_is_gone_is_refused(monkeypatch: pytest.MonkeyPa
 )
 def test_the_elements_of_a_loop_are_saved_as_arrow(elements: list[Any], tmp_path: Path) -> None:
     file = tmp_path / "part-000000"
-    Held(WINDOWED, len(elements), elements=elements).write(file, cloudpickle.dumps)
-    held = Held.read(str(file), WINDOWED)
+    TaskElements(WINDOWED, len(elements), elements=elements).write(file, cloudpickle.dumps)
+    held = TaskElements.read(str(file), WINDOWED)
     assert (held.count, held.elements()) == (len(elements), elements)
     mixed = "of another type" in elements
     assert own_globals_in(file.read_bytes()) == (["morisot Windowed"] if mixed else [])
@@ -425,8 +425,8 @@ def test_the_columns_of_a_loop_are_saved_as_arrow(tmp_path: Path) -> None:
 
     file = tmp_path / "part-000000"
     columns: list[Any] = [np.arange(3), pa.array([4, 5, 6])]
-    Held(POINT, 3, columns=columns).write(file, cloudpickle.dumps)
-    assert Held.read(str(file), POINT).elements() == [Point(0, 4), Point(1, 5), Point(2, 6)]
+    TaskElements(POINT, 3, columns=columns).write(file, cloudpickle.dumps)
+    assert TaskElements.read(str(file), POINT).elements() == [Point(0, 4), Point(1, 5), Point(2, 6)]
     assert globals_in(file.read_bytes()) == set()
 
 

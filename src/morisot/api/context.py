@@ -216,7 +216,7 @@ class StreamContext(SourceMethods):
 
     def _store(self, type_: Type, capacity: int) -> tuple[Store, Callable[[Any], None]]:
         """Where the elements of a channel wait, and what refuses those that are of another type."""
-        from morisot.worker.codec.fits import TypeMisfit, checker
+        from morisot.worker.codec.fits import UnfitValue, checker
 
         store: Store = Memory() if self.config.engine == "reference" else self._spool(type_, capacity)
         check = checker(type_, pickle.dumps)
@@ -224,7 +224,7 @@ class StreamContext(SourceMethods):
         def refuse_misfits(element: Any) -> None:
             try:
                 check(element)
-            except TypeMisfit as refusal:
+            except UnfitValue as refusal:
                 raise PlanError(f"stream_channel: {refusal.__cause__}", location=caller()) from None
 
         return store, refuse_misfits

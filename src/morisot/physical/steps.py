@@ -16,7 +16,7 @@ from morisot.plan.nodes.window import WithoutFailures
 from morisot.types.element import ANY, INT, Keyed, Type, arguments, holds
 from morisot.worker.aggregate.accumulators import SeparateFailures
 from morisot.worker.report.left_out import Policy
-from morisot.worker.rowwise.branches import FirstMatch, GoesTo, SplitMark
+from morisot.worker.rowwise.branches import BranchSelector, FirstMatch, GoesTo
 from morisot.worker.rowwise.stage import Generator, Kind, Memo, Step
 
 _KINDS: dict[type[Node], Kind] = {
@@ -85,7 +85,7 @@ def _function(node: Node, parallelism: int) -> Callable[..., Any] | None:
         case rowwise.MapMemo(function=closure, key=key, capacity=capacity):
             return Memo(closure.function, key.function if key else None, capacity)
         case combine.SplitBy(function=closure, n=n):
-            return SplitMark(closure.function, n, node.several, node.masked)
+            return BranchSelector(closure.function, n, node.several, node.masked)
         case combine.Route(predicates=predicates):
             return FirstMatch(tuple(each.function for each in predicates))
         case combine.Branch(input=marked, number=number):

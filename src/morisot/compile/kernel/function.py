@@ -20,7 +20,7 @@ from morisot.compile.syntax.scope import Refused, refuse
 from morisot.compile.syntax.translate import STAGE, shown
 from morisot.compile.verdict import Refusal
 from morisot.types.element import ANY, Keyed, Optional, Record, Tuple, Type, leaves
-from morisot.worker.rowwise.kernels import Kernel, Place
+from morisot.worker.rowwise.kernels import Kernel, LeafPath
 
 _ENTRY = "kernel"
 
@@ -58,7 +58,7 @@ def _builtin(program: Program, function: Any, arguments: Sequence[Term]) -> Term
     return result
 
 
-def _passed(result: Term, parameters: Sequence[Type]) -> Iterator[tuple[int, Place]]:
+def _passed(result: Term, parameters: Sequence[Type]) -> Iterator[tuple[int, LeafPath]]:
     """The leaves of the result that are no numbers: each has to be a leaf of a parameter, passed on untouched."""
     places = {
         "_".join([f"p{number}", *map(str, leaf.path)]): (number, leaf.path)

@@ -15,7 +15,7 @@ from morisot.plan.nodes.closure import Closure
 from morisot.plan.nodes.keyed import KeyBy
 from morisot.plan.nodes.node import Node
 from morisot.types.element import ANY, INT, Dict, List, Optional, Type, arguments, holds
-from morisot.worker.codec.fits import TypeMisfit, checker
+from morisot.worker.codec.fits import UnfitValue, checker
 from morisot.worker.codec.keys import canonical
 from morisot.worker.report.failure import element_error, misfit_error
 from morisot.worker.report.left_out import failed
@@ -94,7 +94,7 @@ def fitting(node: Node, closure: Closure, element: Any, value: Any) -> Any:
     if (declared(closure) is not None or holds(type_, INT)) and type_ != ANY:
         try:
             _checker(type_)(value)
-        except TypeMisfit as refused:
+        except UnfitValue as refused:
             raise failed(node.operator, node.location, element, refused, 0) from refused.__cause__
     return value
 

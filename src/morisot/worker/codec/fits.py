@@ -12,7 +12,7 @@ from morisot.worker.codec.batches import Dumps, Misfit, class_of, encode
 _SMALLEST, _LARGEST = -(2**63), 2**63 - 1
 
 
-class TypeMisfit(Exception):  # noqa: N818 - it is caught and named by whoever knows the operator
+class UnfitValue(Exception):  # noqa: N818 - it is caught and named by whoever knows the operator
     """A value was computed and does not fit: the `__cause__` says why."""
 
 
@@ -75,7 +75,7 @@ def fitting(type_: Type) -> Callable[[Any], bool]:
 
 
 def checker(type_: Type, dumps: Dumps) -> Callable[[Any], None]:
-    """A function that raises `TypeMisfit` for a value that does not fit."""
+    """A function that raises `UnfitValue` for a value that does not fit."""
     fits, refuse = fitting(type_), refuser(type_, dumps)
 
     def check(value: Any) -> None:
@@ -92,7 +92,7 @@ def refuser(type_: Type, dumps: Dumps) -> Callable[[Any], None]:
         try:
             encode([value], type_, dumps)
         except Exception as error:
-            raise TypeMisfit from advised(error)
+            raise UnfitValue from advised(error)
         raise AssertionError(f"{value!r} was refused although it fits {type_}")
 
     return refuse

@@ -47,7 +47,7 @@ class Deltas:
         return of_parts([loose_form_of(child) for _, child in self.entry.children]) or PLAIN
 
     def packed(self, key: Any, value: Any) -> bytes:
-        """An entry as it is kept between rounds."""
+        """An entry as it is stored between rounds."""
         return pickled(self._form.store((key, value)), self.dumps)
 
     def opened(self, entry: bytes) -> tuple[Any, Any]:
@@ -96,7 +96,7 @@ class ApplyDeltas:
         held: list[Any] | None = None  # same, entry as bytes or None, key, value, first value
         for batch in batches:
             done: list[tuple[bytes, bytes, bool]] = []
-            columns = [batch.column(place).to_pylist() for place in range(3)]
+            columns = [batch.column(index).to_pylist() for index in range(3)]
             for same, is_delta, entry in zip(*columns, strict=True):
                 if held is None or held[0] != same:
                     if held is not None:

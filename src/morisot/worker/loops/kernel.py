@@ -72,8 +72,8 @@ class MachineRound:
         deltas = flat(delta, self.kernel.delta)
         if states is None or deltas is None:
             return None
-        outputs = [np.empty(self.rows, self.columns[place].dtype) for place in range(self.kernel.outputs)]
-        inputs = [self.columns[place] for place in self.kernel.columns]
+        outputs = [np.empty(self.rows, self.columns[index].dtype) for index in range(self.kernel.outputs)]
+        inputs = [self.columns[index] for index in self.kernel.columns]
         constants = [np.ascontiguousarray(array) for array in self.kernel.constants]
         start = count = odd = 0
         while True:

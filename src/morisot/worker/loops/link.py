@@ -1,4 +1,4 @@
-"""The line between a task and the leader of its loop: length-prefixed pickles, once both proved to know the key.
+"""The connection between a task and the coordinator of its loop: pickles, after both have proved to know the key.
 
 Whoever does not know the job's random key is cut off before a byte of theirs is unpickled.
 """
@@ -18,7 +18,7 @@ _HANDSHAKE_SECONDS = 10
 
 
 class Address(NamedTuple):
-    """Where the leader listens, and the key that both sides must know."""
+    """The address at which the coordinator listens, and the key that both sides must know."""
 
     host: str
     port: int
@@ -33,7 +33,7 @@ class Gone(NamedTuple):
 
 
 class Link:
-    """One end of the line."""
+    """One end of the connection."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
@@ -70,7 +70,7 @@ class Link:
 
 
 def connect(address: Address) -> Link | None:
-    """A task's end of the line; None if the leader does not listen any more."""
+    """A task's end of the connection; None if the coordinator does not listen any more."""
     try:
         found = socket.create_connection((address.host, address.port), timeout=_HANDSHAKE_SECONDS)
     except OSError:
@@ -79,7 +79,7 @@ def connect(address: Address) -> Link | None:
 
 
 def accept(listener: socket.socket, key: bytes) -> Link | None:
-    """The leader's end of a line that somebody asked for; None if they do not know the key."""
+    """The coordinator's end of a new connection; None if the other side does not know the key."""
     try:
         found, _ = listener.accept()
     except OSError:
@@ -109,6 +109,6 @@ def _proved(found: socket.socket, key: bytes, *, leads: bool) -> Link | None:
 
 
 def _limit(line: socket.socket, seconds: int) -> None:
-    """How long a silent other side is waited for; 0: without end."""
+    """The timeout of each call, in seconds; 0: none."""
     for option in (socket.SO_RCVTIMEO, socket.SO_SNDTIMEO):
         line.setsockopt(socket.SOL_SOCKET, option, struct.pack("ll", seconds, 0))

@@ -1,4 +1,4 @@
-"""What a task of a loop and its leader tell each other."""
+"""The messages between a task of a loop and the coordinator."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 from morisot.worker.report.failure import Report
 
 
-class Place(NamedTuple):
-    """Which task of how many this is, and in which try of the stage."""
+class TaskId(NamedTuple):
+    """The number of a task, the number of tasks, and the attempt of the stage."""
 
     partition: int
     partitions: int
@@ -16,27 +16,27 @@ class Place(NamedTuple):
 
 
 class Hello(NamedTuple):
-    """What a task says first."""
+    """The first message of a task."""
 
-    place: Place
+    task: TaskId
     elements: int
 
 
 class Round(NamedTuple):
-    """What the leader asks for: one round with a state."""
+    """The coordinator asks for one round with a state."""
 
     number: int
     state: Any
 
 
 class Save(NamedTuple):
-    """What the leader asks for: write what the task holds into a directory."""
+    """The coordinator asks the task to write its elements into a directory."""
 
     directory: str
 
 
-class Saved(NamedTuple):
-    """What a task answers when it has: the name of its file, the bytes in it, and their digest."""
+class ElementsSaved(NamedTuple):
+    """The answer to Save: the name of the file, its size in bytes, and its digest."""
 
     file: str
     size: int
@@ -44,17 +44,17 @@ class Saved(NamedTuple):
 
 
 class End(NamedTuple):
-    """The loop is over; `keep` is whether what the task holds is the result."""
+    """The loop has ended; `emit` says whether the elements of the task are the result."""
 
-    keep: bool
+    emit: bool
 
 
 class Delta(NamedTuple):
-    """What a task answers."""
+    """The answer to Round."""
 
     number: int
     elements: int
-    """How many elements left the body."""
+    """The number of elements that left the body."""
     delta: Any
 
 
@@ -65,6 +65,6 @@ class Failed(NamedTuple):
 
 
 class Unsaved(NamedTuple):
-    """What a task holds could not be saved."""
+    """The elements of a task could not be saved."""
 
     said: str

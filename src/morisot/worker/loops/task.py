@@ -1,8 +1,8 @@
-"""What a task of a loop does: hold its part of the data, and work on it whenever the leader sends a state.
+"""The tasks of a loop: each holds its part of the data, and runs a round when the coordinator sends a state.
 
-The leader is a thread of the driver. A task says who it is, gets a state, runs the body and the local fold over what
-it holds, answers with its delta, and so on until it is told to end. Nothing of the loop passes through Spark between
-two rounds.
+The coordinator is a thread of the driver. A task sends its number, receives a state, runs the body and the local fold
+over its elements, answers with its delta, and so on until the coordinator ends the loop. Between two rounds nothing
+passes through Spark.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from morisot.worker.codec.ipc import pack_batch, unpack_batch
 from morisot.worker.codec.stored import Layout
 from morisot.worker.loops.kernel import LoopKernel, MachineRound, is_compiled, machine_code
 from morisot.worker.loops.link import Address, Link, connect
-from morisot.worker.loops.messages import Delta, End, Failed, Hello, Place, Round, Save, Saved, Unsaved
+from morisot.worker.loops.messages import Delta, ElementsSaved, End, Failed, Hello, Round, Save, TaskId, Unsaved
 from morisot.worker.loops.state import LoopState
 from morisot.worker.report import failure
 from morisot.worker.rowwise.kernel_stage import PATIENCE, Numbers
@@ -44,19 +44,19 @@ _TELLING = 1 << 10
 
 
 class Unreachable(Exception):  # noqa: N818 - it says what is the matter
-    """A task found nobody to lead it: the driver is gone, or the network does not let it through."""
+    """A task cannot connect to the coordinator: the driver has ended, or the network blocks the connection."""
 
 
 @dataclass(frozen=True)
 class LocalFold:
-    """The fold over what leaves the body, in one task."""
+    """The fold over the elements that leave the body, in one task."""
 
     accumulator: FoldAccumulator
     operator: str
     location: Location | None
 
     def start(self) -> Any:
-        """A delta of its own for every round: the function may change it in place."""
+        """A copy of the start for every round: the function may change it."""
         return self.accumulator.start()
 
     def over(self, delta: Any, elements: list[Any]) -> Any:
@@ -72,44 +72,44 @@ class LocalFold:
 
 @dataclass(frozen=True)
 class LoopTask:
-    """The function given to mapInArrow: reads its batches, then does what the leader says."""
+    """Given to mapInArrow: reads its batches, then runs the rounds that the coordinator asks for."""
 
     before: tuple[Step, ...]
-    """What is done once to the elements, before the first round."""
+    """The steps that run once, before the first round."""
     body: tuple[Step, ...]
     input: Type
-    """What the batches hold."""
+    """The type of the elements in the batches."""
     entering: Type
-    """What enters the first round."""
+    """The type of the elements in the first round."""
     output: Type
     handle: LoopState
     fold: LocalFold
     feedback: bool
     leader: Address
-    place: Callable[[], Place]
+    task_id: Callable[[], TaskId]
     dumps: Dumps = field(repr=False)
     kernel: LoopKernel | None = None
     own: Numbers | FileRows | None = None
-    """What the task makes or reads itself, instead of its batches; these say which parts of it."""
+    """A source that the task reads itself; the batches then say which of its partitions."""
     saved: tuple[str, ...] | None = None
-    """The files of a snapshot to go on from instead of the batches, all of them, in order."""
+    """All files of the snapshot to resume from, in order, instead of the batches."""
     patience: float = PATIENCE
 
     def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
-        place = self.place()
-        held = self.load(batches) if self.saved is None else self.restored(self.saved, place)
+        task = self.task_id()
+        held = self.load(batches) if self.saved is None else self.restored(self.saved, task)
         link = connect(self.leader)
         if link is None:
             raise Unreachable(f"the leader of the loop cannot be reached at {self.leader.host}:{self.leader.port}")
         worker = LoopWorker(self, held)
         with link:
-            kept = self.follow(link, place, worker)
-        if kept and self.feedback:
+            is_result = self.follow(link, task, worker)
+        if is_result and self.feedback:
             for start in range(0, worker.held.count, _OUTPUT_ROWS):
                 part = list(map(own_numbers, worker.held.slice(start, start + _OUTPUT_ROWS)))
                 yield encode_batch(part, self.output, self.dumps, self.fold.operator, self.fold.location)
 
-    def load(self, batches: Iterator[Any]) -> Held:
+    def load(self, batches: Iterator[Any]) -> TaskElements:
         """The task's part of the data: as columns if machine code may work on it, else as Python's elements."""
         pipeline = Pipeline(self.before)
         elements: list[Any] = []
@@ -121,17 +121,17 @@ class LoopTask:
             found = decode_columns(batch, self.input)
             elements += pipeline.run(found) if self.before else found
         if read:
-            return Held.of_batches(read, self.entering)
-        return Held(self.entering, len(elements), elements=elements)
+            return TaskElements.of_batches(read, self.entering)
+        return TaskElements(self.entering, len(elements), elements=elements)
 
-    def restored(self, files: Sequence[str], place: Place) -> Held:
+    def restored(self, files: Sequence[str], task: TaskId) -> TaskElements:
         """The task's part of a snapshot, which may come from more or fewer tasks."""
-        first, last = (len(files) * each // place.partitions for each in (place.partition, place.partition + 1))
-        parts = [Held.read(file, self.entering) for file in files[first:last]]
+        first, last = (len(files) * each // task.partitions for each in (task.partition, task.partition + 1))
+        parts = [TaskElements.read(file, self.entering) for file in files[first:last]]
         if len(parts) == 1:
             return parts[0]
         elements = [element for part in parts for element in part.elements()]
-        return Held(self.entering, len(elements), elements=elements)
+        return TaskElements(self.entering, len(elements), elements=elements)
 
     def _read(self, batches: Iterator[Any]) -> Iterator[Any]:
         for batch in batches:
@@ -141,19 +141,19 @@ class LoopTask:
                 for partition in batch.column(0).to_pylist():
                     yield from self.own.batches(partition)
 
-    def follow(self, link: Link, place: Place, worker: LoopWorker) -> bool:
-        """Round after round, until the leader says it is enough or is gone; whether what is held is the result."""
-        link.send(pickle.dumps(Hello(place, worker.held.count)))
+    def follow(self, link: Link, task: TaskId, worker: LoopWorker) -> bool:
+        """Run rounds until the coordinator ends the loop or is gone; whether the elements are the result."""
+        link.send(pickle.dumps(Hello(task, worker.held.count)))
         while True:
             order = link.receive()
             try:
                 if isinstance(order, Round):
-                    answer: Delta | Saved = Delta(order.number, *worker.round(order.state))
+                    answer: Delta | ElementsSaved = Delta(order.number, *worker.round(order.state))
                 elif isinstance(order, Save):
-                    file = Path(order.directory) / f"part-{place.partition:06}"
-                    answer = Saved(file.name, *worker.held.write(file, self.dumps))
+                    file = Path(order.directory) / f"part-{task.partition:06}"
+                    answer = ElementsSaved(file.name, *worker.held.write(file, self.dumps))
                 else:
-                    return isinstance(order, End) and order.keep
+                    return isinstance(order, End) and order.emit
             except ElementError as error:
                 link.send(pickle.dumps(Failed(failure.report_of(error))))
                 return False
@@ -163,8 +163,8 @@ class LoopTask:
             link.send(self.dumps(answer))
 
 
-class Held:
-    """What a task holds from round to round: columns of numbers, Python's elements, or the same as both."""
+class TaskElements:
+    """The elements of a task between rounds: as columns of numbers, as Python's values, or as both."""
 
     def __init__(
         self, type_: Type, count: int, *, columns: list[Any] | None = None, elements: list[Any] | None = None
@@ -175,7 +175,7 @@ class Held:
         self._elements = elements
 
     @classmethod
-    def of_batches(cls, batches: list[Any], type_: Type) -> Held:
+    def of_batches(cls, batches: list[Any], type_: Type) -> TaskElements:
         table = pa.Table.from_batches(batches).combine_chunks()
         columns = [column.chunk(0) if column.num_chunks else column.combine_chunks() for column in table.columns]
         return cls(type_, table.num_rows, columns=columns[: len(leaves(type_))])
@@ -201,12 +201,12 @@ class Held:
             except Exception:  # elements of other types than the first ones
                 layout, columns = _AS_OBJECTS, encode(self._elements, ANY, dumps)
         arrays = [pa.array(column) for column in columns or ()]
-        schema = pa.schema([(str(place), array.type) for place, array in enumerate(arrays)], layout.metadata)
+        schema = pa.schema([(str(index), array.type) for index, array in enumerate(arrays)], layout.metadata)
         return pack_batch(pa.RecordBatch.from_arrays(arrays, schema=schema))
 
     @classmethod
-    def read(cls, file: str, type_: Type) -> Held:
-        """What was written."""
+    def read(cls, file: str, type_: Type) -> TaskElements:
+        """The elements of a file."""
         batch = unpack_batch(Path(file).read_bytes())
         if (batch.schema.metadata or {}).get(b"kind") == _AS_OBJECTS.metadata[b"kind"]:
             _AS_OBJECTS.check_metadata(batch.schema.metadata)
@@ -224,13 +224,13 @@ class Held:
         return self._elements[start:stop]
 
     def elements(self) -> list[Any]:
-        """All elements; they are kept."""
+        """All elements, which are made once."""
         if self._elements is None:
             assert self._columns is not None
             self._elements = decode([pa.array(column) for column in self._columns], self.type)
         return self._elements
 
-    def numbers(self, places: Sequence[int], dumps: Dumps) -> list[Any] | None:
+    def numbers(self, indices: Sequence[int], dumps: Dumps) -> list[Any] | None:
         """The columns as arrays, those that are needed; None if the elements are not what their type says."""
         import numpy as np
 
@@ -240,17 +240,17 @@ class Held:
             except Exception:  # whatever does not fit its type is Python's to work on
                 return None
         columns = self._columns
-        for place in places:
-            column = columns[place]
+        for index in indices:
+            column = columns[index]
             if isinstance(column, pa.Array):
-                columns[place] = np.ascontiguousarray(column.to_numpy(zero_copy_only=False))
+                columns[index] = np.ascontiguousarray(column.to_numpy(zero_copy_only=False))
         return columns
 
 
 class LoopWorker:
     """Runs the rounds of one task: in Python until that took long enough for machine code to pay, then in that."""
 
-    def __init__(self, task: LoopTask, held: Held) -> None:
+    def __init__(self, task: LoopTask, held: TaskElements) -> None:
         self.task = task
         self.held = held
         self._pipeline = Pipeline(task.body)
@@ -290,7 +290,7 @@ class LoopWorker:
                 if done is not None:
                     return done
         if self.task.feedback:
-            self.held = Held(self.task.entering, count, elements=leaving)
+            self.held = TaskElements(self.task.entering, count, elements=leaving)
         return count, delta
 
     def _slices(self) -> Iterator[tuple[int, int]]:
@@ -327,7 +327,7 @@ class LoopWorker:
             return None
         count, delta, outputs = done
         if self.task.feedback:
-            self.held = Held(self.task.entering, count, columns=outputs)
+            self.held = TaskElements(self.task.entering, count, columns=outputs)
         return count, delta
 
     def _repaired(self, row: int, delta: Any) -> tuple[list[list[Any]], Any] | None:

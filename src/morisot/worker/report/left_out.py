@@ -1,7 +1,7 @@
 """Elements that `on_error` takes out of a stream: noted where they fail, and counted once however often a task runs.
 
-A task reports what it left out when it ends, under the place it worked on: run, operator, micro-batch, partition. A
-place that is computed again, after a lost machine, for a sample, by a speculative copy, replaces its report.
+A task reports at its end, under an id of run, operator, micro-batch and partition. If the partition is computed again,
+after a lost machine, for a sample, by a speculative copy, the new report replaces the old one.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import pyarrow as pa
 from morisot.errors import ElementError, Location
 from morisot.types.element import ANY, Type
 from morisot.worker.codec.batches import Dumps, decode, encode, schema_of
-from morisot.worker.codec.fits import TypeMisfit
+from morisot.worker.codec.fits import UnfitValue
 from morisot.worker.codec.ipc import pack_batch, unpack_batch
 from morisot.worker.report import failure
 from morisot.worker.report.failure import Report
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class ReportId(NamedTuple):
-    """What a report is about."""
+    """The part of a run that a report is about."""
 
     run: str
     operator: int
@@ -107,7 +107,7 @@ class Notes:
 
 def failed(operator: str, location: Location | None, element: Any, error: BaseException, skip: int) -> ElementError:
     """What the user gets for a function that raised, or whose value does not fit its type."""
-    if isinstance(error, TypeMisfit) and isinstance(error.__cause__, Exception):
+    if isinstance(error, UnfitValue) and isinstance(error.__cause__, Exception):
         return failure.misfit_error(operator, location, element, error.__cause__)
     return failure.element_error(operator, location, element, error, skip)
 
@@ -129,8 +129,8 @@ def decoded(value: tuple[bool, bytes], type_: Type) -> Any:
     return None
 
 
-class Ledger(Protocol):
-    """What carries reports to the user's process: an accumulator of Spark's."""
+class ReportCollector(Protocol):
+    """Carries reports to the driver: an accumulator of Spark's."""
 
     def add(self, term: Reports) -> None: ...
 
@@ -140,8 +140,8 @@ class Account:
     """How the tasks of one run report."""
 
     run: str
-    ledger: Ledger
-    place: Callable[[], tuple[int, int]]
+    ledger: ReportCollector
+    task: Callable[[], tuple[int, int]]
     """The micro-batch and the partition that this task works on."""
 
     def settle(self, policies: Iterable[Policy], notes: Notes) -> None:
@@ -150,14 +150,14 @@ class Account:
 
     def report(self, left_out: Mapping[Policy, LeftOut]) -> None:
         """Report what was left out for each policy."""
-        micro_batch, partition = self.place()
+        micro_batch, partition = self.task()
         self.ledger.add(
             {ReportId(self.run, policy.number, micro_batch, partition): noted for policy, noted in left_out.items()}
         )
 
 
 class LatestReports:
-    """How Spark's accumulator adds reports up: the last one of a place counts."""
+    """How Spark's accumulator adds reports up: the last one with an id counts."""
 
     _guard = threading.Lock()
     """The driver reads while Spark's thread adds."""
@@ -173,14 +173,14 @@ class LatestReports:
     def take(self, held: Reports, run: str, up_to: int | None = None) -> Reports:
         """Remove and give the reports of a run, of all its micro-batches or those up to one."""
         with self._guard:
-            places = [place for place in held if place.run == run and (up_to is None or place.micro_batch <= up_to)]
-            return {place: held.pop(place) for place in places}
+            found = [each for each in held if each.run == run and (up_to is None or each.micro_batch <= up_to)]
+            return {each: held.pop(each) for each in found}
 
 
 def totals(reports: Mapping[ReportId, LeftOut]) -> dict[int, LeftOut]:
     """What each operator left out in all, the failures in the order of the stream."""
     result: dict[int, LeftOut] = {}
-    for place in sorted(reports):
-        total = result.setdefault(place.operator, LeftOut())
-        total += reports[place]
+    for each in sorted(reports):
+        total = result.setdefault(each.operator, LeftOut())
+        total += reports[each]
     return result

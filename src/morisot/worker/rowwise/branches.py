@@ -1,4 +1,4 @@
-"""Where an element goes: the functions of split_by and route as what a stage calls."""
+"""The branch of an element: the functions of split_by and route as a stage calls them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ MOST_BITS = 62
 
 
 @dataclass(frozen=True)
-class SplitMark:
+class BranchSelector:
     """The function of split_by, its answer checked and made a mark.
 
     That is a number, or, where the function may name several, an int with a bit for each, or a list.
@@ -64,14 +64,14 @@ def chosen(answer: Any, n: int) -> list[int]:
 
 @dataclass(frozen=True)
 class FirstMatch:
-    """The predicates of route as one function: the place of the first that is true."""
+    """The predicates of route as one function: the index of the first that is true."""
 
     predicates: tuple[Callable[..., Any], ...]
 
     def __call__(self, *arguments: Any) -> int:
-        for place, predicate in enumerate(self.predicates):
+        for index, predicate in enumerate(self.predicates):
             if predicate(*arguments):
-                return place
+                return index
         return NOWHERE
 
 

@@ -20,7 +20,7 @@ from typing import Any
 from morisot.types.element import BOOL, FLOAT, INT, List, Optional, Type
 from morisot.worker.rowwise import kernel_functions
 
-Place = tuple[int, tuple[int, ...]]
+LeafPath = tuple[int, tuple[int, ...]]
 """Which parameter, and which leaf of it."""
 
 
@@ -29,10 +29,10 @@ class Kernel:
     """A closure as the text of functions for numba; the last, `kernel`, takes the leaves in `inputs`."""
 
     source: str
-    inputs: tuple[Place, ...]
+    inputs: tuple[LeafPath, ...]
     type: Type
     """What it returns after a first True; after a first False the row has to be done in Python."""
-    passed: tuple[tuple[int, Place], ...] = ()
+    passed: tuple[tuple[int, LeafPath], ...] = ()
     """The leaves of the result that it does not return: they are inputs, which may be of any type."""
 
 

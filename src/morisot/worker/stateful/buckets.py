@@ -1,7 +1,7 @@
-"""Machines on unbounded input: the keys of a bucket share one saved state, and travel in whole batches.
+"""Machines on unbounded input: the states of a bucket's keys are stored as one value.
 
-A call into Python for each key and micro-batch would cost milliseconds. So keys are gathered in a few buckets; the
-rows of a bucket go to it packed, as one value for each batch, and the states of its keys are saved as one value.
+A call into Python for each key and micro-batch would cost milliseconds. So keys are hashed to a few buckets, and the
+rows of a bucket are packed, as one value for each batch.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ from morisot.worker.stateful.state_table import StateTable
 class PackBuckets:
     """Given to mapInArrow: the rows of each batch as one binary row per bucket.
 
-    The last two columns say where a row's file stands in the stream, and the bucket. With the number of the
-    micro-batch, of the task and of the row in it, the place is the row's own.
+    The last two columns are the row order of the row's file, and the bucket. The number of the micro-batch, of the task
+    and of the row in it complete the row order.
     """
 
     task: Callable[[], tuple[int, int]]
@@ -46,10 +46,10 @@ class PackBuckets:
             if not batch.num_rows:
                 continue
             *columns, files, buckets = batch.columns
-            own = own_places(files, partition, counted)
-            places = pc.binary_join_element_wise(before, own, pa.scalar(b"", pa.binary()))
+            own = own_row_orders(files, partition, counted)
+            row_orders = pc.binary_join_element_wise(before, own, pa.scalar(b"", pa.binary()))
             counted += batch.num_rows
-            content = pa.RecordBatch.from_arrays([*columns, places], names=batch.schema.names[:-1])
+            content = pa.RecordBatch.from_arrays([*columns, row_orders], names=batch.schema.names[:-1])
             order = buckets.to_numpy().argsort(kind="stable")
             found, starts = _runs(buckets.to_numpy()[order])
             packed = [
@@ -62,8 +62,8 @@ class PackBuckets:
 
 
 @dataclass(frozen=True)
-class PlaceRows:
-    """Given to mapInArrow: rows whose last column, their place, becomes their own instead of their file's."""
+class NumberRows:
+    """Given to mapInArrow: the row order in the last column, which is that of a row's file, becomes the row's own."""
 
     partition: Callable[[], int]
 
@@ -71,13 +71,13 @@ class PlaceRows:
         counted = 0
         for batch in batches:
             *columns, files = batch.columns
-            places = own_places(files, self.partition(), counted)
+            row_orders = own_row_orders(files, self.partition(), counted)
             counted += batch.num_rows
-            yield pa.RecordBatch.from_arrays([*columns, places], names=batch.schema.names)
+            yield pa.RecordBatch.from_arrays([*columns, row_orders], names=batch.schema.names)
 
 
-def own_places(files: Any, partition: int, counted: int) -> Any:
-    """Where rows stand in the stream: after their file the number of the task, and of the row in it."""
+def own_row_orders(files: Any, partition: int, counted: int) -> Any:
+    """The row order of each row: that of its file, then the number of the task, and of the row in it."""
     task = pa.scalar(struct.pack(">q", partition), pa.binary())
     rows = as_bytes(range(counted, counted + len(files)))
     return pc.binary_join_element_wise(files, task, rows, pa.scalar(b"", pa.binary()))
@@ -99,7 +99,7 @@ def _runs(values: Any) -> tuple[list[int], list[int]]:
 
 @dataclass(frozen=True)
 class UnpackBuckets:
-    """Given to mapInArrow: the batches that buckets gave, as rows again; what they left out goes to the account."""
+    """Given to mapInArrow: the packed results of buckets as rows; elements that were left out are reported."""
 
     policy: Policy | None = None
     account: Account | None = None
@@ -118,7 +118,7 @@ class UnpackBuckets:
 
 @dataclass(frozen=True)
 class Bucket:
-    """What a bucket does with the rows of a micro-batch and the states of its keys."""
+    """Runs a machine over the rows of a micro-batch and the states of a bucket's keys."""
 
     machine: Machine
     origin: Origin
@@ -130,15 +130,15 @@ class Bucket:
     by_key: bool
     running: bool
     """Whether each key whose state changed gives the result it would have if the stream ended now."""
-    placed: bool
-    """Whether results say where they stand in the stream."""
+    ordered: bool
+    """Whether results have a row order."""
 
     def __call__(self, packed: list[bytes], saved: bytes | None) -> tuple[bytes | None, LeftOut | None, bytes]:
-        """The results of some rows and what was left out of them, if there is any, and the states afterwards."""
+        """The results of some rows, the elements that were left out, and the states afterwards."""
         table = pa.Table.from_batches([unpack_batch(each) for each in packed])
         rows = table.take(pc.sort_indices(table, [("at", "ascending")])).combine_chunks().to_batches()[0]
         notes = Notes(self.dumps)
-        emit = Emit(self.by_key, ordered=self.placed, notes=notes)
+        emit = Emit(self.by_key, ordered=self.ordered, notes=notes)
         with no_garbage_collection():
             states = self._take(rows, saved, emit)
             results = self._packed(emit, rows.column("at")) if emit.values else None
@@ -165,21 +165,21 @@ class Bucket:
         return table.written(states)
 
     def _groups(self, keys: list[Any] | None, count: int) -> Collection[list[int]]:
-        """The places of the elements of each key."""
+        """The indices of the elements of each key."""
         if keys is None:
             return [list(range(count))]
         assert isinstance(self.input, Keyed)
         identities = keys if is_its_own_identity(self.input.key) else map(canonical, keys)
         groups: defaultdict[Any, list[int]] = defaultdict(list)
-        for place, same in enumerate(identities):
-            groups[same].append(place)
+        for index, same in enumerate(identities):
+            groups[same].append(index)
         return groups.values()
 
-    def _packed(self, emit: Emit, places: Any) -> bytes:
-        """The results in one value; each may be placed after the element that caused it, several in their order."""
+    def _packed(self, emit: Emit, row_orders: Any) -> bytes:
+        """The results in one value; the row order of each begins with that of the element that caused it."""
         batch = encode_results(emit, self.output, self.stamps, self.origin, self.dumps)
-        if not self.placed:
+        if not self.ordered:
             return pack_batch(batch)
-        causes = places.take(pa.array(emit.places, pa.int64()))
-        places = pc.binary_join_element_wise(causes, as_bytes(range(len(causes))), pa.scalar(b"", pa.binary()))
-        return pack_batch(pa.RecordBatch.from_arrays([*batch.columns, places], names=[*batch.schema.names, "at"]))
+        causes = row_orders.take(pa.array(emit.row_orders, pa.int64()))
+        row_orders = pc.binary_join_element_wise(causes, as_bytes(range(len(causes))), pa.scalar(b"", pa.binary()))
+        return pack_batch(pa.RecordBatch.from_arrays([*batch.columns, row_orders], names=[*batch.schema.names, "at"]))

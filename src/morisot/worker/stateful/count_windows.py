@@ -42,11 +42,11 @@ class TumblingCount:
         size, inside, value = self.size, count % self.size, None
         first, add = measure.first, measure.add
         try:
-            for place, value in enumerate(values):
+            for index, value in enumerate(values):
                 held = add(held, value) if inside else first(value)
                 inside += 1
                 if inside == size:
-                    self._give(count + place + 1, [held], None, place, emit)
+                    self._give(count + index + 1, [held], None, index, emit)
                     inside = 0
         except ElementError:
             raise
@@ -59,7 +59,7 @@ class TumblingCount:
         count, parts, newest = state
         size, inside = self.size, count % self.size
         adds = [measure.add for measure in self.measures]
-        for place, value in enumerate(values):
+        for index, value in enumerate(values):
             try:
                 if inside == 0:
                     parts, newest = [measure.first(value) for measure in self.measures], None
@@ -67,19 +67,19 @@ class TumblingCount:
                     parts = [add(part, value) for add, part in zip(adds, parts, strict=True)]
             except Exception as error:
                 raise self.origin.failed(value, error) from error
-            if times is not None and (newest is None or times[place] > newest):
-                newest = times[place]
+            if times is not None and (newest is None or times[index] > newest):
+                newest = times[index]
             inside += 1
             if inside == size:
-                self._give(count + place + 1, parts, newest, place, emit)
+                self._give(count + index + 1, parts, newest, index, emit)
                 inside, parts = 0, None
         return count + len(values), parts, newest
 
-    def _give(self, end: int, parts: list[Any], newest: int | None, place: int, emit: Emit) -> None:
+    def _give(self, end: int, parts: list[Any], newest: int | None, index: int, emit: Emit) -> None:
         value = results_of(self.measures, parts, self.row, self.origin)
         if self.bounds:
             value = Windowed(end - self.size, end, value)
-        emit(place, value, newest if self.stamps else None)
+        emit(index, value, newest if self.stamps else None)
 
     def end(self, state: Any, key: Any, emit: Emit) -> None:
         """What is incomplete is not given."""

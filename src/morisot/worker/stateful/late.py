@@ -1,4 +1,4 @@
-"""Elements that come too late: they change no result any more, and are counted."""
+"""Late elements: they change no result, and are counted."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from morisot.worker.codec.batches import Dumps
 from morisot.worker.codec.ipc import unpack_batch
 from morisot.worker.report.failure import shown
 from morisot.worker.report.left_out import Account, Notes, Policy
-from morisot.worker.stateful.timers import Late
+from morisot.worker.stateful.timers import LateElements
 
 
 @dataclass(frozen=True)
-class UnpackWaiting:
-    """Given to mapInArrow: the batches that buckets gave, as rows again; what came too late goes to the account."""
+class UnpackTimerBuckets:
+    """Given to mapInArrow: the packed results of buckets as rows; late elements are reported."""
 
     policy: Policy | None
     account: Account | None
@@ -35,8 +35,8 @@ class UnpackWaiting:
             self.account.settle([self.policy], notes)
 
 
-def note(notes: Notes, policy: Policy, late: Late) -> None:
-    """Count late elements; those that are there say why they are late."""
+def note(notes: Notes, policy: Policy, late: LateElements) -> None:
+    """Count late elements, and note why those are late that came along."""
     notes.count(policy, late.number)
     for element, time in late.elements:
         said = f"its timestamp, {time}, is not after the watermark, {late.mark}"

@@ -1,7 +1,7 @@
-"""Stateful operators, element by element: what one does with a key is a machine, and here are its wheels.
+"""Stateful operators, element by element: machines, and their run over rows in order.
 
-A machine holds no state of its own. The state of a key is a value that the machine is given and gives back, so it can
-be kept, saved and restored by whoever runs the machine.
+A machine holds no state. The state of a key is a value that the machine is given and returns, so the caller can store
+and restore it.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from morisot.worker.rowwise.stage import encode_batch, with_column
 NOT_STARTED = object()
 AT_END = -1
 LAST = 2**63 - 1
-"""Where in the stream's order results stand that come when the stream has ended."""
+"""The row order of results that the end of the stream causes."""
 ORDER_COLUMNS = ("order", "first", "nth")
-"""Where a result stands: the number of the element that caused it; of those at the end, the number of the group's
-first element; and how many results the task gave before."""
+"""The row order of a result: the number of the element that caused it; of those at the end, the number of the group's
+first element; and the number of results that the task gave before."""
 
 _OUTPUT_ROWS = 10_000
 _COMPARED_BY_ARROW = frozenset({INT, STR, BOOL, DATE, DATETIME})
@@ -49,42 +49,42 @@ class Machine(Protocol):
         """The state after some more elements; results go to `emit`."""
 
     def end(self, state: Any, key: Any, emit: Emit) -> None:
-        """What there is to say after the last element."""
+        """Emit the results after the last element."""
 
 
 @dataclass
 class Emit:
-    """Takes the results of a machine, and remembers where each stands if that is asked for."""
+    """Takes the results of a machine, with their row order if that is needed."""
 
     keyed: bool
     ordered: bool
     key: Any = None
-    """The key whose elements are coming."""
+    """The key of the elements that the machine is given."""
     first: int = 0
     """The number of its first element in the stream."""
     orders: Sequence[Any] = ()
-    """The numbers of the elements the machine has just been given, or whatever else tells their place."""
+    """The row orders of the elements that the machine has just been given."""
     at_end: Any = LAST
-    """The place of a result that no element caused."""
+    """The row order of a result that no element caused."""
     notes: Notes | None = None
-    """What was left out, where that is counted."""
+    """The elements that were left out, where they are counted."""
 
     keys: list[Any] = field(default_factory=list)
     values: list[Any] = field(default_factory=list)
     times: list[int] = field(default_factory=list)
-    places: list[Any] = field(default_factory=list)
+    row_orders: list[Any] = field(default_factory=list)
     firsts: list[int] = field(default_factory=list)
 
-    def __call__(self, place: int, value: Any, time: int | None) -> None:
-        """Take a result, the place of the element that caused it or AT_END, and the result's timestamp."""
+    def __call__(self, index: int, value: Any, time: int | None) -> None:
+        """Take a result, the index of the element that caused it or AT_END, and the result's timestamp."""
         self.values.append(value)
         if self.keyed:
             self.keys.append(self.key)
         if time is not None:
             self.times.append(time)
         if self.ordered:
-            at_end = place == AT_END
-            self.places.append(self.at_end if at_end else self.orders[place])
+            at_end = index == AT_END
+            self.row_orders.append(self.at_end if at_end else self.orders[index])
             self.firsts.append(self.first if at_end else 0)
 
     def each(self, values: Sequence[Any], times: Sequence[int] | None) -> None:
@@ -95,17 +95,17 @@ class Emit:
         if times is not None:
             self.times.extend(times)
         if self.ordered:
-            self.places.extend(self.orders)
+            self.row_orders.extend(self.orders)
             self.firsts.extend([0] * len(values))
 
     def clear(self) -> None:
-        for column in (self.keys, self.values, self.times, self.places, self.firsts):
+        for column in (self.keys, self.values, self.times, self.row_orders, self.firsts):
             column.clear()
 
 
 @dataclass(frozen=True)
 class InOrder:
-    """Given to mapInArrow: rows sorted by group and place, run group by group through a machine.
+    """Given to mapInArrow: rows sorted by group and row order, run group by group through a machine.
 
     Only one group's state is held at a time, and never its elements, however many they are.
     """
@@ -120,7 +120,7 @@ class InOrder:
     stamps: bool
     """Whether the results have."""
     ordered: bool
-    """Whether the rows are numbered, in a column `order`, and the results are to say where they stand."""
+    """Whether the rows are numbered, in a column `order`, and the results need a row order."""
     by_key: bool
     """Whether the elements have keys and each key is a group; otherwise all elements are one."""
     account: Account | None = None
@@ -163,13 +163,13 @@ class InOrder:
         batch = encode_results(emit, self.output, self.stamps, self.origin, self.dumps)
         if self.ordered:
             numbers = range(given, given + len(emit.values))
-            for name, column in zip(ORDER_COLUMNS, (emit.places, emit.firsts, numbers), strict=True):
+            for name, column in zip(ORDER_COLUMNS, (emit.row_orders, emit.firsts, numbers), strict=True):
                 batch = with_column(batch, name, column)
         return batch
 
 
 def keys_and_values(columns: Sequence[Any], type_: Type, by_key: bool) -> tuple[list[Any] | None, list[Any]]:
-    """The elements of some columns, apart; no keys if they are one group."""
+    """The keys and the values in some columns; no keys if all elements are one group."""
     if not by_key:
         return None, decode(columns, type_)
     assert isinstance(type_, Keyed)
@@ -190,7 +190,7 @@ def encode_results(emit: Emit, type_: Type, stamps: bool, origin: Origin, dumps:
 
 
 def runs(batch: Any, type_: Type, keys: list[Any] | None) -> Iterator[tuple[int, int]]:
-    """Where the neighbouring rows with one key begin and end; all rows, if there are no keys."""
+    """The first index, and the one after the last, of neighbouring rows with one key; of all rows without keys."""
     if batch.num_rows == 0:
         return
     begin = 0
@@ -202,17 +202,17 @@ def runs(batch: Any, type_: Type, keys: list[Any] | None) -> Iterator[tuple[int,
 
 
 def _changes(batch: Any, type_: Type, keys: list[Any]) -> Iterator[int]:
-    """The places where another key begins; for plain keys found without looking at Python's values."""
+    """The indices at which another key begins; for plain keys Arrow compares the columns."""
     assert isinstance(type_, Keyed)
     column = batch.column(0)
     if type_.key in _COMPARED_BY_ARROW and column.null_count == 0:
         differs = pc.not_equal(column.slice(1), column.slice(0, len(column) - 1))
-        yield from (place + 1 for place in pc.indices_nonzero(differs).to_pylist())
+        yield from (index + 1 for index in pc.indices_nonzero(differs).to_pylist())
         return
     previous = keys[0]
-    for place, key in enumerate(keys):
+    for index, key in enumerate(keys):
         if not same(previous, key):
-            yield place
+            yield index
             previous = key
 
 

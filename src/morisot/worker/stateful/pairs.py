@@ -25,11 +25,11 @@ def _of_deque(form: Form | None) -> Form:
 
 @dataclass(frozen=True)
 class Zipper:
-    """The first element of one side with the first of the other, and so on; those without a partner yet wait."""
+    """The first element of one side with the first of the other, and so on; those without a partner are buffered."""
 
     left: Type = ANY
     right: Type = ANY
-    """What the elements of each side are."""
+    """The types of the elements of each side."""
 
     @property
     def layout(self) -> Layout:
@@ -44,31 +44,31 @@ class Zipper:
         return 0, deque()
 
     def take(self, state: Any, key: Any, values: Sequence[Any], times: Sequence[int] | None, emit: Emit) -> Any:
-        waiting_side, waiting = state
-        for place, (side, left, right) in enumerate(values):
-            value, time = (right if side else left), (times[place] if times else None)
-            if not waiting or side == waiting_side:
-                waiting_side = side
-                waiting.append((value, time))
+        buffered_side, buffered = state
+        for index, (side, left, right) in enumerate(values):
+            value, time = (right if side else left), (times[index] if times else None)
+            if not buffered or side == buffered_side:
+                buffered_side = side
+                buffered.append((value, time))
                 continue
-            partner, earlier = waiting.popleft()
+            partner, earlier = buffered.popleft()
             pair = (partner, value) if side else (value, partner)
-            emit(place, pair, None if time is None else max(time, earlier))
-        return waiting_side, waiting
+            emit(index, pair, None if time is None else max(time, earlier))
+        return buffered_side, buffered
 
     def end(self, state: Any, key: Any, emit: Emit) -> None:
-        """What waits has no partner."""
+        """Buffered elements have no partner."""
 
 
 @dataclass(frozen=True)
 class CountedPairs:
-    """The pairs of the n-th window of one side and the n-th of the other; complete ones wait for their partner."""
+    """The pairs of the n-th window of one side and the n-th of the other; complete ones are buffered for the other."""
 
     size: int
     slide: int
     left: Type = ANY
     right: Type = ANY
-    """What the elements of each side are."""
+    """The types of the elements of each side."""
 
     @property
     def layout(self) -> Layout:
@@ -79,26 +79,26 @@ class CountedPairs:
         return 0, [0, 0], (deque(), deque())
 
     def take(self, state: Any, key: Any, values: Sequence[Any], times: Sequence[int] | None, emit: Emit) -> Any:
-        # where the next window begins, how many elements came, and those that it and later windows have
+        # the index at which the next window begins, the number of elements, and those of it and of later windows
         first, seen, held = state
-        for place, (side, left, right) in enumerate(values):
+        for index, (side, left, right) in enumerate(values):
             if seen[side] % self.slide < self.size:
                 held[side].append((seen[side], right if side else left))
             seen[side] += 1
             if min(seen) == seen[side] == first + self.size:
-                self._emit_pairs(place, held, emit)
+                self._emit_pairs(index, held, emit)
                 first += self.slide
-                for kept in held:
-                    while kept and kept[0][0] < first:
-                        kept.popleft()
+                for buffer in held:
+                    while buffer and buffer[0][0] < first:
+                        buffer.popleft()
         return first, seen, held
 
-    def _emit_pairs(self, place: int, held: Any, emit: Emit) -> None:
+    def _emit_pairs(self, index: int, held: Any, emit: Emit) -> None:
         # a side that runs ahead holds much more than this window
-        ours, theirs = ([value for _, value in itertools.islice(kept, self.size)] for kept in held)
+        ours, theirs = ([value for _, value in itertools.islice(buffer, self.size)] for buffer in held)
         for one in ours:
             for other in theirs:
-                emit(place, (one, other), None)
+                emit(index, (one, other), None)
 
     def end(self, state: Any, key: Any, emit: Emit) -> None:
-        """What waits has no partner."""
+        """Buffered elements have no partner."""

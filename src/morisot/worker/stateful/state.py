@@ -1,4 +1,4 @@
-"""The machines of folds and of operators with a state of the user's."""
+"""The machines of running aggregates, of operators with a user's state, and of selections."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from morisot.worker.stateful.machine import AT_END, Emit
 _UNCHANGING = frozenset((int, float, bool, str, bytes, type(None)))
 """Of these an output that is the state needs no copy."""
 _LEFT_OUT = object()
-"""In the place of an output, where there is none."""
+"""Stands for an output where there is none."""
 
 
 @dataclass(frozen=True)
@@ -76,11 +76,11 @@ class Firsts:
         return True
 
     def end(self, state: Any, key: Any, emit: Emit) -> None:
-        """It was given when it came."""
+        """It was emitted when it came."""
 
 
 @dataclass(frozen=True)
-class Rich:
+class RichMachine:
     """A function with a state: (state, element) or (state, key, element) to the new state and what comes out.
 
     `out` tells what becomes of that: one element, one unless it is None, or its items.
@@ -107,7 +107,7 @@ class Rich:
                     answer = function(state, key, value) if keyed else function(state, value)
                     after, output = answer if type(answer) is tuple and len(answer) == 2 else pair(answer)
                     if spreads:
-                        output = list(output)  # now: a generator may read the state, which goes on
+                        output = list(output)  # now: a generator may read the state, which changes
                     elif output is after and type(output) not in _UNCHANGING:
                         output = copy.deepcopy(output)
                     outputs.append(output)
@@ -122,17 +122,17 @@ class Rich:
         if self.out == "map" and self.origin.policy is None:
             emit.each(outputs, times)
             return
-        for place, output in enumerate(outputs):
+        for index, output in enumerate(outputs):
             if output is _LEFT_OUT:
                 continue
             results: Iterable[Any] = (output,) if output is not None or self.out == "map" else ()
             if self.out == "flat_map":
                 results = output
             for result in results:
-                emit(place, result, times[place] if times else None)
+                emit(index, result, times[index] if times else None)
 
     def end(self, state: Any, key: Any, emit: Emit) -> None:
-        """The state goes with the stream."""
+        """The state is not a result."""
 
 
 def pair(answer: Any) -> tuple[Any, Any]:
@@ -157,12 +157,12 @@ class Sorter:
         return []
 
     def take(self, state: Any, key: Any, values: Sequence[Any], times: Sequence[int] | None, emit: Emit) -> Any:
-        for place, value in enumerate(values):
+        for index, value in enumerate(values):
             try:
                 by = self.key(*value) if self.keyed else self.key(value)
             except Exception as error:
                 raise self.origin.failed(value, error) from error
-            state.append((by, value, times[place] if times else None))
+            state.append((by, value, times[index] if times else None))
         return state
 
     def end(self, state: Any, key: Any, emit: Emit) -> None:
@@ -177,7 +177,7 @@ class Sorter:
 
 @dataclass(frozen=True)
 class Limiter:
-    """Some elements after others; the state is how many have come, as far as that matters."""
+    """`n` elements after the first `offset`; the state is the number of elements so far, up to the last one."""
 
     n: int
     offset: int
@@ -188,9 +188,9 @@ class Limiter:
 
     def take(self, state: Any, key: Any, values: Sequence[Any], times: Sequence[int] | None, emit: Emit) -> Any:
         last = self.offset + self.n
-        for place in range(max(0, self.offset - state), min(len(values), last - state)):
-            emit(place, values[place], times[place] if times else None)
+        for index in range(max(0, self.offset - state), min(len(values), last - state)):
+            emit(index, values[index], times[index] if times else None)
         return min(state + len(values), last)
 
     def end(self, state: Any, key: Any, emit: Emit) -> None:
-        """They were given when they came."""
+        """They were emitted when they came."""

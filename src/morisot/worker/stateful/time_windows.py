@@ -1,4 +1,4 @@
-"""Windows of time on unbounded input: what is held of each window, until it is complete."""
+"""Time windows on unbounded input: accumulated, or buffered, until the watermark completes them."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from morisot.worker.codec.stored import (
 )
 from morisot.worker.report.origin import Origin
 from morisot.worker.stateful.machine import AT_END, Emit
-from morisot.worker.stateful.timers import Rows, moment_bytes
+from morisot.worker.stateful.timers import TimedRows, moment_bytes
 from morisot.worker.stateful.windows import results_of
 
 
 class Holding(Protocol):
-    """What is held of a window's elements, and how it becomes results."""
+    """The content of a window, and how it becomes results."""
 
     @property
     def origin(self) -> Origin: ...
@@ -40,27 +40,27 @@ class Holding(Protocol):
 
     @property
     def of_held(self) -> Form | None:
-        """How what is held of a window is stored."""
+        """How the content of a window is stored."""
 
     def first(self, value: Any) -> Any:
-        """What is held of a window with one element."""
+        """The content of a window with one element."""
 
     def add(self, held: Any, value: Any) -> Any:
-        """What is held after one more element."""
+        """The content after one more element."""
 
-    def give(self, start: int, end: int, place: bytes, held: Any, emit: Emit) -> None:
-        """Give the results of a window; `place` is that of its first element."""
+    def give(self, start: int, end: int, row_order: bytes, held: Any, emit: Emit) -> None:
+        """Emit the results of a window; `row_order` is that of its first element."""
 
 
 @dataclass(frozen=True)
 class Measuring:
-    """What is computed of a window's elements, and how its result is given."""
+    """The accumulators of a window, and how its result is emitted."""
 
     measures: tuple[Accumulates, ...]
     row: Callable[..., Any] | None
-    """What puts several measures together; None if there is one."""
+    """Makes one result of several measures; None if there is one."""
     clock: Type
-    """What the bounds of windows are."""
+    """The type of the bounds of windows."""
     bounds: bool
     """Whether results come with them."""
     stamps: bool
@@ -82,21 +82,21 @@ class Measuring:
     def add(self, parts: list[Any], value: Any) -> list[Any]:
         return [measure.add(part, value) for measure, part in zip(self.measures, parts, strict=True)]
 
-    def give(self, start: int, end: int, place: bytes, parts: list[Any], emit: Emit) -> None:
-        """Give the result of a window; those with the same end are in the order of their first elements."""
+    def give(self, start: int, end: int, row_order: bytes, parts: list[Any], emit: Emit) -> None:
+        """Emit the result of a window; those with the same end are in the order of their first elements."""
         value = results_of(self.measures, parts, self.row, self.origin)
         if self.bounds:
             value = Windowed(from_ticks(start, self.clock), from_ticks(end, self.clock), value)
-        emit.at_end = moment_bytes(end) + place
+        emit.at_end = moment_bytes(end) + row_order
         emit(AT_END, value, end if self.stamps else None)
 
 
 @dataclass(frozen=True)
 class Sliding:
-    """Stretches of `size`, one beginning at every multiple of `slide` plus `offset`.
+    """Windows of `size`, one beginning at every multiple of `slide` plus `offset`.
 
-    The state has, for each beginning and each key, the key, the place of the first element and what is held; so the
-    windows that end together are found together, and a key without open windows is not there.
+    The state has, for each beginning and each key, the key, the row order of the first element and the content. So the
+    windows that end together are found together, and a key without open windows takes no room.
     """
 
     size: int
@@ -113,7 +113,7 @@ class Sliding:
     def start(self) -> Any:
         return {}
 
-    def take(self, state: Any, rows: Rows, closed: int | None, emit: Emit) -> list[int]:
+    def take(self, state: Any, rows: TimedRows, closed: int | None, emit: Emit) -> list[int]:
         size, slide, offset, add = self.size, self.slide, self.offset, self.measuring.add
         first_open = None if closed is None else closed + 2 - size
         late: list[int] = []
@@ -133,7 +133,7 @@ class Sliding:
                         window = state[start] = {}
                     held = window.get(same)
                     if held is None:
-                        window[same] = [rows.keys[number], rows.places[number], self.measuring.first(value)]
+                        window[same] = [rows.keys[number], rows.row_orders[number], self.measuring.first(value)]
                     else:
                         held[2] = add(held[2], value)
                     start -= slide
@@ -143,40 +143,40 @@ class Sliding:
 
     def close(self, state: Any, mark: int, emit: Emit) -> None:
         for start in sorted(start for start in state if start + self.size - 1 <= mark):
-            for key, place, parts in state.pop(start).values():
+            for key, row_order, parts in state.pop(start).values():
                 emit.key = key
-                self.measuring.give(start, start + self.size, place, parts, emit)
+                self.measuring.give(start, start + self.size, row_order, parts, emit)
 
     def deadline(self, state: Any) -> int | None:
         return min(state) + self.size - 1 if state else None
 
 
 class Session:
-    """Elements that belong together: they are held, because two sessions may turn out to be one."""
+    """The elements of a session, which are buffered, because a later element may join two sessions."""
 
-    __slots__ = ("first", "items", "key", "last", "place")
+    __slots__ = ("first", "items", "key", "last", "row_order")
 
-    def __init__(self, key: Any, place: bytes, time: int, item: tuple[int, Any]) -> None:
+    def __init__(self, key: Any, row_order: bytes, time: int, item: tuple[int, Any]) -> None:
         self.key = key
-        self.place = place
+        self.row_order = row_order
         self.first = time
         self.last = time
         self.items = [item]
 
     def stored(self, key: Form, items: Form) -> tuple[Any, ...]:
-        return key.store(self.key), self.place, self.first, self.last, items.store(self.items)
+        return key.store(self.key), self.row_order, self.first, self.last, items.store(self.items)
 
     @classmethod
     def loaded(cls, stored: tuple[Any, ...], key: Form, items: Form) -> Session:
-        of_key, place, first, last, content = stored
-        session = cls(key.load(of_key), place, first, (0, None))
+        of_key, row_order, first, last, content = stored
+        session = cls(key.load(of_key), row_order, first, (0, None))
         session.last, session.items = last, items.load(content)
         return session
 
     def absorb(self, other: Session) -> None:
-        """Take the elements of a later session, in the stream's order."""
+        """Add the elements of a later session, in row order."""
         if other.items[0][0] < self.items[0][0]:
-            self.key, self.place = other.key, other.place
+            self.key, self.row_order = other.key, other.row_order
         self.first, self.last = min(self.first, other.first), max(self.last, other.last)
         in_order = self.items[-1][0] < other.items[0][0]
         self.items += other.items
@@ -188,7 +188,7 @@ class Session:
 class Sessions:
     """Elements of which each comes at most `gap` after the one before it.
 
-    The state is how many elements came, and the open sessions of each key in the order of time.
+    The state is the number of elements, and the open sessions of each key in the order of time.
     """
 
     gap: int
@@ -204,20 +204,20 @@ class Sessions:
     def start(self) -> Any:
         return [0, {}]
 
-    def take(self, state: Any, rows: Rows, closed: int | None, emit: Emit) -> list[int]:
+    def take(self, state: Any, rows: TimedRows, closed: int | None, emit: Emit) -> list[int]:
         count, sessions = state
         late: list[int] = []
         for number, time in enumerate(rows.times):
             if closed is not None and time + self.gap <= closed:
                 late.append(number)
                 continue
-            session = Session(rows.keys[number], rows.places[number], time, (count + number, rows.values[number]))
+            session = Session(rows.keys[number], rows.row_orders[number], time, (count + number, rows.values[number]))
             self._insert(sessions.setdefault(rows.identities[number], []), session)
         state[0] = count + len(rows.times)
         return late
 
     def _insert(self, sessions: list[Session], new: Session) -> None:
-        """Put a session among the others of its key; those it touches become one with it."""
+        """Insert a session among the others of its key, and merge it with those that it overlaps."""
         begin = len(sessions)
         while begin and sessions[begin - 1].last >= new.first - self.gap:
             begin -= 1
@@ -250,7 +250,7 @@ class Sessions:
             except Exception as error:
                 raise self.measuring.origin.failed(value, error) from error
         emit.key = session.key
-        self.measuring.give(session.first, session.last + self.gap, session.place, parts, emit)
+        self.measuring.give(session.first, session.last + self.gap, session.row_order, parts, emit)
 
     def deadline(self, state: Any) -> int | None:
         sessions = state[1]

@@ -1,6 +1,6 @@
-"""Machines that wait for time on unbounded input: their results come when a watermark or a clock has passed.
+"""Machines with timers on unbounded input: a watermark or the clock completes their results.
 
-Everything is in ticks. A mark says that all elements up to that timestamp have come: those yet to come are later.
+Times are in ticks. A mark is the timestamp up to which all elements are expected to have come.
 """
 
 from __future__ import annotations
@@ -27,53 +27,53 @@ SIGN = 2**63
 
 
 class Moment(NamedTuple):
-    """What is known of time in a micro-batch."""
+    """The time of a micro-batch."""
 
     mark: int | None
-    """Up to which timestamp all elements have come; None if that is not known yet."""
+    """The watermark; None before there is one."""
     now: int | None = None
-    """The timestamp of all its elements, where the clock of the run is what counts."""
+    """The timestamp of all its elements in processing time."""
 
 
-class Late(NamedTuple):
-    """How many elements came too late, and some of them (all, if somebody wants them) with their timestamps."""
+class LateElements(NamedTuple):
+    """The number of late elements, and one of them or, for a handler, all, with their timestamps."""
 
     number: int
     elements: list[tuple[Any, Any]]
     mark: int
 
 
-class Outcome(NamedTuple):
-    """What a bucket has to say after a micro-batch."""
+class BucketOutcome(NamedTuple):
+    """The results of a bucket after a micro-batch, and its new state."""
 
     results: bytes | None
-    late: Late | None
+    late: LateElements | None
     state: bytes
     deadline: int | None
-    """The smallest mark at which there will be something to say."""
+    """The smallest mark at which there will be results."""
 
 
-class WaitingBucket(Protocol):
-    """What a bucket does with rows, its saved state, and time."""
+class TimerBucket(Protocol):
+    """Processes the rows of a bucket with its stored state and the time of a micro-batch."""
 
-    def __call__(self, packed: Sequence[bytes], saved: bytes | None, moment: Moment) -> Outcome: ...
+    def __call__(self, packed: Sequence[bytes], saved: bytes | None, moment: Moment) -> BucketOutcome: ...
 
 
 @dataclass
-class Rows:
-    """The elements of a bucket in a micro-batch, in the stream's order."""
+class TimedRows:
+    """The elements of a bucket in a micro-batch, in row order."""
 
     keys: Sequence[Any]
     """None for each, if all elements are one group."""
     identities: Sequence[Any]
-    """What is equal exactly where the keys are."""
+    """Values that are equal exactly where the keys are."""
     values: Sequence[Any]
     times: Sequence[Any]
-    places: Sequence[Any]
+    row_orders: Sequence[Any]
 
 
 class TimeMachine(Protocol):
-    """Windows of time of the keys of a bucket, whose state is one value for all of them."""
+    """An operator with timers over the keys of a bucket; one state for all of them."""
 
     @property
     def layout(self) -> Layout:
@@ -82,11 +82,11 @@ class TimeMachine(Protocol):
     def start(self) -> Any:
         """The state before the first element."""
 
-    def take(self, state: Any, rows: Rows, closed: int | None, emit: Emit) -> list[int]:
-        """Take some more elements; which of them are late, because all windows they are in end by `closed`."""
+    def take(self, state: Any, rows: TimedRows, closed: int | None, emit: Emit) -> list[int]:
+        """Process some more elements; the indices of those that are late, because all their windows end by `closed`."""
 
     def close(self, state: Any, mark: int, emit: Emit) -> None:
-        """Give the windows that are complete at a mark, and forget them."""
+        """Emit the windows that are complete at a mark, and remove them."""
 
     def deadline(self, state: Any) -> int | None:
         """The smallest mark at which a window is complete."""
@@ -94,7 +94,7 @@ class TimeMachine(Protocol):
 
 @dataclass(frozen=True)
 class WindowBucket:
-    """Runs a machine that waits for time."""
+    """Runs a machine with timers."""
 
     machine: TimeMachine
     origin: Origin
@@ -103,15 +103,15 @@ class WindowBucket:
     dumps: Dumps
     stamps: bool
     direct: bool
-    """Whether elements have the timestamps they were given: then what is below the mark is late. Results of other
-    windows come just when the mark has passed them, so there only what was below the last mark would be."""
+    """Whether elements have the timestamps of the source: then those below the mark are late. Results of other windows
+    come when the mark passes them, so of these only those below the last mark are."""
     keep_late: bool
-    """Whether late elements are wanted, or one as an example."""
+    """Whether all late elements are reported, or one as an example."""
 
-    def __call__(self, packed: Sequence[bytes], saved: bytes | None, moment: Moment) -> Outcome:
+    def __call__(self, packed: Sequence[bytes], saved: bytes | None, moment: Moment) -> BucketOutcome:
         layout = self.machine.layout
         seen, state = layout.unpacked(saved) if saved is not None else (None, self.machine.start())
-        late: Late | None = None
+        late: LateElements | None = None
         emit = Emit(isinstance(self.input, Keyed), ordered=True)
         with no_garbage_collection():
             if packed:
@@ -122,28 +122,28 @@ class WindowBucket:
             if seen is not None:
                 self.machine.close(state, seen, emit)
         results = self._packed(emit) if emit.values else None
-        return Outcome(results, late, layout.packed(seen, state, self.dumps), self.machine.deadline(state))
+        return BucketOutcome(results, late, layout.packed(seen, state, self.dumps), self.machine.deadline(state))
 
     def _take(
         self, packed: Sequence[bytes], state: Any, closed: int | None, now: int | None, emit: Emit
-    ) -> Late | None:
+    ) -> LateElements | None:
         batch = in_order(packed)
         keyed = isinstance(self.input, Keyed)
         keys, values = keys_and_values(batch.columns, self.input, keyed)
         times: list[Any] = batch.column("time").to_pylist() if now is None else [now] * len(values)
         all_keys = [None] * len(values) if keys is None else keys
-        places = batch.column("at").to_pylist()
-        given = self.given(all_keys, values, places)
-        rows = Rows(all_keys, self._identities(all_keys), given, times, places)
+        row_orders = batch.column("at").to_pylist()
+        given = self.given(all_keys, values, row_orders)
+        rows = TimedRows(all_keys, self._identities(all_keys), given, times, row_orders)
         found = self.machine.take(state, rows, closed, emit)
         if not found or closed is None:
             return None
-        kept = found if self.keep_late else found[:1]
-        elements = [(self.element(all_keys[place], values[place]), times[place]) for place in kept]
-        return Late(len(found), elements, closed)
+        retained = found if self.keep_late else found[:1]
+        elements = [(self.element(all_keys[index], values[index]), times[index]) for index in retained]
+        return LateElements(len(found), elements, closed)
 
-    def given(self, keys: Sequence[Any], values: Sequence[Any], places: Sequence[Any]) -> Sequence[Any]:
-        """The values as the machine wants them."""
+    def given(self, keys: Sequence[Any], values: Sequence[Any], row_orders: Sequence[Any]) -> Sequence[Any]:
+        """The values in the form that the machine takes."""
         return values
 
     def element(self, key: Any, value: Any) -> Any:
@@ -156,29 +156,29 @@ class WindowBucket:
         return list(map(canonical, keys))
 
     def _packed(self, emit: Emit) -> bytes:
-        """The results in one value, with the places the machine gave them."""
+        """The results in one value, with the row orders that the machine gave them."""
         batch = encode_results(emit, self.output, self.stamps, self.origin, self.dumps)
-        places = pa.array(emit.places, pa.binary())
-        return pack_batch(pa.RecordBatch.from_arrays([*batch.columns, places], names=[*batch.schema.names, "at"]))
+        row_orders = pa.array(emit.row_orders, pa.binary())
+        return pack_batch(pa.RecordBatch.from_arrays([*batch.columns, row_orders], names=[*batch.schema.names, "at"]))
 
 
 @dataclass(frozen=True)
 class ReorderBucket:
-    """Holds rows until the mark has passed them; they come in the order of their timestamps, then of their places."""
+    """Buffers rows until the mark has passed them, and gives them in the order of timestamps, then of rows."""
 
     input: Type
     direct: bool
     keep_late: bool
     layout = Layout("reorder", 1)
 
-    def __call__(self, packed: Sequence[bytes], saved: bytes | None, moment: Moment) -> Outcome:
+    def __call__(self, packed: Sequence[bytes], saved: bytes | None, moment: Moment) -> BucketOutcome:
         seen, held = self.layout.unpacked(saved) if saved is not None else (None, None)
         late = None
         if packed:
             batch = in_order(packed)
             closed = moment.mark if self.direct else seen
             if closed is not None:
-                late, batch = self._apart(batch, closed)
+                late, batch = self._split_late(batch, closed)
             held = batch if held is None else joined(unpack_batch(held), batch)
         elif held is not None:
             held = unpack_batch(held)
@@ -188,24 +188,24 @@ class ReorderBucket:
         if held is not None and seen is not None:
             ready = pc.less_equal(held.column("time"), pa.scalar(seen))
             given, held = held.filter(ready), held.filter(pc.invert(ready))
-            results = pack_batch(placed_by_time(given)) if given.num_rows else None
+            results = pack_batch(in_time_order(given)) if given.num_rows else None
         deadline = pc.min(held.column("time")).as_py() if held is not None and held.num_rows else None
-        kept = pack_batch(held) if held is not None and held.num_rows else None
-        return Outcome(results, late, self.layout.packed(seen, kept, pickle.dumps), deadline)
+        retained = pack_batch(held) if held is not None and held.num_rows else None
+        return BucketOutcome(results, late, self.layout.packed(seen, retained, pickle.dumps), deadline)
 
-    def _apart(self, batch: pa.RecordBatch, closed: int) -> tuple[Late | None, pa.RecordBatch]:
+    def _split_late(self, batch: pa.RecordBatch, closed: int) -> tuple[LateElements | None, pa.RecordBatch]:
         below = pc.less_equal(batch.column("time"), pa.scalar(closed))
         late = batch.filter(below)
         if not late.num_rows:
             return None, batch
-        kept = late if self.keep_late else late.slice(0, 1)
-        _, values = keys_and_values(kept.columns, self.input, by_key=False)
-        elements = list(zip(values, kept.column("time").to_pylist(), strict=True))
-        return Late(late.num_rows, elements, closed), batch.filter(pc.invert(below))
+        retained = late if self.keep_late else late.slice(0, 1)
+        _, values = keys_and_values(retained.columns, self.input, by_key=False)
+        elements = list(zip(values, retained.column("time").to_pylist(), strict=True))
+        return LateElements(late.num_rows, elements, closed), batch.filter(pc.invert(below))
 
 
 def in_order(packed: Sequence[bytes]) -> pa.RecordBatch:
-    """The rows of some packed batches, in the stream's order."""
+    """The rows of some packed batches, in row order."""
     table = pa.Table.from_batches([unpack_batch(each) for each in packed])
     return table.take(pc.sort_indices(table, [("at", "ascending")])).combine_chunks().to_batches()[0]
 
@@ -216,16 +216,16 @@ def joined(first: pa.RecordBatch, second: pa.RecordBatch) -> pa.RecordBatch:
     return pa.Table.from_batches([first, second]).combine_chunks().to_batches()[0]
 
 
-def placed_by_time(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """The rows with places in the order of time; those with the same one in the order they came."""
+def in_time_order(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """The rows with a row order by time; those with the same timestamp stay in the order of arrival."""
     import numpy as np
 
     times = batch.column("time").to_numpy().view(np.uint64) ^ np.uint64(SIGN)
     buffer = pa.py_buffer(times.astype(">u8").tobytes())
     moments = pa.FixedSizeBinaryArray.from_buffers(pa.binary(8), len(times), [None, buffer]).cast(pa.binary())
-    numbers = as_bytes(range(batch.num_rows))  # held rows are in the order they came
-    places = pc.binary_join_element_wise(moments, numbers, pa.scalar(b"", pa.binary()))
-    columns = [places if name == "at" else batch.column(name) for name in batch.schema.names]
+    numbers = as_bytes(range(batch.num_rows))  # buffered rows are in the order of arrival
+    row_orders = pc.binary_join_element_wise(moments, numbers, pa.scalar(b"", pa.binary()))
+    columns = [row_orders if name == "at" else batch.column(name) for name in batch.schema.names]
     return pa.RecordBatch.from_arrays(columns, names=batch.schema.names)
 
 

@@ -1,4 +1,4 @@
-"""Elements of a key that are apart in time: of those that are near one that was kept before them, none is kept."""
+"""Deduplication within a time distance: an element is dropped if an earlier one of its key is closer in time."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ from typing import Any
 from morisot.types.element import ANY, Type
 from morisot.worker.codec.stored import Layout, form_of_identities, of_items
 from morisot.worker.stateful.machine import AT_END, Emit
-from morisot.worker.stateful.timers import Rows, WindowBucket
+from morisot.worker.stateful.timers import TimedRows, WindowBucket
 
 
-def keep(kept: list[int], time: int, within: int) -> bool:
-    """Whether no time of those kept, which are in order, is less than `within` away; then this one is kept too."""
-    place = bisect_left(kept, time)
-    if place and time - kept[place - 1] < within:
+def retain(retained: list[int], time: int, within: int) -> bool:
+    """Whether a time is at least `within` from all retained ones, which are sorted; then it is added to them."""
+    index = bisect_left(retained, time)
+    if index and time - retained[index - 1] < within:
         return False
-    if place < len(kept) and kept[place] - time < within:
+    if index < len(retained) and retained[index] - time < within:
         return False
-    kept.insert(place, time)
+    retained.insert(index, time)
     return True
 
 
 @dataclass(frozen=True)
-class Apart:
-    """The elements of one key, of which all are there; the state has the times of those that were kept."""
+class DeduplicateWithin:
+    """Deduplicates bounded input; the state of a key is the sorted times of the elements that were retained."""
 
     within: int
     layout = Layout("deduplicate", 1)
@@ -36,20 +36,20 @@ class Apart:
 
     def take(self, state: Any, key: Any, values: Sequence[Any], times: Sequence[int] | None, emit: Emit) -> Any:
         assert times is not None
-        for place, time in enumerate(times):
-            if keep(state, time, self.within):
-                emit(place, values[place], time)
+        for index, time in enumerate(times):
+            if retain(state, time, self.within):
+                emit(index, values[index], time)
         return state
 
     def end(self, state: Any, key: Any, emit: Emit) -> None:
-        """Each was given when it came."""
+        """Each element was emitted when it came."""
 
 
 @dataclass(frozen=True)
-class ApartForNow:
-    """The elements of the keys of a bucket, which may come too late.
+class DeduplicateByTime:
+    """Deduplicates unbounded input, for the keys of a bucket.
 
-    The state has, for each key, the times of those that were kept, as long as an element that is not late may be near.
+    The state has, for each key, the times of the retained elements that one that is not late may still be close to.
     """
 
     within: int
@@ -62,31 +62,31 @@ class ApartForNow:
     def start(self) -> Any:
         return {}
 
-    def take(self, state: Any, rows: Rows, closed: int | None, emit: Emit) -> list[int]:
+    def take(self, state: Any, rows: TimedRows, closed: int | None, emit: Emit) -> list[int]:
         late: list[int] = []
         for number, time in enumerate(rows.times):
             if closed is not None and time <= closed:
                 late.append(number)
-            elif keep(state.setdefault(rows.identities[number], []), time, self.within):
-                emit.key, emit.at_end = rows.keys[number], rows.places[number]
+            elif retain(state.setdefault(rows.identities[number], []), time, self.within):
+                emit.key, emit.at_end = rows.keys[number], rows.row_orders[number]
                 emit(AT_END, rows.values[number], time)
         return late
 
     def close(self, state: Any, mark: int, emit: Emit) -> None:
-        """Forget what no element after the mark is near."""
-        for same, kept in list(state.items()):
-            del kept[: bisect_left(kept, mark + 2 - self.within)]
-            if not kept:
+        """Remove the times that no element after the mark is close to."""
+        for same, retained in list(state.items()):
+            del retained[: bisect_left(retained, mark + 2 - self.within)]
+            if not retained:
                 del state[same]
 
     def deadline(self, state: Any) -> int | None:
-        """Nothing waits; what is old is forgotten when something else comes."""
+        """There are no timers; old times are removed when other elements come."""
         return None
 
 
 @dataclass(frozen=True)
-class ApartBucket(WindowBucket):
-    """Runs it; elements have keys that are not the user's."""
+class DeduplicateBucket(WindowBucket):
+    """Runs the machine; the keys are the operator's, not the user's."""
 
     def element(self, key: Any, value: Any) -> Any:
         return value

@@ -1,4 +1,4 @@
-"""Windows, element by element: which windows an element belongs to, times what is held of each."""
+"""Windows in row order: windowers assign elements to windows, accumulators aggregate the elements of each."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from morisot.worker.stateful.machine import AT_END, Emit
 
 
 class Windower(Protocol):
-    """Says of each element of a key, in the stream's order, which windows it belongs to and which it completes."""
+    """Assigns each element of a key, in row order, to windows, and says which windows it completes."""
 
     def start(self) -> Any:
         """The state before the first element."""
@@ -85,7 +85,7 @@ class LastFew:
 
 
 Transaction = tuple[int, int | None]
-"""The transaction that is open: its number, and the time after which it is complete, if it waits for one."""
+"""The open transaction: its number, and the time after which it is complete, if it has one."""
 
 
 @dataclass(frozen=True)
@@ -143,8 +143,8 @@ class Own:
         return self.window.end(state)
 
 
-class Held:
-    """An open window: what its measures hold, and its elements' positions and newest timestamp."""
+class OpenWindow:
+    """An open window: the values of its measures, and its elements' positions and newest timestamp."""
 
     __slots__ = ("end", "newest", "parts", "start")
 
@@ -158,33 +158,33 @@ class Held:
         return self.start, self.end, self.newest, parts.store(self.parts)
 
     @classmethod
-    def loaded(cls, stored: tuple[Any, ...], parts: Form) -> Held:
+    def loaded(cls, stored: tuple[Any, ...], parts: Form) -> OpenWindow:
         start, end, newest, held = stored
         window = cls(parts.load(held), start)
         window.end, window.newest = end, newest
         return window
 
 
-class State:
-    """Of one key: the windower's state, how many elements came, and the open windows in the order they opened."""
+class KeyWindows:
+    """Of one key: the windower's state, the number of elements, and the open windows in the order they opened."""
 
     __slots__ = ("count", "of_windower", "open")
 
     def __init__(self, of_windower: Any) -> None:
         self.of_windower = of_windower
         self.count = 0
-        self.open: dict[Hashable, Held] = {}
+        self.open: dict[Hashable, OpenWindow] = {}
 
     def stored(self, parts: Form) -> tuple[Any, ...]:
         windows = {name: held.stored(parts) for name, held in self.open.items()}
         return self.of_windower, self.count, windows
 
     @classmethod
-    def loaded(cls, stored: tuple[Any, ...], parts: Form) -> State:
+    def loaded(cls, stored: tuple[Any, ...], parts: Form) -> KeyWindows:
         of_windower, count, windows = stored
         state = cls(of_windower)
         state.count = count
-        state.open = {name: Held.loaded(each, parts) for name, each in windows.items()}
+        state.open = {name: OpenWindow.loaded(each, parts) for name, each in windows.items()}
         return state
 
 
@@ -195,7 +195,7 @@ class Windows:
     windower: Windower
     measures: tuple[Accumulates, ...]
     row: Callable[..., Any] | None
-    """What puts several measures together; None if there is one."""
+    """Makes one result of several measures; None if there is one."""
     bounds: bool
     """Whether results come with the positions of the window's elements."""
     stamps: bool
@@ -205,26 +205,28 @@ class Windows:
     @property
     def layout(self) -> Layout:
         parts = form_in_windows(self.measures) or PLAIN
-        return Layout("windows", 1, Form(lambda state: state.stored(parts), lambda saved: State.loaded(saved, parts)))
+        return Layout(
+            "windows", 1, Form(lambda state: state.stored(parts), lambda saved: KeyWindows.loaded(saved, parts))
+        )
 
     def start(self) -> Any:
         try:
-            return State(self.windower.start())
+            return KeyWindows(self.windower.start())
         except Exception as error:
             raise self.origin.failed(None, error) from error
 
-    def take(self, state: State, key: Any, values: Sequence[Any], times: Sequence[int] | None, emit: Emit) -> Any:
+    def take(self, state: KeyWindows, key: Any, values: Sequence[Any], times: Sequence[int] | None, emit: Emit) -> Any:
         assign, windows = self.windower.assign, state.open
         adds = [measure.add for measure in self.measures]
-        for place, value in enumerate(values):
-            time = times[place] if times else None
+        for index, value in enumerate(values):
+            time = times[index] if times else None
             position = state.count
             try:
                 state.of_windower, into, close, drop = assign(state.of_windower, value, time, position)
                 for name in into:
                     held = windows.get(name)
                     if held is None:
-                        held = windows[name] = Held([measure.first(value) for measure in self.measures], position)
+                        held = windows[name] = OpenWindow([measure.first(value) for measure in self.measures], position)
                     else:
                         held.parts = [add(part, value) for add, part in zip(adds, held.parts, strict=True)]
                     held.end = position + 1
@@ -235,11 +237,11 @@ class Windows:
             for name in drop:
                 windows.pop(name, None)
             for name in close:
-                self._emit(windows.pop(name, None), place, emit)
+                self._emit(windows.pop(name, None), index, emit)
             state.count += 1
         return state
 
-    def end(self, state: State, key: Any, emit: Emit) -> None:
+    def end(self, state: KeyWindows, key: Any, emit: Emit) -> None:
         try:
             names = list(self.windower.end(state.of_windower, state.open))
         except Exception as error:
@@ -247,19 +249,19 @@ class Windows:
         for name in names:
             self._emit(state.open.pop(name, None), AT_END, emit)
 
-    def _emit(self, held: Held | None, place: int, emit: Emit) -> None:
+    def _emit(self, held: OpenWindow | None, index: int, emit: Emit) -> None:
         if held is None:
             return
         value = results_of(self.measures, held.parts, self.row, self.origin)
         if self.bounds:
             value = Windowed(held.start, held.end, value)
-        emit(place, value, held.newest if self.stamps else None)
+        emit(index, value, held.newest if self.stamps else None)
 
 
 def results_of(
     measures: Sequence[Accumulates], parts: Sequence[Any], row: Callable[..., Any] | None, origin: Origin
 ) -> Any:
-    """What a complete window gives: its measure, or what `row` makes of several."""
+    """The result of a complete window: that of its measure, or what `row` makes of several."""
     results = []
     for measure, part in zip(measures, parts, strict=True):
         try:

@@ -25,7 +25,7 @@ from morisot.worker.aggregate.accumulators import FoldAccumulator
 from morisot.worker.codec.file_rows import FileRows
 from morisot.worker.loops.kernel import LoopKernel
 from morisot.worker.loops.link import Address
-from morisot.worker.loops.messages import Place
+from morisot.worker.loops.messages import TaskId
 from morisot.worker.loops.task import LocalFold, LoopTask, RoundFold
 from morisot.worker.rowwise import kernel_stage
 from morisot.worker.rowwise.kernel_stage import Numbers
@@ -92,7 +92,7 @@ def barrier(node: Loop, lowering: Lowering, given: LoopInput, leader: Address, r
         local_fold(node),
         node.feedback,
         leader,
-        barrier_place(restart.attempt),
+        barrier_task(restart.attempt),
         dumps,
         compiled if isinstance(compiled, LoopKernel) else None,
         own,
@@ -121,16 +121,16 @@ def _itself(element: Any) -> Any:
     return element
 
 
-def barrier_place(attempt: int) -> Callable[[], Place]:
+def barrier_task(attempt: int) -> Callable[[], TaskId]:
     """A function that tells a task of a barrier stage which one of how many it is."""
 
-    def place() -> Place:
+    def current() -> TaskId:
         from pyspark import BarrierTaskContext
 
         context = BarrierTaskContext.get()
-        return Place(context.partitionId(), len(context.getTaskInfos()), attempt)
+        return TaskId(context.partitionId(), len(context.getTaskInfos()), attempt)
 
-    return place
+    return current
 
 
 @emits(LoopResultOp, State)

@@ -15,16 +15,14 @@ from morisot.engines.spark.emit.lowering.registry import emits
 from morisot.engines.spark.emit.python import fused_stage
 from morisot.engines.spark.emit.python.in_order import CANONICAL, ORDER, in_order, numbered, origin, with_canonical
 from morisot.engines.spark.emit.stateful.keyed_state import by_bucket_of_key, in_buckets
-from morisot.engines.spark.emit.stateful.timers import clock_of, in_waiting_buckets
-from morisot.engines.spark.internals import plans
-from morisot.engines.spark.internals.sessions import is_connect
+from morisot.engines.spark.emit.stateful.timers import clock_of, in_buckets_with_timers
 from morisot.physical.ops import InOrderOp, KeyedStateOp, NativeAggregateOp, SortOp, TimersOp
 from morisot.plan.analysis.graph import walk
 from morisot.plan.nodes.aggregate import Limit, SortedBy, Unique, UniqueWithin
 from morisot.plan.nodes.time import is_direct
 from morisot.types.element import BOOL, FLOAT, Keyed, Tuple, Type, arguments, contains_any, key_of, leaves
 from morisot.worker.stateful.state import Firsts, Limiter, Sorter
-from morisot.worker.stateful.unique_within import Apart, ApartBucket, ApartForNow
+from morisot.worker.stateful.unique_within import DeduplicateBucket, DeduplicateByTime, DeduplicateWithin
 
 _LARGEST_INT = 2**31 - 1
 
@@ -110,15 +108,15 @@ def lower_unique_unbounded(node: Unique, lowering: Lowering, frame: Frame) -> Fr
 
 @emits(InOrderOp, UniqueWithin)
 def lower_unique_within(node: UniqueWithin, lowering: Lowering, frame: Frame) -> Frame:
-    return in_order(node, lowering, frame, Apart(node.within))
+    return in_order(node, lowering, frame, DeduplicateWithin(node.within))
 
 
 @emits(TimersOp, UniqueWithin)
 def lower_unique_within_unbounded(node: UniqueWithin, lowering: Lowering, frame: Frame) -> Frame:
-    """Elements are given as they come; of each key only those are remembered that others may still be near."""
+    """Elements are emitted as they come; the state has only those that a later one may still be close to."""
     assert node.time is not None
-    bucket = ApartBucket(
-        ApartForNow(node.within, key_of(frame.type)),
+    bucket = DeduplicateBucket(
+        DeduplicateByTime(node.within, key_of(frame.type)),
         origin(node),
         frame.type,
         node.type,
@@ -128,4 +126,4 @@ def lower_unique_within_unbounded(node: UniqueWithin, lowering: Lowering, frame:
         keep_late=node.late is not None,
     )
     rows, where = by_bucket_of_key(node, lowering, frame)
-    return in_waiting_buckets(node, lowering, frame, rows, where, bucket, clock_of(node.time))
+    return in_buckets_with_timers(node, lowering, frame, rows, where, bucket, clock_of(node.time))

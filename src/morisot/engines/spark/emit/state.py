@@ -24,4 +24,4 @@ def lower_rich_unbounded(node: Rich, lowering: Lowering, frame: Frame) -> Frame:
 
 
 def machine(node: Rich, lowering: Lowering) -> Machine:
-    return state.Rich(node.init, node.function.function, node.input.keyed, node.out, origin(node, lowering))
+    return state.RichMachine(node.init, node.function.function, node.input.keyed, node.out, origin(node, lowering))

@@ -9,7 +9,7 @@ from morisot.engines.spark.emit.lowering.registry import emits
 from morisot.engines.spark.emit.python import fused_stage
 from morisot.engines.spark.emit.python.in_order import ORDER, numbered
 from morisot.engines.spark.emit.stateful.keyed_state import bucket_of
-from morisot.engines.spark.emit.stateful.timers import clock_of, in_waiting_buckets
+from morisot.engines.spark.emit.stateful.timers import clock_of, in_buckets_with_timers
 from morisot.physical.ops import SortOp, TimersOp, TimestampsInPythonOp, TimestampsOp
 from morisot.plan.nodes.time import AddTimestamps, DropTimestamps, Reorder, is_direct
 from morisot.types.element import DATETIME, Tuple, Type
@@ -59,7 +59,7 @@ def lower_reorder_unbounded(node: Reorder, lowering: Lowering, frame: Frame) -> 
     assert node.time is not None
     bucket = ReorderBucket(frame.type, is_direct(node), node.late is not None)
     where = bucket_of(lowering, TIME)
-    return in_waiting_buckets(node, lowering, frame, frame.df, where, bucket, clock_of(node.time))
+    return in_buckets_with_timers(node, lowering, frame, frame.df, where, bucket, clock_of(node.time))
 
 
 @emits(SortOp, Reorder)

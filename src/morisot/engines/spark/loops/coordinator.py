@@ -17,7 +17,7 @@ from morisot.engines.spark.emit.python.fused_stage import dumps
 from morisot.engines.spark.loops.rounds import Rounds
 from morisot.errors import JobError, SinkError
 from morisot.worker.loops.link import Address, Gone, Link, accept
-from morisot.worker.loops.messages import Delta, End, Failed, Hello, Place, Round, Save, Saved, Unsaved
+from morisot.worker.loops.messages import Delta, ElementsSaved, End, Failed, Hello, Round, Save, TaskId, Unsaved
 from morisot.worker.report.failure import reported
 
 _NOTICING_SECONDS = 2.0
@@ -40,7 +40,7 @@ class Leader:
         """Lines on which nobody said yet who is there."""
         self._links: dict[int, Link] = {}
         self._waiting: dict[int, Delta] = {}
-        self._saved: dict[int, Saved] = {}
+        self._saved: dict[int, ElementsSaved] = {}
         self._try: tuple[int, int] | None = None
         self._met = False
         """Whether a task came."""
@@ -87,7 +87,7 @@ class Leader:
         except BaseException as error:
             self.error = error
         if self.error is not None:
-            self._tell(dumps(End(keep=False)))
+            self._tell(dumps(End(emit=False)))
 
     def _lead(self) -> None:
         while True:
@@ -114,23 +114,23 @@ class Leader:
             link.close()
             return
         self._met = True
-        place = hello.place
-        if self._try != (place.attempt, place.partitions):
-            self._start_over(place)
-        self._links[place.partition] = link
+        task = hello.task
+        if self._try != (task.attempt, task.partitions):
+            self._start_over(task)
+        self._links[task.partition] = link
         self.rounds.elements += hello.elements
-        if len(self._links) == place.partitions:
+        if len(self._links) == task.partitions:
             self._lost.clear()
             self._send_round()
 
-    def _start_over(self, place: Place) -> None:
+    def _start_over(self, task: TaskId) -> None:
         """Tasks of a new try: those of the old one are of no use any more."""
         for link in self._links.values():
             link.close()
         self._links.clear()
         self._waiting.clear()
         self._saved.clear()
-        self._try = (place.attempt, place.partitions)
+        self._try = (task.attempt, task.partitions)
         self.rounds.elements = 0
         if self._feedback:
             self.rounds.rewind()
@@ -143,7 +143,7 @@ class Leader:
                     deltas = [self._waiting[place] for place in range(self._try[1])]
                     self._waiting.clear()
                     self._fold(deltas)
-            case Saved():
+            case ElementsSaved():
                 self._saved[partition] = message
                 if self._try is not None and len(self._saved) == self._try[1]:
                     written = {each.file: Digest(each.size, each.sha256) for each in self._saved.values()}
@@ -181,7 +181,7 @@ class Leader:
 
     def _send_round(self) -> None:
         if self.rounds.over:
-            self._tell(dumps(End(keep=True)))
+            self._tell(dumps(End(emit=True)))
         else:
             self._tell(dumps(Round(self.rounds.number + 1, self.rounds.begin())))
 

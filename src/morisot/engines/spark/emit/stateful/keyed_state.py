@@ -1,4 +1,4 @@
-"""Machines on unbounded input: their states live in Spark's own store, a bucket of keys in each entry."""
+"""Machines on unbounded input: their states are in Spark's state store, a bucket of keys in each entry."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _BUCKET = quoted("bucket")
 
 
 def in_buckets(node: Node, lowering: Lowering, frame: Frame, machine: Machine, *, by_key: bool = True) -> Frame:
-    """The frame after a machine that sees the elements of each key, or all, in the stream's order."""
+    """The frame after a machine that sees the elements of each key, or all, in row order."""
     for _, closure in node.closures:
         check_travels(closure)
     by_key, stamps = by_key and isinstance(frame.type, Keyed), node.time is not None
@@ -45,7 +45,7 @@ def in_buckets(node: Node, lowering: Lowering, frame: Frame, machine: Machine, *
     rows, where = by_bucket_of_key(node, lowering, frame) if by_key else (frame.df, "0")
     packed = gathered_in_buckets(frame, rows, where)
     results = packed.groupBy("bucket").transformWithStateInPandas(
-        Kept(bucket, current_seal()), "results BINARY, left_out BINARY", lowering.plan.output_mode, "None"
+        BucketProcessor(bucket, current_seal()), "results BINARY, left_out BINARY", lowering.output_mode, "None"
     )
     output = Frame(results, node.type, stamps, placed)
     unpack = UnpackBuckets(came_from.policy, account)
@@ -64,14 +64,14 @@ def bucket_of(lowering: Lowering, *columns: str) -> str:
 
 
 def gathered_in_buckets(frame: Frame, rows: DataFrame, where: str) -> DataFrame:
-    """The rows of a frame packed, a value for each batch and bucket, beside the bucket that `where` tells."""
-    place = [] if frame.placed else [f"X'' AS {PLACE}"]  # an aggregate that asks for no order takes what comes
+    """The rows of a frame packed, a value for each batch and bucket; `where` is the expression of the bucket."""
+    place = [] if frame.placed else [f"X'' AS {PLACE}"]  # an aggregate that needs no order takes any
     placed = rows.selectExpr(*frame.columns, *frame.hidden, *place, f"{where} AS {_BUCKET}")
     return placed.mapInArrow(in_worker(PackBuckets(ledgers.place())), "bucket INT, rows BINARY")
 
 
-class Kept(StatefulProcessor):
-    """What Spark calls for each bucket of a micro-batch, with the bucket's saved states."""
+class BucketProcessor(StatefulProcessor):
+    """Called by Spark for each bucket of a micro-batch, with the bucket's stored states."""
 
     def __init__(self, bucket: Bucket, seal: Seal) -> None:
         self._bucket = bucket
@@ -93,5 +93,5 @@ class Kept(StatefulProcessor):
             yield pd.DataFrame({"results": [results], "left_out": [noted]})
 
     def close(self) -> None:
-        """Spark keeps what was saved."""
+        """Spark has stored the states."""
         leave_modules_alone()

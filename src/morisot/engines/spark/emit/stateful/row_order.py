@@ -6,7 +6,7 @@ from pyspark.errors import AnalysisException
 
 from morisot.engines.spark.emit.frames.frame import PLACE, Frame
 from morisot.engines.spark.emit.python.fused_stage import in_worker, partition_id
-from morisot.worker.stateful.buckets import PlaceRows
+from morisot.worker.stateful.buckets import NumberRows
 
 _AGE = "CAST(1000000000000000000 + unix_micros(_metadata.file_modification_time) AS STRING)"
 _START = "CAST(1000000000000000000 + _metadata.file_block_start AS STRING)"
@@ -33,7 +33,7 @@ def place_in_files(*, by_age: bool = False) -> str:
 
 def with_own_places(frame: Frame) -> Frame:
     """The frame with a place for each row, for operators that move rows: a shuffle mixes up those of a task."""
-    task = PlaceRows(partition_id())
+    task = NumberRows(partition_id())
     return frame.over(frame.df.mapInArrow(in_worker(task), frame.ddl(frame.type)))
 
 

@@ -1,4 +1,4 @@
-"""Joins of two streams without end: both sides meet in buckets of keys, and wait there for partners."""
+"""Joins of two unbounded streams: both sides are brought into the same buckets of keys, and buffered there."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from morisot.engines.spark.emit.python.fused_stage import dumps
 from morisot.engines.spark.emit.python.in_order import origin
 from morisot.engines.spark.emit.stateful.keyed_state import by_bucket_of_key, in_buckets
 from morisot.engines.spark.emit.stateful.tagged_union import both_sides, types_of_sides
-from morisot.engines.spark.emit.stateful.timers import Clock, clock_of, in_waiting_buckets
+from morisot.engines.spark.emit.stateful.timers import Clock, clock_of, in_buckets_with_timers
 from morisot.physical.ops import TimersOp
 from morisot.plan.nodes import window as plan
 from morisot.plan.nodes.join import IntervalJoin
@@ -17,7 +17,7 @@ from morisot.plan.nodes.node import Node
 from morisot.plan.nodes.time import is_direct
 from morisot.plan.nodes.window import WindowJoin
 from morisot.types.element import Keyed, Type, key_of
-from morisot.worker.stateful.interval_joins import Meeting, MeetingBucket, Pairing, PairingBucket
+from morisot.worker.stateful.interval_joins import IntervalJoinMachine, JoinBucket, Pairing, WindowJoinBucket
 from morisot.worker.stateful.pairs import CountedPairs
 from morisot.worker.stateful.time_windows import Sessions, Sliding
 from morisot.worker.stateful.timers import TimeMachine
@@ -27,8 +27,8 @@ from morisot.worker.stateful.timers import TimeMachine
 def lower_interval_join_unbounded(node: IntervalJoin, lowering: Lowering, left: Frame, right: Frame) -> Frame:
     assert node.time is not None
     frame = both_sides(node, left, right)
-    machine = Meeting(node.lower, node.upper, node.variant, key_of(frame.type), *types_of_sides(frame))
-    bucket = MeetingBucket(
+    machine = IntervalJoinMachine(node.lower, node.upper, node.variant, key_of(frame.type), *types_of_sides(frame))
+    bucket = JoinBucket(
         machine,
         origin(node),
         frame.type,
@@ -38,7 +38,7 @@ def lower_interval_join_unbounded(node: IntervalJoin, lowering: Lowering, left: 
         direct=is_direct(node),
         keep_late=node.late is not None,
     )
-    return met(node, lowering, frame, bucket, clock_of(node.time))
+    return joined(node, lowering, frame, bucket, clock_of(node.time))
 
 
 @emits(TimersOp, WindowJoin)
@@ -49,7 +49,7 @@ def lower_window_join_unbounded(node: WindowJoin, lowering: Lowering, left: Fram
     stamps = node.time is not None
     key = key_of(frame.type)
     pairing = Pairing(node.clock, node.bounds, stamps, origin(node), key, *types_of_sides(frame))
-    bucket = PairingBucket(
+    bucket = WindowJoinBucket(
         windows_of(node.kind, pairing, key),
         origin(node),
         frame.type,
@@ -59,7 +59,7 @@ def lower_window_join_unbounded(node: WindowJoin, lowering: Lowering, left: Fram
         direct=is_direct(node),
         keep_late=node.late is not None,
     )
-    return met(node, lowering, frame, bucket, clock_of(node.clock, processing=node.kind.processing))
+    return joined(node, lowering, frame, bucket, clock_of(node.clock, processing=node.kind.processing))
 
 
 def windows_of(kind: plan.WindowKind, pairing: Pairing, key: Type) -> TimeMachine:
@@ -71,7 +71,7 @@ def windows_of(kind: plan.WindowKind, pairing: Pairing, key: Type) -> TimeMachin
     raise AssertionError(f"{kind} has no windows of time")
 
 
-def met(node: Node, lowering: Lowering, frame: Frame, bucket: MeetingBucket, clock: Clock) -> Frame:
-    """The frame after both sides met by key, or all in one place."""
+def joined(node: Node, lowering: Lowering, frame: Frame, bucket: JoinBucket, clock: Clock) -> Frame:
+    """The frame after a join by key, or of all elements in one bucket."""
     rows, where = by_bucket_of_key(node, lowering, frame) if isinstance(frame.type, Keyed) else (frame.df, "0")
-    return in_waiting_buckets(node, lowering, frame, rows, where, bucket, clock)
+    return in_buckets_with_timers(node, lowering, frame, rows, where, bucket, clock)

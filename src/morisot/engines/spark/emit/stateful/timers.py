@@ -1,4 +1,4 @@
-"""Operators that wait for time on unbounded input: in buckets like other machines, with a timer for each bucket."""
+"""Operators with timers on unbounded input: in buckets like other machines, one timer for each bucket."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from morisot.types.element import DATETIME, Type
 from morisot.worker.garbage import leave_modules_alone
 from morisot.worker.report.failure import reporting
 from morisot.worker.report.signature import Seal
-from morisot.worker.stateful.late import UnpackWaiting
-from morisot.worker.stateful.timers import Moment, Outcome, WaitingBucket
+from morisot.worker.stateful.late import UnpackTimerBuckets
+from morisot.worker.stateful.timers import BucketOutcome, Moment, TimerBucket
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Clock:
-    """What time is: a watermark or the clock of the run, both in milliseconds of Spark's, and ticks of elements."""
+    """Event time or processing time, in milliseconds of Spark's, and the ticks of elements in one of them."""
 
     processing: bool
     per_millisecond: int
@@ -39,7 +39,7 @@ class Clock:
         return "ProcessingTime" if self.processing else "EventTime"
 
     def moment(self, timers: Any) -> Moment:
-        """What is known of time in this micro-batch."""
+        """The time of this micro-batch."""
         if self.processing:
             now = timers.getCurrentProcessingTimeInMs() * self.per_millisecond
             return Moment(now - 1, now)
@@ -56,25 +56,25 @@ def clock_of(time: Type, *, processing: bool = False) -> Clock:
     return Clock(processing, 1000 if time == DATETIME else 1)
 
 
-def in_waiting_buckets(
-    node: Node, lowering: Lowering, frame: Frame, rows: DataFrame, where: str, bucket: WaitingBucket, clock: Clock
+def in_buckets_with_timers(
+    node: Node, lowering: Lowering, frame: Frame, rows: DataFrame, where: str, bucket: TimerBucket, clock: Clock
 ) -> Frame:
-    """The frame after a bucket that waits for time, over rows of the frame of which `where` tells the bucket."""
+    """The frame after buckets with timers, over rows of the frame; `where` is the expression of a row's bucket."""
     packed = gathered_in_buckets(frame, rows, where)
     results = packed.groupBy("bucket").transformWithStateInPandas(
-        KeptUntil(bucket, clock, current_seal()), "results BINARY, late BINARY", lowering.plan.output_mode, clock.mode
+        TimerProcessor(bucket, clock, current_seal()), "results BINARY, late BINARY", lowering.output_mode, clock.mode
     )
     policy = lowering.policy(node)
     account = lowering.account([policy]) if policy else None
     output = Frame(results, node.type, node.time is not None, placed=True)
-    unpack = UnpackWaiting(policy, account, dumps)
+    unpack = UnpackTimerBuckets(policy, account, dumps)
     return output.over(results.mapInArrow(in_worker(unpack), output.ddl(node.type)))
 
 
-class KeptUntil(StatefulProcessor):
-    """What Spark calls for each bucket that has rows in a micro-batch, or whose timer is over."""
+class TimerProcessor(StatefulProcessor):
+    """Called by Spark for each bucket that has rows in a micro-batch, or whose timer has expired."""
 
-    def __init__(self, bucket: WaitingBucket, clock: Clock, seal: Seal) -> None:
+    def __init__(self, bucket: TimerBucket, clock: Clock, seal: Seal) -> None:
         self._bucket = bucket
         self._clock = clock
         self._seal = seal
@@ -101,8 +101,8 @@ class KeptUntil(StatefulProcessor):
             late = None if outcome.late is None else dumps(outcome.late)
             yield pd.DataFrame({"results": [outcome.results], "late": [late]})
 
-    def _timed(self, timer: int | None, expired: int | None, outcome: Outcome) -> int | None:
-        """Set the timer of the bucket, which has one at most; the one that is over is gone by itself."""
+    def _timed(self, timer: int | None, expired: int | None, outcome: BucketOutcome) -> int | None:
+        """Set the timer of the bucket, which has one at most; Spark has removed one that has expired."""
         wanted = None if outcome.deadline is None else self._clock.timer(outcome.deadline)
         if timer == wanted:
             return timer
@@ -113,5 +113,5 @@ class KeptUntil(StatefulProcessor):
         return wanted
 
     def close(self) -> None:
-        """Spark keeps what was saved."""
+        """Spark has stored the states."""
         leave_modules_alone()

@@ -1,4 +1,4 @@
-"""Windows that run in Python: one element after the other, holding what the measures hold and no more."""
+"""Windows that run in Python: one element after the other; only the accumulated values are held."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def lower_in_python(node: Window, lowering: Lowering, frame: Frame) -> Frame:
 
 
 def machine_in_order(node: Window) -> Machine:
-    """What sees the elements of a key one after the other."""
+    """The machine of windows that depend on the order of a key's elements."""
     match node.kind:
         case plan.CountKind(size, slide, exact=True) if size == slide:
             row = node.row.cls if node.row else None
@@ -58,7 +58,7 @@ def machine(node: Window, windower: Windower, bounds: bool, stamps: bool) -> Win
 
 
 def window_by_window(node: Window, lowering: Lowering, frame: Frame) -> Frame:
-    """Rows of one window meet, whatever their key's size: a task holds one window at a time."""
+    """The rows of one window are brought together: a task holds one window at a time, however large its key is."""
     for _, closure in node.closures:
         check_travels(closure)
     rows, group = placed(node, frame)

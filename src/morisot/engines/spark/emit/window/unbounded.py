@@ -9,7 +9,7 @@ from morisot.engines.spark.emit.python.fused_stage import dumps
 from morisot.engines.spark.emit.python.in_order import origin
 from morisot.engines.spark.emit.python.pickling import check_travels
 from morisot.engines.spark.emit.stateful.keyed_state import by_bucket_of_key, in_buckets
-from morisot.engines.spark.emit.stateful.timers import clock_of, in_waiting_buckets
+from morisot.engines.spark.emit.stateful.timers import clock_of, in_buckets_with_timers
 from morisot.engines.spark.emit.window.machines import machine_in_order
 from morisot.engines.spark.emit.window.measures import in_python
 from morisot.physical.ops import KeyedStateOp, TimersOp
@@ -34,7 +34,7 @@ def lower_window_unbounded(node: Window, lowering: Lowering, frame: Frame) -> Fr
     )
     rows, where = by_bucket_of_key(node, lowering, frame) if isinstance(frame.type, Keyed) else (frame.df, "0")
     clock = clock_of(node.clock, processing=node.kind.processing)
-    return in_waiting_buckets(node, lowering, frame, rows, where, bucket, clock)
+    return in_buckets_with_timers(node, lowering, frame, rows, where, bucket, clock)
 
 
 def time_machine(node: Window) -> TimeMachine:
