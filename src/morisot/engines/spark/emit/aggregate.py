@@ -1,4 +1,4 @@
-"""Aggregates as Spark's own, where those give exactly what Python gives; `folds` runs the others."""
+"""Aggregates as Spark's own, where those give exactly what Python gives; `python.two_phase_fold` runs the others."""
 
 from __future__ import annotations
 
