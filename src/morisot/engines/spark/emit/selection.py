@@ -16,6 +16,8 @@ from morisot.engines.spark.emit.python import fused_stage
 from morisot.engines.spark.emit.python.in_order import CANONICAL, ORDER, in_order, numbered, origin, with_canonical
 from morisot.engines.spark.emit.stateful.keyed_state import by_bucket_of_key, in_buckets
 from morisot.engines.spark.emit.stateful.timers import clock_of, in_buckets_with_timers
+from morisot.engines.spark.internals import plans
+from morisot.engines.spark.internals.sessions import is_connect
 from morisot.physical.ops import InOrderOp, KeyedStateOp, NativeAggregateOp, SortOp, TimersOp
 from morisot.plan.analysis.graph import walk
 from morisot.plan.nodes.aggregate import Limit, SortedBy, Unique, UniqueWithin

@@ -45,7 +45,7 @@ def in_buckets(node: Node, lowering: Lowering, frame: Frame, machine: Machine, *
     rows, where = by_bucket_of_key(node, lowering, frame) if by_key else (frame.df, "0")
     packed = gathered_in_buckets(frame, rows, where)
     results = packed.groupBy("bucket").transformWithStateInPandas(
-        BucketProcessor(bucket, current_seal()), "results BINARY, left_out BINARY", lowering.output_mode, "None"
+        BucketProcessor(bucket, current_seal()), "results BINARY, left_out BINARY", lowering.plan.output_mode, "None"
     )
     output = Frame(results, node.type, stamps, placed)
     unpack = UnpackBuckets(came_from.policy, account)

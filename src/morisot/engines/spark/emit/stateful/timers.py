@@ -62,7 +62,10 @@ def in_buckets_with_timers(
     """The frame after buckets with timers, over rows of the frame; `where` is the expression of a row's bucket."""
     packed = gathered_in_buckets(frame, rows, where)
     results = packed.groupBy("bucket").transformWithStateInPandas(
-        TimerProcessor(bucket, clock, current_seal()), "results BINARY, late BINARY", lowering.output_mode, clock.mode
+        TimerProcessor(bucket, clock, current_seal()),
+        "results BINARY, late BINARY",
+        lowering.plan.output_mode,
+        clock.mode,
     )
     policy = lowering.policy(node)
     account = lowering.account([policy]) if policy else None
