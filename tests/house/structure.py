@@ -8,7 +8,7 @@ from __future__ import annotations
 import ast
 import sys
 from collections import defaultdict
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -17,16 +17,11 @@ import grimp
 SOURCES = Path(__file__).parents[2] / "src" / "morisot"
 MOST_MODULES = 15
 """So many modules a package has at most, besides `__init__` and sub-packages."""
-STILL_REPEATED = frozenset({
-    "Apart", "Averaging", "Choosing", "Fold", "Folding", "Held", "Kept", "Late", "Ledger", "Listing", "LoopInput",
-    "Measure", "Outcome", "Reducing", "Rich", "Rows", "Saved", "State", "Step", "Summing",
-})  # fmt: skip
-"""Names of classes that are still to be told apart. A name that is given once has to leave this list."""
 
 
-def problems(sources: Path, still_repeated: Collection[str] = ()) -> list[str]:
+def problems(sources: Path) -> list[str]:
     """What is wrong with the package in a directory; each with its lines."""
-    return [*import_cycles(sources), *crowded_packages(sources), *repeated_names(sources, still_repeated)]
+    return [*import_cycles(sources), *crowded_packages(sources), *repeated_names(sources)]
 
 
 def import_cycles(sources: Path) -> Iterator[str]:
@@ -75,24 +70,21 @@ def crowded_packages(sources: Path) -> Iterator[str]:
             yield f"{name} has {len(modules)} modules, more than {MOST_MODULES}: it needs sub-packages"
 
 
-def repeated_names(sources: Path, allowed: Collection[str]) -> Iterator[str]:
-    """The names that several public classes have, and those that are allowed to and need not be."""
+def repeated_names(sources: Path) -> Iterator[str]:
+    """The names that several public classes have."""
     lines = defaultdict[str, list[str]](list)
     for file in sorted(sources.rglob("*.py")):
         for node in ast.walk(ast.parse(file.read_text("utf-8"))):
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                 lines[node.name].append(f"  {file.relative_to(sources.parent)}:{node.lineno}")
     for name, found in sorted(lines.items()):
-        if len(found) > 1 and name not in allowed:
+        if len(found) > 1:
             yield "\n".join([f"{len(found)} classes are called {name}:", *found])
-    for name in sorted(allowed):
-        if len(lines[name]) <= 1:
-            yield f"{name} is not the name of several classes any more: take it out of STILL_REPEATED"
 
 
 def main() -> int:
     """Print what is wrong; 1 if something is."""
-    found = problems(SOURCES, STILL_REPEATED)
+    found = problems(SOURCES)
     if found:
         print("\n\n".join(found))
     return 1 if found else 0

@@ -29,7 +29,7 @@ def plant(tmp_path: Path, request: pytest.FixtureRequest) -> Plant:
 
 
 def test_morisot_has_no_problem() -> None:
-    assert structure.problems(structure.SOURCES, structure.STILL_REPEATED) == []
+    assert structure.problems(structure.SOURCES) == []
 
 
 def test_a_cycle_over_an_import_in_a_function_is_found(plant: Plant) -> None:
@@ -84,9 +84,3 @@ def test_a_name_of_two_classes_is_found(plant: Plant) -> None:
         f"  {name}/first.py:1",
         f"  {name}/inner/second.py:3",
     ]
-    assert structure.problems(package, ["Twice"]) == []
-
-
-def test_a_name_that_is_repeated_no_more_leaves_the_list(plant: Plant) -> None:
-    (found,) = structure.problems(plant({"first": "class Once: ...\n"}), ["Once"])
-    assert found == "Once is not the name of several classes any more: take it out of STILL_REPEATED"

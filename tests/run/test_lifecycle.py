@@ -10,7 +10,7 @@ from typing import Literal
 
 import pytest
 
-from morisot.engines.spark.streaming.query.lifecycle import Lifecycle, State
+from morisot.engines.spark.streaming.query.lifecycle import Lifecycle, PartState
 from morisot.engines.spark.streaming.query.watch import Watch
 
 SECONDS = 30
@@ -175,7 +175,7 @@ def test_a_stop_in_any_step_leaves_nothing(with_query: bool, can_stop: bool) -> 
             active = [query for query in script.queries if query.is_active]
             where = f"{courses}, stopped in step {number}, {step}"
             assert script.broken == [], where
-            assert script.lifecycle.state is State.STOPPED, where
+            assert script.lifecycle.state is PartState.STOPPED, where
             assert script.closed == (["writers"] if active else ["writers", "checkpoint"]), where
             assert not (active and can_stop), where
             assert not active or isinstance(watch.error, FatalError), where
@@ -203,17 +203,17 @@ def test_a_query_that_runs_on_is_stopped_by_the_thread() -> None:
 
 
 def test_the_states_of_a_part() -> None:
-    states: dict[str, State] = {}
+    states: dict[str, PartState] = {}
     script = Script(["fail", "end"])
     script.at_step = lambda step: states.update({f"{step} {len(script.queries)}": script.lifecycle.state})
     states["before"] = script.lifecycle.state
     run(script)
-    assert states["before"] is State.CREATED
-    assert states["begun 1"] is State.STARTING
-    assert states["poll 1"] is State.RUNNING
-    assert states["recover 1"] is states["begun 2"] is State.RESTARTING
-    assert states["poll 2"] is states["close checkpoint 2"] is State.RUNNING
-    assert script.lifecycle.state is State.STOPPED
+    assert states["before"] is PartState.CREATED
+    assert states["begun 1"] is PartState.STARTING
+    assert states["poll 1"] is PartState.RUNNING
+    assert states["recover 1"] is states["begun 2"] is PartState.RESTARTING
+    assert states["poll 2"] is states["close checkpoint 2"] is PartState.RUNNING
+    assert script.lifecycle.state is PartState.STOPPED
 
 
 def test_stop_waits_for_a_restart_in_the_middle() -> None:
@@ -238,7 +238,7 @@ def test_stop_waits_for_a_restart_in_the_middle() -> None:
     goes.set()
     stopping.join(SECONDS)
     assert not stopping.is_alive()
-    assert script.lifecycle.state is State.STOPPED
+    assert script.lifecycle.state is PartState.STOPPED
     assert [query.is_active for query in script.queries] == [False, False]
     assert script.broken == []
     assert watch.error is None
@@ -249,7 +249,7 @@ def test_a_part_that_was_stopped_before_its_start_does_not_start() -> None:
     watch = Watch("test", script.lifecycle, script)
     watch.stop()
     watch.start()
-    assert script.lifecycle.state is State.STOPPED
+    assert script.lifecycle.state is PartState.STOPPED
     assert script.queries == []
 
 
@@ -263,4 +263,4 @@ def test_a_query_whose_thread_does_not_start_is_stopped(monkeypatch: pytest.Monk
         Watch("test", script.lifecycle, script).start()
     assert [query.is_active for query in script.queries] == [False]
     assert script.closed == ["writers", "checkpoint"]
-    assert script.lifecycle.state is State.STOPPED
+    assert script.lifecycle.state is PartState.STOPPED

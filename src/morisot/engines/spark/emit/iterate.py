@@ -54,7 +54,7 @@ def local_fold(node: Loop) -> LocalFold:
     return LocalFold(FoldAccumulator(node.delta, node.local_fold.function), node.operator, node.location)
 
 
-class LoopInput(NamedTuple):
+class BarrierInput(NamedTuple):
     """What the tasks of a loop read, and what they do to it before the first round."""
 
     frame: Frame
@@ -63,12 +63,12 @@ class LoopInput(NamedTuple):
     """What they make or read themselves; the frame then says which part is whose."""
 
 
-def input_of(node: Loop, lowering: Lowering) -> LoopInput:
+def input_of(node: Loop, lowering: Lowering) -> BarrierInput:
     own = own_input(node, lowering)
     if own is not None:
-        return LoopInput(fused_stage.instances(lowering), (), own)
+        return BarrierInput(fused_stage.instances(lowering), (), own)
     frame, steps = lowering.before(node)
-    return LoopInput(frame.untimed(), steps)
+    return BarrierInput(frame.untimed(), steps)
 
 
 def own_input(node: Loop, lowering: Lowering) -> Numbers | FileRows | None:
@@ -78,7 +78,7 @@ def own_input(node: Loop, lowering: Lowering) -> Numbers | FileRows | None:
     return loop_files.rows_of(node.input, lowering)
 
 
-def barrier(node: Loop, lowering: Lowering, given: LoopInput, leader: Address, restart: Restart) -> Frame:
+def barrier(node: Loop, lowering: Lowering, given: BarrierInput, leader: Address, restart: Restart) -> Frame:
     """The loop as one stage whose tasks run all at once; the caller makes sure that there are as many slots."""
     frame, before, own = given
     compiled = lowering.plan.choices[node].detail

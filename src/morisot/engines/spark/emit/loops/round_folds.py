@@ -40,7 +40,7 @@ _WITH: dict[Kind, Callable[[Any, Any], Any]] = {
 
 
 @dataclass(frozen=True)
-class Measure:
+class RoundMeasure:
     """Some aggregates of one part of a fold, and what their values make of its start; None if only Python knows."""
 
     sql: tuple[str, ...]
@@ -53,7 +53,7 @@ class Measured:
 
     fold: NumericFold
     frame: Frame
-    measures: tuple[Measure, ...]
+    measures: tuple[RoundMeasure, ...]
 
     @property
     def aggregates(self) -> list[Column]:
@@ -99,27 +99,27 @@ def kept_with_delta(fold: NumericFold, frame: Frame) -> tuple[Frame, tuple[int, 
     return Frame(kept, frame.type), found.delta(row.get(place) for place in range(len(aggregates)))
 
 
-def measure(part: FoldPart | None, name_of: NameOf) -> Measure:
+def measure(part: FoldPart | None, name_of: NameOf) -> RoundMeasure:
     """How one leaf of the delta is found; a condition is in the operand, since observed aggregates have no filter."""
     if part is None:
-        return Measure((), lambda start, _: start)
+        return RoundMeasure((), lambda start, _: start)
     condition = render(part.condition, name_of) if part.condition is not None else None
     if part.kind == "sum" and isinstance(part.operand, Literal):
         added = part.operand.value
         if condition is None:
-            return Measure((), lambda start, found: start + added * found[0])
-        return Measure((f"count({under(condition, '1')})",), lambda start, found: start + added * found[1])
+            return RoundMeasure((), lambda start, found: start + added * found[0])
+        return RoundMeasure((f"count({under(condition, '1')})",), lambda start, found: start + added * found[1])
     operand = render(part.operand, name_of)
     value = under(condition, operand)
     if part.kind == "sum":  # in halves, which do not leave 64 bits; Python's sum may
         halves = f"shiftright({value}, 32)", f"{value} & 4294967295L"
-        return Measure(tuple(f"sum({half})" for half in halves), _whole)
+        return RoundMeasure(tuple(f"sum({half})" for half in halves), _whole)
     best = f"{part.kind}({value})"
     if part.type != FLOAT:
-        return Measure((best,), functools.partial(_joined, part.kind))
+        return RoundMeasure((best,), functools.partial(_joined, part.kind))
     minus = under(condition, f"{operand} = 0.0D AND CAST({operand} AS STRING) = '-0.0'")
     nan = under(condition, f"isnan({operand})")
-    return Measure((best, f"bool_or({nan})", f"bool_or({minus})"), functools.partial(_float_extreme, part.kind))
+    return RoundMeasure((best, f"bool_or({nan})", f"bool_or({minus})"), functools.partial(_float_extreme, part.kind))
 
 
 def under(condition: str | None, value: str) -> str:

@@ -18,7 +18,7 @@ from collections.abc import Callable
 from typing import Generic, Protocol, TypeVar
 
 
-class State(enum.Enum):
+class PartState(enum.Enum):
     """Where a part is between its construction and its end."""
 
     CREATED = "created"
@@ -47,13 +47,13 @@ class Lifecycle(Generic[Q]):
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._state = State.CREATED
+        self._state = PartState.CREATED
         self._query: Q | None = None
         self._stop_requested = False
         self._stopped = threading.Event()
 
     @property
-    def state(self) -> State:
+    def state(self) -> PartState:
         return self._state
 
     @property
@@ -69,17 +69,17 @@ class Lifecycle(Generic[Q]):
     def is_running(self) -> bool:
         """Whether there is a query to watch."""
         with self._lock:
-            return self._state is State.RUNNING and not self._stop_requested
+            return self._state is PartState.RUNNING and not self._stop_requested
 
     def begin(self) -> bool:
         """Created -> Starting; whether that is wanted."""
-        return self._move(State.CREATED, State.STARTING)
+        return self._move(PartState.CREATED, PartState.STARTING)
 
     def restart(self) -> bool:
         """Running -> Restarting; whether that is wanted. The query that failed is replaced by the next one."""
-        return self._move(State.RUNNING, State.RESTARTING)
+        return self._move(PartState.RUNNING, PartState.RESTARTING)
 
-    def _move(self, before: State, after: State) -> bool:
+    def _move(self, before: PartState, after: PartState) -> bool:
         with self._lock:
             if self._stop_requested:
                 return False
@@ -100,14 +100,14 @@ class Lifecycle(Generic[Q]):
             return False
         query = begin()
         with self._lock:
-            self._query, self._state = query, State.RUNNING
+            self._query, self._state = query, PartState.RUNNING
             return not self._stop_requested
 
     def request_stop(self) -> None:
         """Start no query any more; a part that was never started has stopped with that."""
         with self._lock:
             self._stop_requested = True
-            if self._state is State.CREATED:
+            if self._state is PartState.CREATED:
                 self._become_stopped()
 
     def stop_query(self) -> None:
@@ -122,7 +122,7 @@ class Lifecycle(Generic[Q]):
             self._become_stopped()
 
     def _become_stopped(self) -> None:
-        self._state = State.STOPPED
+        self._state = PartState.STOPPED
         self._stopped.set()
 
     def join(self, timeout: float | None = None) -> bool:
