@@ -28,7 +28,7 @@ from morisot.engines.spark.emit.stateful.keyed_state import BUCKETS_PER_PARTITIO
 from morisot.engines.spark.emit.stateful.watermark_column import LATEST
 from morisot.engines.spark.internals import query_log
 from morisot.engines.spark.internals.sessions import is_classic
-from morisot.engines.spark.io.file_writer import already_there
+from morisot.engines.spark.io.file_output import already_there
 from morisot.engines.spark.streaming.query.part import StreamPart
 from morisot.engines.spark.streaming.query.spec import QuerySpec
 from morisot.errors import JobError, SnapshotError

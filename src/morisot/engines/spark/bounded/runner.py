@@ -27,7 +27,7 @@ from morisot.engines.spark.failures import (
     users_error,
 )
 from morisot.engines.spark.internals.sessions import is_classic
-from morisot.engines.spark.io.file_writer import FileWriter
+from morisot.engines.spark.io.file_output import FileOutput
 from morisot.engines.spark.streaming import kafka
 from morisot.engines.spark.terminal.left_out import reported
 from morisot.errors import ElementError, JobError, SourceError
@@ -221,7 +221,7 @@ class BatchRunner:
     def _run_sink(self, sink: SinkNode, receiver: Receiver | None, lowering: Lowering, delivered: Delivered) -> None:
         frame = lowering.frame(sink)
         if isinstance(sink, WriteSink):
-            FileWriter(sink).write(frame.df)
+            FileOutput(sink).write(frame.df)
             return
         if isinstance(sink, WriteKafka):
             kafka.write(sink, frame.df, lowering)

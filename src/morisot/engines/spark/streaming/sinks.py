@@ -16,7 +16,7 @@ from pyspark.sql import DataFrame
 
 from morisot.engines.spark.bounded.runner import Receiver
 from morisot.engines.spark.emit.lowering.planner import Lowering
-from morisot.engines.spark.io.file_writer import FileWriter
+from morisot.engines.spark.io.file_output import FileOutput
 from morisot.engines.spark.streaming import kafka
 from morisot.errors import MorisotError
 from morisot.plan.analysis.graph import walk
@@ -140,8 +140,8 @@ class FilesWriter(SinkWriter):
 
     def __init__(self, sink: WriteSink, receiver: Receiver | None, close: Callable[[], None] | None) -> None:
         super().__init__(sink, receiver, close)
-        writer = FileWriter(sink)
-        self._write = writer.write_changes if any(map(gives_running_values, walk(sink))) else writer.append
+        output = FileOutput(sink)
+        self._write = output.write_changes if any(map(gives_running_values, walk(sink))) else output.append
         self._written: dict[int, int] = {}
         """The rows of micro-batches that are written, and not committed."""
 

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Mapping
 from typing import Any
 
-from morisot.engines.spark.io.file_writer import COUNTED
+from morisot.engines.spark.io.file_output import COUNTED
 from morisot.engines.spark.streaming.metrics import Measures
 from morisot.engines.spark.streaming.query.channel_reader import ChannelReader
 from morisot.engines.spark.streaming.query.spec import QuerySpec

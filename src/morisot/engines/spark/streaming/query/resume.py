@@ -5,7 +5,7 @@ from __future__ import annotations
 from morisot.engines.spark.emit.lowering.planner import Lowering
 from morisot.engines.spark.emit.stateful.keyed_state import BUCKETS_PER_PARTITION
 from morisot.engines.spark.internals.sessions import is_classic
-from morisot.engines.spark.io.file_writer import FileWriter
+from morisot.engines.spark.io.file_output import FileOutput
 from morisot.engines.spark.streaming.queries import waits_for_time
 from morisot.engines.spark.streaming.query.spec import QuerySpec
 from morisot.plan.analysis.fingerprint import Description, describe
@@ -36,9 +36,9 @@ def _begin(spec: QuerySpec, plan: Description) -> None:
     if isinstance(spec.restart, int):
         spec.checkpoint.refuse_missing(spec.restart)
     spark = spec.runner.spark
-    writers = [FileWriter(sink) for sink in spec.group.sinks if isinstance(sink, WriteSink) and is_classic(spark)]
-    for writer in writers:
-        writer.refuse_existing(spark)
-    for writer in writers:
-        writer.delete(spark)
+    outputs = [FileOutput(sink) for sink in spec.group.sinks if isinstance(sink, WriteSink) and is_classic(spark)]
+    for output in outputs:
+        output.refuse_existing(spark)
+    for output in outputs:
+        output.delete(spark)
     spec.checkpoint.begin(plan)

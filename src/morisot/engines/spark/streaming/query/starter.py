@@ -10,7 +10,7 @@ from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from morisot.engines.spark.emit.lowering.planner import Lowering, QueryInputs
 from morisot.engines.spark.failures import SPARK_ERRORS
-from morisot.engines.spark.io.file_writer import FileWriter, counted
+from morisot.engines.spark.io.file_output import FileOutput, counted
 from morisot.engines.spark.session.query_settings import await_sources, keeps_fewer, query_settings, starting
 from morisot.engines.spark.streaming.idle_inputs import IdleInputs
 from morisot.engines.spark.streaming.micro_batch import Delivery
@@ -96,7 +96,7 @@ class QueryStarter:
         sink, mode = self._spec.group.stream, self.query.stream.plan.output_mode
         if not isinstance(sink, WriteSink) or mode == "update":
             return self._writer(df, mode).foreachBatch(delivery).start()
-        return FileWriter(sink).start(self._writer(counted(df), mode))
+        return FileOutput(sink).start(self._writer(counted(df), mode))
 
     def _writer(self, df: DataFrame, mode: str) -> DataStreamWriter:
         trigger = self.query.trigger

@@ -1,4 +1,4 @@
-"""The writer of write_text, write_csv, write_json and write_parquet: one interface for every kind of job.
+"""The output of write_text, write_csv, write_json and write_parquet: one interface for every kind of job.
 
 A bounded job writes a directory at once (`write`). A streaming query adds files for each micro-batch, by Spark's own
 file sink: as a query of its own (`start`), or where several sinks share a query, when it is handed the rows
@@ -35,8 +35,8 @@ _FORMATS: dict[str, file_sink.Format] = {
 
 
 @dataclass(frozen=True)
-class FileWriter:
-    """Writes the directory of a sink."""
+class FileOutput:
+    """The directory of files that a sink writes."""
 
     sink: WriteSink
 
