@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import pickle
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pyspark.sql import DataFrame
-from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
 from morisot.engines.spark.emit.frames.frame import PLACE, Frame
 from morisot.engines.spark.emit.frames.sql import quoted
@@ -16,12 +13,10 @@ from morisot.engines.spark.emit.python.fused_stage import dumps, in_worker
 from morisot.engines.spark.emit.python.in_order import grouped_by_key, origin
 from morisot.engines.spark.emit.python.pickling import check_travels
 from morisot.engines.spark.emit.python.signing import current_seal
+from morisot.engines.spark.emit.stateful.processors import BucketProcessor
 from morisot.plan.analysis.validate import gives_running_values
 from morisot.plan.nodes.node import Node
 from morisot.types.element import Keyed
-from morisot.worker.garbage import leave_modules_alone
-from morisot.worker.report.failure import reporting
-from morisot.worker.report.signature import Seal
 from morisot.worker.stateful.buckets import Bucket, PackBuckets, UnpackBuckets
 from morisot.worker.stateful.machine import Machine
 
@@ -68,30 +63,3 @@ def gathered_in_buckets(frame: Frame, rows: DataFrame, where: str) -> DataFrame:
     place = [] if frame.placed else [f"X'' AS {PLACE}"]  # an aggregate that needs no order takes any
     placed = rows.selectExpr(*frame.columns, *frame.hidden, *place, f"{where} AS {_BUCKET}")
     return placed.mapInArrow(in_worker(PackBuckets(ledgers.place())), "bucket INT, rows BINARY")
-
-
-class BucketProcessor(StatefulProcessor):
-    """Called by Spark for each bucket of a micro-batch, with the bucket's stored states."""
-
-    def __init__(self, bucket: Bucket, seal: Seal) -> None:
-        self._bucket = bucket
-        self._seal = seal
-
-    def init(self, handle: StatefulProcessorHandle) -> None:
-        self._states = handle.getValueState("states", "states BINARY")
-
-    def handleInputRows(self, key: Any, rows: Iterator[Any], timerValues: Any) -> Iterator[Any]:  # noqa: N802, N803 - Spark's names
-        import pandas as pd
-
-        packed = [bytes(each) for frame in rows for each in frame["rows"]]
-        saved = self._states.get()
-        with reporting(self._seal):
-            results, left_out, states = self._bucket(packed, None if saved is None else bytes(saved[0]))
-        self._states.update((states,))
-        if results is not None or left_out is not None:
-            noted = None if left_out is None else pickle.dumps(left_out)
-            yield pd.DataFrame({"results": [results], "left_out": [noted]})
-
-    def close(self) -> None:
-        """Spark has stored the states."""
-        leave_modules_alone()

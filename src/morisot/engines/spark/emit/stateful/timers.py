@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
-
-from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
 from morisot.engines.spark.emit.frames.frame import Frame
 from morisot.engines.spark.emit.python.fused_stage import dumps, in_worker
 from morisot.engines.spark.emit.python.signing import current_seal
 from morisot.engines.spark.emit.stateful.keyed_state import gathered_in_buckets
+from morisot.engines.spark.emit.stateful.processors import TimerProcessor
 from morisot.engines.spark.emit.stateful.watermark_column import LATEST
 from morisot.plan.nodes.node import Node
 from morisot.types.element import DATETIME, Type
-from morisot.worker.garbage import leave_modules_alone
-from morisot.worker.report.failure import reporting
-from morisot.worker.report.signature import Seal
 from morisot.worker.stateful.late import UnpackTimerBuckets
-from morisot.worker.stateful.timers import BucketOutcome, Moment, TimerBucket
+from morisot.worker.stateful.timers import Moment, TimerBucket
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -72,49 +67,3 @@ def in_buckets_with_timers(
     output = Frame(results, node.type, node.time is not None, placed=True)
     unpack = UnpackTimerBuckets(policy, account, dumps)
     return output.over(results.mapInArrow(in_worker(unpack), output.ddl(node.type)))
-
-
-class TimerProcessor(StatefulProcessor):
-    """Called by Spark for each bucket that has rows in a micro-batch, or whose timer has expired."""
-
-    def __init__(self, bucket: TimerBucket, clock: Clock, seal: Seal) -> None:
-        self._bucket = bucket
-        self._clock = clock
-        self._seal = seal
-
-    def init(self, handle: StatefulProcessorHandle) -> None:
-        self._handle = handle
-        self._state = handle.getValueState("state", "state BINARY, timer BIGINT")
-
-    def handleInputRows(self, key: Any, rows: Iterator[Any], timerValues: Any) -> Iterator[Any]:  # noqa: N802, N803 - Spark's names
-        packed = [bytes(each) for frame in rows for each in frame["rows"]]
-        yield from self._run(packed, timerValues)
-
-    def handleExpiredTimer(self, key: Any, timerValues: Any, expiredTimerInfo: Any) -> Iterator[Any]:  # noqa: N802, N803 - Spark's names
-        yield from self._run([], timerValues, expired=expiredTimerInfo.getExpiryTimeInMs())
-
-    def _run(self, packed: list[bytes], timers: Any, expired: int | None = None) -> Iterator[Any]:
-        import pandas as pd
-
-        saved, timer = self._state.get() or (None, None)
-        with reporting(self._seal):
-            outcome = self._bucket(packed, None if saved is None else bytes(saved), self._clock.moment(timers))
-        self._state.update((outcome.state, self._timed(timer, expired, outcome)))
-        if outcome.results is not None or outcome.late is not None:
-            late = None if outcome.late is None else dumps(outcome.late)
-            yield pd.DataFrame({"results": [outcome.results], "late": [late]})
-
-    def _timed(self, timer: int | None, expired: int | None, outcome: BucketOutcome) -> int | None:
-        """Set the timer of the bucket, which has one at most; Spark has removed one that has expired."""
-        wanted = None if outcome.deadline is None else self._clock.timer(outcome.deadline)
-        if timer == wanted:
-            return timer
-        if timer is not None and timer != expired:
-            self._handle.deleteTimer(timer)
-        if wanted is not None:
-            self._handle.registerTimer(wanted)
-        return wanted
-
-    def close(self) -> None:
-        """Spark has stored the states."""
-        leave_modules_alone()

@@ -1,0 +1,104 @@
+"""What Spark calls for the states of an unbounded job.
+
+Before the first micro-batch Spark starts a Python process for each operator with a state, only to ask which states it
+has. So this module imports little, and what a processor runs is unpickled, with all that it imports, at its first rows.
+"""
+
+from __future__ import annotations
+
+import functools
+import pickle
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from pyspark import cloudpickle
+from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
+
+from morisot.worker.garbage import leave_modules_alone
+from morisot.worker.report.failure import reporting
+from morisot.worker.report.signature import Seal
+
+if TYPE_CHECKING:
+    from morisot.engines.spark.emit.stateful.timers import Clock
+    from morisot.worker.stateful.buckets import Bucket
+    from morisot.worker.stateful.timers import BucketOutcome, TimerBucket
+
+
+class Processor(StatefulProcessor):
+    """A processor whose task is unpickled when it is first used."""
+
+    def __init__(self, task: Any, seal: Seal) -> None:
+        self._pickled: bytes = cloudpickle.dumps(task)  # type: ignore[no-untyped-call]
+        self._seal = seal
+
+    @functools.cached_property
+    def task(self) -> Any:
+        return pickle.loads(self._pickled)
+
+    def close(self) -> None:
+        """Spark keeps what was saved."""
+        leave_modules_alone()
+
+
+class BucketProcessor(Processor):
+    """Called for each bucket of a micro-batch, with the bucket's saved states."""
+
+    def __init__(self, bucket: Bucket, seal: Seal) -> None:
+        super().__init__(bucket, seal)
+
+    def init(self, handle: StatefulProcessorHandle) -> None:
+        self._states = handle.getValueState("states", "states BINARY")
+
+    def handleInputRows(self, key: Any, rows: Iterator[Any], timerValues: Any) -> Iterator[Any]:  # noqa: N802, N803 - Spark's names
+        import pandas as pd
+
+        packed = [bytes(each) for frame in rows for each in frame["rows"]]
+        saved = self._states.get()
+        with reporting(self._seal):
+            results, left_out, states = self.task(packed, None if saved is None else bytes(saved[0]))
+        self._states.update((states,))
+        if results is not None or left_out is not None:
+            noted = None if left_out is None else pickle.dumps(left_out)
+            yield pd.DataFrame({"results": [results], "left_out": [noted]})
+
+
+class TimerProcessor(Processor):
+    """Called for each bucket that has rows in a micro-batch, or whose timer is over."""
+
+    def __init__(self, bucket: TimerBucket, clock: Clock, seal: Seal) -> None:
+        super().__init__((bucket, clock), seal)
+
+    def init(self, handle: StatefulProcessorHandle) -> None:
+        self._handle = handle
+        self._state = handle.getValueState("state", "state BINARY, timer BIGINT")
+
+    def handleInputRows(self, key: Any, rows: Iterator[Any], timerValues: Any) -> Iterator[Any]:  # noqa: N802, N803 - Spark's names
+        packed = [bytes(each) for frame in rows for each in frame["rows"]]
+        yield from self._run(packed, timerValues)
+
+    def handleExpiredTimer(self, key: Any, timerValues: Any, expiredTimerInfo: Any) -> Iterator[Any]:  # noqa: N802, N803 - Spark's names
+        yield from self._run([], timerValues, expired=expiredTimerInfo.getExpiryTimeInMs())
+
+    def _run(self, packed: list[bytes], timers: Any, expired: int | None = None) -> Iterator[Any]:
+        import pandas as pd
+
+        bucket, clock = self.task
+        saved, timer = self._state.get() or (None, None)
+        with reporting(self._seal):
+            outcome = bucket(packed, None if saved is None else bytes(saved), clock.moment(timers))
+        self._state.update((outcome.state, self._timed(timer, expired, outcome)))
+        if outcome.results is not None or outcome.late is not None:
+            late = None if outcome.late is None else cloudpickle.dumps(outcome.late)  # type: ignore[no-untyped-call]
+            yield pd.DataFrame({"results": [outcome.results], "late": [late]})
+
+    def _timed(self, timer: int | None, expired: int | None, outcome: BucketOutcome) -> int | None:
+        """Set the timer of the bucket, which has one at most; the one that is over is gone by itself."""
+        _, clock = self.task
+        wanted: int | None = None if outcome.deadline is None else clock.timer(outcome.deadline)
+        if timer == wanted:
+            return timer
+        if timer is not None and timer != expired:
+            self._handle.deleteTimer(timer)
+        if wanted is not None:
+            self._handle.registerTimer(wanted)
+        return wanted
