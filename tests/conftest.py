@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 SOURCE = Path(__file__).parents[1] / "src" / "morisot"
+WORKERS = Path(__file__).parent / "workers"
 USING_SPARK = {"spark", "spark_ctx"}
 """The fixtures that start Spark."""
 HEAVY = {"recovery", "hostile", "examples", "test_plain_session", "test_session", "test_loop", "test_benchmarks"}
@@ -32,6 +33,8 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 # Tests are many short jobs: the JVM's second compiler takes more than it gives back, also in programs that tests start.
 os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+# The Python processes that Spark starts find `sitecustomize` there.
+os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [os.environ.get("PYTHONPATH"), str(WORKERS)]))
 
 
 @pytest.fixture(scope="session")
