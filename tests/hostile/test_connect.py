@@ -16,7 +16,7 @@ from tests.hostile.paths import NATIVE, PROGRAMS
 
 ROOT = Path(__file__).parents[2]
 
-pytestmark = [pytest.mark.jvm, pytest.mark.program]
+pytestmark = [pytest.mark.jvm, pytest.mark.program, pytest.mark.thorough]
 
 
 def test_hostile_data_on_spark_connect(tmp_path: Path, chance: random.Random) -> None:

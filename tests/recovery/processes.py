@@ -20,7 +20,7 @@ class Run:
     """A program in a process group of its own."""
 
     def __init__(self, name: str, directory: Path, restart: str = "latest", *, module: str = "streams") -> None:
-        path = os.pathsep.join([str(ROOT / "src"), str(ROOT)])
+        path = os.pathsep.join([str(ROOT / "src"), str(ROOT), str(ROOT / "tests" / "workers")])
         command = [sys.executable, "-m", f"tests.recovery.{module}", name, str(directory), restart]
         self._errors = (directory / "errors.txt").open("w")
         self.process = subprocess.Popen(

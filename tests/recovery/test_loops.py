@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 ROOT = Path(__file__).parents[2]
-pytestmark = [pytest.mark.jvm, pytest.mark.program]
+pytestmark = [pytest.mark.jvm, pytest.mark.program, pytest.mark.thorough]
 
 
 def run(name: str, directory: Path, die: int | None = None, engine: str = "spark", restart: str = "latest") -> Any:
@@ -39,10 +39,10 @@ def run(name: str, directory: Path, die: int | None = None, engine: str = "spark
     ("name", "die", "first_rounds"),
     [
         ("primes", 9, [8]),
-        pytest.param("replay", 7, [6], marks=pytest.mark.thorough),
-        pytest.param("sequence", 6, [4, 4], marks=pytest.mark.thorough),
-        pytest.param("nested", 7, [0, 4, 2, 0], marks=pytest.mark.thorough),
-        pytest.param("grouping", 4, [2], marks=pytest.mark.thorough),
+        ("replay", 7, [6]),
+        ("sequence", 6, [4, 4]),
+        ("nested", 7, [0, 4, 2, 0]),
+        ("grouping", 4, [2]),
     ],
 )
 def test_a_killed_driver_goes_on(name: str, die: int, first_rounds: list[int], tmp_path: Path) -> None:
@@ -55,7 +55,6 @@ def test_a_killed_driver_goes_on(name: str, die: int, first_rounds: list[int], t
     assert finished["result"] == expected, "a finished job gives its result again"
 
 
-@pytest.mark.thorough
 def test_restart_from_a_chosen_snapshot(tmp_path: Path) -> None:
     complete = run("primes", tmp_path)
     assert complete["first_rounds"] == [0]

@@ -48,7 +48,7 @@ def reachable(directory: Path) -> Iterator[str]:
 
 def run_jobs(spark: SparkSession, saves: Path) -> list[str]:
     """Jobs of each kind; what others reach while they run."""
-    config = Config(progress=False, report=False)
+    config = Config(progress=False, report=False, parallelism=1)
     with mo.StreamContext(spark, config=config, snapshots=mo.Snapshots(saves)) as ctx:
         ctx.stream_iter(range(20)).group_by_count(lambda n: n % 3).unkey().collect()
         ctx.stream_iter(range(5)).iterate(
@@ -123,8 +123,8 @@ def fetched(port: int, app: str, block: str) -> bool:
     return False
 
 
-def as_another_user(action: Callable[[], bool]) -> bool:
-    """The answer of a process of another user, where this one may become that, or else of another process."""
+def begin_as_another_user(action: Callable[[], bool]) -> int:
+    """Start a process of another user, where this one may become that, or else another process."""
     child = os.fork()
     if child == 0:
         if os.getuid() == 0:
@@ -132,6 +132,10 @@ def as_another_user(action: Callable[[], bool]) -> bool:
             os.setgid(NOBODY)
             os.setuid(NOBODY)
         os._exit(int(action()))
+    return child
+
+
+def answer_of(child: int) -> bool:
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 1
 
 
@@ -141,7 +145,8 @@ def gives_blocks(spark: SparkSession) -> bool:
     rows = context.parallelize(["a user's row"], 1).cache()
     assert rows.count() == 1
     app, block = context.applicationId, f"rdd_{rows.id()}_0"
-    return any(as_another_user(functools.partial(fetched, port, app, block)) for port in ports())
+    children = [begin_as_another_user(functools.partial(fetched, port, app, block)) for port in ports()]
+    return any([answer_of(child) for child in children])  # noqa: C419 - each is waited for
 
 
 def ports() -> list[int]:
@@ -190,7 +195,7 @@ def main(directory: str) -> None:
     os.umask(0)
     root = Path(directory)
     settings = {"hadoop.fs.s3a.secret.key": SECRET}
-    spark = build_session(Config(master="local[2]", memory="1g", spark=settings))
+    spark = build_session(Config(master="local[2]", parallelism=1, memory="1g", spark=settings))
     found = {
         "reachable": run_jobs(spark, root / "saves"),
         "outside": outside(directory),
@@ -200,7 +205,7 @@ def main(directory: str) -> None:
         "secret arrived": spark.sparkContext.getConf().get("spark.hadoop.fs.s3a.secret.key") == SECRET,
     }
     spark.stop()
-    spark = build_session(Config(master="local[2]", memory="1g", spark={"authenticate": "false"}))
+    spark = build_session(Config(master="local[2]", parallelism=1, memory="1g", spark={"authenticate": "false"}))
     found["gives blocks if the user wants that"] = gives_blocks(spark)
     print(json.dumps(found))
 

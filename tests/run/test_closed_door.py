@@ -30,7 +30,11 @@ def found() -> Iterator[dict[str, Any]]:
     directory = tempfile.mkdtemp(prefix="door-", dir="/tmp")
     try:
         Path(directory).chmod(0o777)
-        environ = {**os.environ, "TMPDIR": directory, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+        environ = {
+            **os.environ,
+            "TMPDIR": directory,
+            "PYTHONPATH": os.pathsep.join([*filter(None, sys.path), os.environ["PYTHONPATH"]]),
+        }
         command = [sys.executable, str(PROGRAM), directory]
         done = subprocess.run(command, env=environ, capture_output=True, text=True, check=False, timeout=240)
         assert done.returncode == 0, done.stderr

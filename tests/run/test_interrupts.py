@@ -167,7 +167,7 @@ marker = str(running.absolute())
 many = ctx.stream_iter(range(1000)).map(slow)
 """
 
-PHASES = (
+PRESSING = (
     BEGINNING
     + '''
 def press(when, times):
@@ -228,32 +228,16 @@ def right():
 
 added = lambda state, n: state + n
 always = lambda state: True
+'''
+)
 
-interrupted("as Java starts", right, after(0.5))
-interrupted("as Spark starts", right, spark_starts)
-right()
-interrupted("collect", many.collect, it_runs)
-right()
-interrupted("twice", many.collect, it_runs, 2)
-right()
-interrupted("to_arrow", many.to_arrow, it_runs)
-many.collect_vec()
-interrupted("execute", ctx.execute, it_runs)
-right()
-ctx.stream_iter([1]).for_each(lambda n: (running.touch(), time.sleep(60)))
-interrupted("for_each", ctx.execute, it_runs)
-right()
-loop = ctx.stream_iter(range(4)).replay(1000, 0, lambda s, state: s.map(slow), added, added, always, delta=0)
-interrupted("a loop", loop.collect, it_runs)
-right()
-body = lambda s, state: s.map(slow).key_by(lambda n: n % 2).reduce(added).drop_key()
-rounds = ctx.stream_iter(range(4)).replay(1000, 0, body, added, added, always, delta=0)
-interrupted("a loop of jobs", rounds.collect, it_runs)
-right()
-with mo.StreamContext(config=config, snapshots=mo.Snapshots("saved", items=10)) as saving:
-    interrupted("snapshots", saving.stream_iter(range(1000)).map(slow).collect, it_runs)
-right()
 
+def interrupted(name: str, action: str, when: str = "it_runs") -> str:
+    """Lines of a program that are interrupted, and that the context works again."""
+    return f"interrupted({name!r}, {action}, {when})\nright()\n"
+
+
+CHANNEL = """
 inlet, numbers = ctx.stream_channel(int)
 results = numbers.map(lambda n: n + 1).collect_channel()
 job = ctx.start()
@@ -266,6 +250,8 @@ inlet.send_all([3])
 print(results.get(), job.running, job.exception())
 inlet.close()
 print(job.wait(60))
+"""
+CATCH_UP = """
 inlet, numbers = ctx.stream_channel(int)
 results = numbers.map(slow).collect_channel()
 job = ctx.start()
@@ -273,36 +259,52 @@ inlet.send_all(range(1000))
 interrupted("catch_up", job.catch_up, it_runs)
 print(job.running, job.exception())
 job.stop()
-interrupted("the prompt", lambda: time.sleep(60), after(0.3))
+"""
+LOOP = """
+loop = ctx.stream_iter(range(4)).replay(1000, 0, lambda s, state: s.map(slow), added, added, always, delta=0)
+"""
+ROUNDS = """
+body = lambda s, state: s.map(slow).key_by(lambda n: n % 2).reduce(added).drop_key()
+rounds = ctx.stream_iter(range(4)).replay(1000, 0, body, added, added, always, delta=0)
+"""
+SNAPSHOTS = """
+with mo.StreamContext(config=config, snapshots=mo.Snapshots("saved", items=10)) as saving:
+    interrupted("snapshots", saving.stream_iter(range(1000)).map(slow).collect, it_runs)
 right()
-running.unlink(missing_ok=True)
-print(signal.getsignal(signal.SIGINT) is signal.default_int_handler, flush=True)
-many.collect()
-'''
-)
+"""
+FOR_EACH = "ctx.stream_iter([1]).for_each(lambda n: (running.touch(), time.sleep(60)))\n"
 
-SAID = """
-as Java starts interrupted
-as Spark starts interrupted
-collect interrupted
-twice interrupted
-to_arrow interrupted
-execute interrupted
-for_each interrupted
-a loop interrupted
-a loop of jobs interrupted
-snapshots interrupted
+SAID_OF_CHANNEL = """
 2 3
 wait interrupted
 a channel interrupted
 beside a job interrupted
 4 True None
 True
-catch_up interrupted
-True None
-the prompt interrupted
-True
-""".strip()
+"""
+PHASES: dict[str, tuple[str, str]] = {
+    "as Java starts": (interrupted("as Java starts", "right", "after(0.5)"), ""),
+    "collect": (interrupted("collect", "many.collect"), ""),
+    "a loop": (LOOP + interrupted("a loop", "loop.collect"), ""),
+    "a channel": (CHANNEL, SAID_OF_CHANNEL),
+}
+"""What a program does, and what it says if that is more than that it was interrupted."""
+MORE_PHASES: dict[str, tuple[str, str]] = {
+    "as Spark starts": (interrupted("as Spark starts", "right", "spark_starts"), ""),
+    "twice": (interrupted("twice", "many.collect", "it_runs, 2"), ""),
+    "to_arrow": (interrupted("to_arrow", "many.to_arrow"), ""),
+    "execute": ("many.collect_vec()\n" + interrupted("execute", "ctx.execute"), ""),
+    "for_each": (FOR_EACH + interrupted("for_each", "ctx.execute"), ""),
+    "a loop of jobs": (ROUNDS + interrupted("a loop of jobs", "rounds.collect"), ""),
+    "snapshots": (SNAPSHOTS, ""),
+    "catch_up": (CATCH_UP, "catch_up interrupted\nTrue None"),
+    "the prompt": (interrupted("the prompt", "lambda: time.sleep(60)", "after(0.3)"), ""),
+}
+END = """
+running.unlink(missing_ok=True)
+print(signal.getsignal(signal.SIGINT) is signal.default_int_handler, flush=True)
+many.collect()
+"""
 
 
 def environment(tmp_path: Path) -> dict[str, str]:
@@ -315,15 +317,21 @@ def environment(tmp_path: Path) -> dict[str, str]:
 
 @pytest.mark.jvm
 @pytest.mark.program
-def test_ctrl_c_is_a_keyboard_interrupt_in_every_phase_and_the_context_works_again(tmp_path: Path) -> None:
+@pytest.mark.parametrize("phases", [PHASES, pytest.param(MORE_PHASES, marks=pytest.mark.thorough)], ids=["few", "more"])
+def test_ctrl_c_is_a_keyboard_interrupt_in_every_phase_and_the_context_works_again(
+    phases: dict[str, tuple[str, str]], tmp_path: Path
+) -> None:
     """The last one comes from a terminal: it goes to every process of the program's group, and ends the program."""
-    with started(tmp_path, PHASES) as process:
+    program = PRESSING + "".join(code for code, _ in phases.values()) + END
+    expected = [(said or f"{name} interrupted").strip() for name, (_, said) in phases.items()]
+    wanted = "\n".join([*expected, "True"])
+    with started(tmp_path, program) as process:
         assert process.stdout is not None
-        said = [process.stdout.readline().rstrip("\n") for _ in SAID.splitlines()]
+        said = [process.stdout.readline().rstrip("\n") for _ in wanted.splitlines()]
         wait_for(tmp_path / "running", process)
         os.killpg(process.pid, signal.SIGINT)
         rest, problems = process.communicate(timeout=120)
-    assert ("\n".join(said), rest) == (SAID, "")
+    assert ("\n".join(said), rest) == (wanted, "")
     check_one_traceback(process, problems)
     assert list((tmp_path / "t").iterdir()) == []
 

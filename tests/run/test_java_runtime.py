@@ -272,6 +272,7 @@ def bare_machine(tmp_path: Path) -> dict[str, str]:
 
 @pytest.mark.jvm
 @pytest.mark.program
+@pytest.mark.thorough
 def test_the_demo_runs_on_the_java_from_pypi(tmp_path: Path, bare_machine: dict[str, str]) -> None:
     assert shutil.which("java", path=bare_machine["PATH"]) is None
     text = tmp_path / "text.txt"

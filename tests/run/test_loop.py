@@ -107,7 +107,8 @@ def test_an_iterate_whose_worker_is_killed_gives_the_same(spark: Any, tmp_path: 
 
 
 @pytest.mark.jvm
-def test_a_loop_whose_workers_always_die_ends(ctx: mo.StreamContext) -> None:
+def test_a_loop_whose_workers_always_die_ends(spark: Any) -> None:
+    ctx = mo.StreamContext(spark, config=mo.Config(progress=False, parallelism=1))
     states = ctx.stream_iter(range(4)).replay(
         3, 0, lambda s, state: s.inspect(lambda n: os.kill(os.getpid(), signal.SIGKILL)), added, added, always, delta=0
     )

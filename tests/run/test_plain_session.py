@@ -19,13 +19,13 @@ pytestmark = [pytest.mark.jvm, pytest.mark.program]
 PROGRAM = Path(__file__).with_name("plain_session.py")
 QUICK = [
     "running_aggregates",
-    "count_windows",
     "files",
-    "channel_into_for_each",
     "loop_with_snapshots",
     "bounded_times",
 ]
 LONG = [
+    "count_windows",
+    "channel_into_for_each",
     "running_folds_in_python",
     "rich_map_after_a_crash",
     "time_windows",
@@ -40,7 +40,9 @@ def outcomes_of(names: list[str], directory: Path) -> dict[str, dict[str, Any]]:
     """What jobs gave in one program, whose user lives in New York."""
     environ = {**os.environ, **launcher_variables(find_java()), "TZ": "America/New_York"}
     environ["PYSPARK_PYTHON"] = sys.executable
-    environ["PYTHONPATH"] = os.pathsep.join(filter(None, sys.path))  # the workers need what this process imports
+    environ["PYTHONPATH"] = os.pathsep.join(
+        [*filter(None, sys.path), os.environ["PYTHONPATH"]]
+    )  # the workers need what this process imports
     done = subprocess.run(
         [sys.executable, str(PROGRAM), "local[2]", *names],
         cwd=directory,

@@ -247,6 +247,7 @@ def test_what_workers_print_is_shown_among_what_pyspark_says_of_its_own() -> Non
 
 
 @pytest.mark.jvm
+@pytest.mark.program
 def test_a_jvm_that_cannot_start_says_why() -> None:
     done = run_program(
         """
