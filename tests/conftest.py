@@ -82,9 +82,10 @@ def mark(item: pytest.Item) -> None:
     if on_spark or USING_SPARK & fixtures or "make_context" in arguments:
         item.add_marker(pytest.mark.jvm)
     parameters = item.callspec.params.values() if hasattr(item, "callspec") else ()
-    engine_is_unbounded = "unbounded" in [each for each in parameters if isinstance(each, str)]
-    if engine_is_unbounded or "unbounded" in item.path.stem:
+    engines = {"bounded", "unbounded"} & {each for each in parameters if isinstance(each, str)}
+    if "unbounded" in engines or "unbounded" in item.path.stem:
         item.add_marker(pytest.mark.unbounded)
-    variants = item.get_closest_marker("unbounded_thorough")
-    if engine_is_unbounded and variants and variant_of(item) not in variants.kwargs.get("kept", ()):
-        item.add_marker(pytest.mark.thorough)
+    for engine in engines:
+        variants = item.get_closest_marker(f"{engine}_thorough")
+        if variants and variant_of(item) not in variants.kwargs.get("kept", ()):
+            item.add_marker(pytest.mark.thorough)

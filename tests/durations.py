@@ -41,9 +41,12 @@ def group_of(item: pytest.Item) -> str:
 
 
 def variant_of(item: pytest.Item) -> str:
-    """The parameters of a test on unbounded input, but for the engine."""
+    """The parameters of a test, but for the engine."""
     assert isinstance(item, pytest.Function)
-    return item.callspec.id.removeprefix("unbounded-").removesuffix("-unbounded")
+    name = item.callspec.id
+    for engine in ("bounded", "unbounded"):
+        name = name.removeprefix(f"{engine}-").removesuffix(f"-{engine}")
+    return name
 
 
 @dataclass(frozen=True)
@@ -64,8 +67,9 @@ class Processes:
     looked at again and again, and the last that was seen of each counts.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, spark: str = _SPARK) -> None:
         self._me = psutil.Process()
+        self._spark = spark
         self._seen: dict[psutil.Process, float] = {}
         self._jvms: set[psutil.Process] = set()
         self._lock = threading.Lock()
@@ -106,12 +110,14 @@ class Processes:
     def _is_jvm_of_a_program(self, process: psutil.Process) -> bool:
         """Whether Spark runs there, started by a program; a process that a JVM starts has its command for a moment."""
         parent = process.parent()
-        return is_jvm(process.cmdline()) and parent != self._me and not (parent and is_jvm(parent.cmdline()))
+        started_here = parent == self._me or (parent is not None and self._is_jvm(parent.cmdline()))
+        return self._is_jvm(process.cmdline()) and not started_here
 
-
-def is_jvm(command: list[str]) -> bool:
-    """Whether Spark runs there."""
-    return Path(command[0] if command else "").name == "java" and _SPARK in command and _LAUNCHER not in command
+    def _is_jvm(self, command: list[str]) -> bool:
+        """Whether Spark runs there."""
+        return (
+            Path(command[0] if command else "").name == "java" and self._spark in command and _LAUNCHER not in command
+        )
 
 
 class Recorder:

@@ -55,8 +55,12 @@ PROGRAMS: dict[str, Callable[[Any], Any]] = {
 }
 
 
-SHORT = ("persist_fold_keyed", "persist_group_by_count")
-"""A fold in Python and one of Spark's; the others are for `make thorough`."""
+SHORT = ("persist_group_by_count", "persist_iterate_primes", "persist_replay_nested x4")
+"""An aggregate and two loops; the others are for `make thorough`."""
+
+
+def marked(name: str, *more: Any) -> Any:
+    return pytest.param(name, *more, marks=() if name in SHORT else pytest.mark.thorough)
 
 
 def numbers_of_runs(case: dict[str, Any]) -> list[int]:
@@ -70,7 +74,7 @@ def plain(elements: list[Any]) -> Any:
     return sorted(json.loads(json.dumps(elements)))
 
 
-@pytest.mark.parametrize("name", [pytest.param(n, marks=() if n in SHORT else pytest.mark.thorough) for n in PROGRAMS])
+@pytest.mark.parametrize("name", [marked(name) for name in PROGRAMS])
 def test_a_job_gives_the_same_from_each_of_its_snapshots(name: str, spark: Any, tmp_path: Path) -> None:
     case = CASES[name]
     items = case["params"]["snapshot_every_items"]
@@ -169,7 +173,9 @@ LOOPS: dict[str, list[tuple[Callable[[mo.StreamContext], Any], dict[str, int]]]]
 }
 
 
-@pytest.mark.parametrize(("name", "place"), [(name, place) for name in LOOPS for place in range(len(LOOPS[name]))])
+@pytest.mark.parametrize(
+    ("name", "place"), [marked(name, place) for name in LOOPS for place in range(len(LOOPS[name]))]
+)
 def test_a_loop_gives_the_same_from_each_of_its_snapshots(name: str, place: int, spark: Any, tmp_path: Path) -> None:
     """The snapshots of loops have Noir's numbers."""
     case, (program, settings) = CASES[name], LOOPS[name][place]

@@ -90,6 +90,14 @@ MISFITS: dict[str, tuple[Callable[[Any], Any], str]] = {
 }
 
 
+PLACED_MISFITS = (
+    *(f"last-{name}" for name in ("map", "keyed", "record", "optional", "map_async")),
+    *(f"in the middle-{name}" for name in ("key_by", "flat_map")),
+    *(f"before a fold-{name}" for name in ("map", "tuple")),
+)
+
+
+@pytest.mark.bounded_thorough(kept=PLACED_MISFITS)
 @pytest.mark.parametrize("name", MISFITS)
 @pytest.mark.parametrize("place", ["last", "in the middle", "before a fold"])
 def test_value_that_does_not_fit_its_declared_type(ctx: mo.StreamContext, name: str, place: str) -> None:

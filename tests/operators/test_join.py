@@ -90,6 +90,19 @@ def test_the_type_of_a_join(ctx: mo.StreamContext) -> None:
     assert str(left.outer_join(right).type) == "int → tuple[str | None, int | None]"
 
 
+COMPARED = (
+    "float",
+    "str",
+    "optional float",
+    "tuple with none",
+    "record and tuple",
+    "int and float",
+    "objects",
+    "datetime",
+)
+
+
+@pytest.mark.bounded_thorough(kept=COMPARED)
 @pytest.mark.parametrize(
     ("left", "right"),
     [

@@ -218,14 +218,13 @@ def test_operators_that_see_the_order_skip_elements(bounded_runner: Runner, name
 
 UNBOUNDED = (
     "group_by_sum",
-    "group_by_avg",
-    "group_by_max_element",
-    "group_by_fold",
-    "nothing is left",
     "keyed fold",
-    "reduce",
     "keyed rich_map",
-    "rich_flat_map, whole elements",
+    "nothing is left",
+    *(
+        pytest.param(name, marks=pytest.mark.thorough)
+        for name in ("group_by_avg", "group_by_max_element", "group_by_fold", "reduce", "rich_flat_map, whole elements")
+    ),
 )
 
 
