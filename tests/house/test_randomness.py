@@ -40,7 +40,12 @@ def run(directory: Path, *command: str) -> tuple[str, list[str], str]:
     """What a run of pytest prints, and what its tests drew."""
     for name in ("drawn", "chance"):
         (directory / name).unlink(missing_ok=True)
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), str(directory)])}
+    environment = {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join([str(ROOT), str(directory)]),
+        "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",  # some take longer to import than all that runs here
+        "PYTEST_PLUGINS": "xdist.plugin,_hypothesis_pytestplugin",
+    }
     environment.pop("HYPOTHESIS_PROFILE", None)
     done = subprocess.run(command, cwd=directory, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 1, done.stdout + done.stderr
@@ -54,11 +59,11 @@ def command_of(printed: str) -> list[str]:
 
 
 def test_a_failure_prints_the_command_that_repeats_its_examples(tmp_path: Path) -> None:
-    """From several processes and from one; what is drawn does not depend on the modules that other tests load."""
+    """From a process of pytest-xdist and from one alone; the modules that other tests load change nothing."""
     (tmp_path / "conftest.py").write_text(PLUGINS)
     (tmp_path / "test_failing.py").write_text(FAILING)
     (tmp_path / "beside.py").write_text("CONSTANT = 8675309\n")
-    printed, drawn, chance = run(tmp_path, sys.executable, "-m", "pytest", "-q", "-n", "2")
+    printed, drawn, chance = run(tmp_path, sys.executable, "-m", "pytest", "-q", "-n", "1")
     assert "@reproduce_failure" in printed
     command = command_of(printed)
     assert sorted(command[4:]) == ["test_failing.py::test_chance", "test_failing.py::test_drawn"]

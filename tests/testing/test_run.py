@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -102,6 +103,7 @@ def test_the_plugin_gives_its_fixtures_by_name(tmp_path: Path) -> None:
         "-p",
         "no:cacheprovider",
     ]
-    done = subprocess.run([*command, tmp_path], capture_output=True, text=True, check=False, cwd=tmp_path)
+    alone = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+    done = subprocess.run([*command, tmp_path], capture_output=True, text=True, check=False, cwd=tmp_path, env=alone)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "1 passed, 2 deselected" in done.stdout
