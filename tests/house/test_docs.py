@@ -112,8 +112,19 @@ def test_examples(page: Path, elsewhere: Path, monkeypatch: pytest.MonkeyPatch) 
     run_page(page, elsewhere, "reference", monkeypatch)
 
 
+LONG = {"docs/guide/testing.md", "docs/operators/join.md"}
+"""Pages whose examples on Spark are for `make thorough`; on the reference engine they run always."""
+
+
 @pytest.mark.jvm
-@pytest.mark.parametrize("page", [page for page in PAGES if on_spark(page)], ids=name_of)
+@pytest.mark.parametrize(
+    "page",
+    [
+        pytest.param(page, id=name_of(page), marks=pytest.mark.thorough if name_of(page) in LONG else ())
+        for page in PAGES
+        if on_spark(page)
+    ],
+)
 def test_examples_on_spark(page: Path, elsewhere: Path, monkeypatch: pytest.MonkeyPatch, spark: Any) -> None:
     run_page(page, elsewhere, "spark", monkeypatch)
 

@@ -25,7 +25,7 @@ def in_pieces(plan: Plan, spark: SparkSession, directory: str, items: int) -> li
 
 
 @pytest.mark.timeout(1200)
-@settings(max_examples=200 if THOROUGH else 3)
+@settings(max_examples=200 if THOROUGH else 2)
 @given(plan=st.one_of(unbounded_plans(), unbounded_plans(), bounded_plans()), items=st.integers(1, 6))
 def test_the_answer_does_not_depend_on_pieces(plan: Plan, items: int, spark: SparkSession) -> None:
     note(str(plan))

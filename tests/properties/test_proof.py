@@ -26,7 +26,7 @@ from tests.properties.proof.pages import temporary_pages
 from tests.properties.proof.run import failed, prove
 from tests.properties.proof.tables import table_of
 
-FEW = {"pairs": 150, "rows": 20, "together": 2}
+FEW = {"pairs": 80, "rows": 20, "together": 2}
 MANY = {"pairs": 2_500, "rows": 60}
 
 

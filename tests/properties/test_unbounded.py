@@ -230,7 +230,7 @@ def in_batches(plan: Plan, spark: SparkSession, cuts: list[int]) -> list[Any]:
 
 
 @pytest.mark.timeout(1200)
-@settings(max_examples=200 if THOROUGH else 3)
+@settings(max_examples=200 if THOROUGH else 2)
 @given(plan=plans(), data=st.data())
 def test_the_answer_does_not_depend_on_how_elements_come(plan: Plan, data: st.DataObject, spark: SparkSession) -> None:
     cuts = data.draw(st.lists(st.integers(0, len(plan.elements)), max_size=2), label="cuts")

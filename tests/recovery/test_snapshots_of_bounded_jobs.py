@@ -51,9 +51,10 @@ def seen(directory: Path) -> list[int]:
     return sorted(found)
 
 
-def saving(spark: Any, directory: Path, **settings: Any) -> mo.StreamContext:
+def saving(spark: Any, directory: Path, parallelism: int = 1, **settings: Any) -> mo.StreamContext:
     snapshots = mo.Snapshots(directory / "saves", **{"items": ROWS, **settings})
-    return mo.StreamContext(spark, config=mo.Config(progress=False, report=False), snapshots=snapshots)
+    config = mo.Config(progress=False, report=False, parallelism=parallelism)
+    return mo.StreamContext(spark, config=config, snapshots=snapshots)
 
 
 def read(ctx: mo.StreamContext, directory: Path) -> mo.Stream[int]:
@@ -86,10 +87,7 @@ def test_a_job_that_failed_goes_on_in_the_middle(spark: Any, tmp_path: Path) -> 
     assert seen(tmp_path) == [], "nothing was left to do"
     assert collected(spark, tmp_path, restart=3) == ALL
     assert seen(tmp_path) == ALL[4 * ROWS :]
-    with pytest.raises(mo.ConfigError, match="restart is 7: .* there are 0, 1, 2, 3, 4"):
-        collected(spark, tmp_path, restart=7)
-    assert collected(spark, tmp_path, restart=None, clean_on_exit=True) == ALL
-    assert seen(tmp_path) == ALL
+    assert collected(spark, tmp_path, clean_on_exit=True) == ALL
     assert list((tmp_path / "saves" / "bounded").iterdir()) == []
 
 
@@ -114,7 +112,8 @@ def test_pieces_of_a_long_time_grow(spark: Any, tmp_path: Path) -> None:
     assert seen(tmp_path) == numbers[5:]
 
 
-@pytest.mark.parametrize("many", [3, pytest.param(12, marks=pytest.mark.thorough)])
+@pytest.mark.thorough
+@pytest.mark.parametrize("many", [3, 12])
 def test_pieces_of_a_short_time_stay_small(many: int, spark: Any, tmp_path: Path) -> None:
     """And what an earlier program did not come to is read."""
     numbers = list(range(many))
@@ -132,13 +131,14 @@ def test_pieces_of_a_short_time_stay_small(many: int, spark: Any, tmp_path: Path
 
 def test_a_changed_program_and_changed_files_are_refused(spark: Any, tmp_path: Path) -> None:
     write_files(tmp_path)
-    assert collected(spark, tmp_path) == ALL
+    at_once = {"items": 2 * len(ALL)}
+    assert collected(spark, tmp_path, **at_once) == ALL
     with pytest.raises(mo.PlanError, match=r"collect cannot go on .* map \(.*: its function changed"):
-        collected(spark, tmp_path, step=2)
+        collected(spark, tmp_path, step=2, **at_once)
     pq.write_table(pa.table({"n": [77]}), tmp_path / "in" / "6 of 5.parquet")
     with pytest.raises(mo.PlanError, match=r"stream_parquet has other elements .*: 6 of 5.parquet is new"):
-        collected(spark, tmp_path)
-    assert collected(spark, tmp_path, step=2, restart=None) == [2 * n for n in [*ALL, 77]]
+        collected(spark, tmp_path, **at_once)
+    assert collected(spark, tmp_path, step=2, restart=None, **at_once) == [2 * n for n in [*ALL, 77]]
 
 
 class Kept(mo.Sink[int]):
@@ -206,7 +206,12 @@ SOURCES: dict[str, Callable[[mo.StreamContext, Path], mo.Stream[Any]]] = {
 }
 
 
-@pytest.mark.parametrize("name", SOURCES)
+NEAR_OTHERS = ("range", "dataframe", "json")
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=pytest.mark.thorough if n in NEAR_OTHERS else ()) for n in SOURCES]
+)
 def test_every_source_is_cut_and_keeps_its_order(name: str, spark: Any, tmp_path: Path) -> None:
     for kind, line in (("csv", "n\n{}\n{}\n"), ("json", '{{"n": {}}}\n{{"n": {}}}\n'), ("txt", "{}\n{}\n")):
         directory = tmp_path / kind if kind != "txt" else tmp_path
@@ -216,7 +221,7 @@ def test_every_source_is_cut_and_keeps_its_order(name: str, spark: Any, tmp_path
             os.utime(directory / f"{number}.{kind}", (100 - number, 100 - number))
     plain = mo.StreamContext(spark, config=mo.Config(progress=False))
     expected = SOURCES[name](plain, tmp_path).map(lambda x: str(x)).collect()
-    with saving(spark, tmp_path) as ctx:
+    with saving(spark, tmp_path, parallelism=2) as ctx:
         assert SOURCES[name](ctx, tmp_path).map(lambda x: str(x)).collect() == expected
         pieces = len(ctx.engine._pieces.snapshots())  # type: ignore[attr-defined]
     assert pieces > 1 or not expected
@@ -232,7 +237,7 @@ def test_one_large_file_is_copied_into_pieces(spark: Any, tmp_path: Path, monkey
 
 def test_what_is_left_out_is_counted_by_run(spark: Any, tmp_path: Path) -> None:
     write_files(tmp_path)
-    with saving(spark, tmp_path) as ctx:
+    with saving(spark, tmp_path, items=3 * ROWS) as ctx:
         inverse = read(ctx, tmp_path).map(lambda n: 60 // n, on_error="skip")
         for _ in range(2):
             assert inverse.collect() == [60 // n for n in ALL if n]
@@ -240,6 +245,7 @@ def test_what_is_left_out_is_counted_by_run(spark: Any, tmp_path: Path) -> None:
     assert seen(tmp_path) == sorted(ALL * 2), "two jobs, each of which read everything"
 
 
+@pytest.mark.thorough
 def test_every_part_of_a_job_is_closed_at_the_end(spark: Any, tmp_path: Path) -> None:
     """Two windows of one source: time ends for each of them."""
     write_files(tmp_path)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import datetime
 import json
+import os
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
@@ -238,7 +239,8 @@ def main(master: str, *names: str) -> None:
         spark = SparkSession.builder.remote(master).getOrCreate()
         before: dict[str, str] = {}
     else:
-        spark = SparkSession.builder.master(master).config("spark.ui.enabled", "false").getOrCreate()
+        builder = SparkSession.builder.master(master).config("spark.ui.enabled", "false")
+        spark = builder.config("spark.sql.shuffle.partitions", os.environ.get("PARTITIONS", "200")).getOrCreate()
         before = dict(spark.conf.getAll)
     for outcome in outcomes(spark, list(names)):
         print(json.dumps(outcome), flush=True)

@@ -36,13 +36,12 @@ LONG = [
 ]
 
 
-def outcomes_of(names: list[str], directory: Path) -> dict[str, dict[str, Any]]:
+def outcomes_of(names: list[str], directory: Path, **more: str) -> dict[str, dict[str, Any]]:
     """What jobs gave in one program, whose user lives in New York."""
-    environ = {**os.environ, **launcher_variables(find_java()), "TZ": "America/New_York"}
+    environ = {**os.environ, **launcher_variables(find_java()), "TZ": "America/New_York", **more}
     environ["PYSPARK_PYTHON"] = sys.executable
-    environ["PYTHONPATH"] = os.pathsep.join(
-        [*filter(None, sys.path), os.environ["PYTHONPATH"]]
-    )  # the workers need what this process imports
+    # The workers need what this process imports.
+    environ["PYTHONPATH"] = os.pathsep.join([*filter(None, sys.path), os.environ["PYTHONPATH"]])
     done = subprocess.run(
         [sys.executable, str(PROGRAM), "local[2]", *names],
         cwd=directory,
@@ -59,7 +58,8 @@ def outcomes_of(names: list[str], directory: Path) -> dict[str, dict[str, Any]]:
 
 @pytest.fixture(scope="module")
 def outcomes(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
-    return outcomes_of(QUICK, tmp_path_factory.mktemp("quick"))
+    """With fewer partitions than Spark's 200, which take most of the time of a state."""
+    return outcomes_of(QUICK, tmp_path_factory.mktemp("quick"), PARTITIONS="4")
 
 
 @pytest.fixture(scope="module")
