@@ -40,7 +40,8 @@ class FoldMachine:
         return NOTHING
 
     def take(self, state: Any, key: Any, values: Sequence[Any], times: Sequence[int] | None, emit: Emit) -> Any:
-        accumulator, add = self.accumulator, self.accumulator.add
+        accumulator = self.accumulator
+        add = accumulator.add
         for value in values:
             try:
                 state = accumulator.first(value) if state is NOTHING else add(state, value)
