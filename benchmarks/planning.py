@@ -96,7 +96,7 @@ def cold_corpus() -> Steps:
 
 def cold_module() -> Steps:
     """Lambdas of one long file, two on each line."""
-    from morisot.compile.choose import decide
+    from morisot.compile.choose import verdict_of
     from morisot.errors import Location
     from morisot.plan.nodes.closure import Closure
     from morisot.types.element import INT
@@ -110,7 +110,7 @@ def cold_module() -> Steps:
         names: dict[str, Any] = {}
         exec(compile(file.read_text(), str(file), "exec"), names)
         began = time.perf_counter()
-        forms = [decide(Closure(each, Location(str(file), 1), "map"), (INT,)).form for each in names["LAMBDAS"]]
+        forms = [verdict_of(Closure(each, Location(str(file), 1), "map"), (INT,)).form for each in names["LAMBDAS"]]
         took = time.perf_counter() - began
     assert forms == ["column"] * CLOSURES
     return {**steps, "compile": 1000 * took}

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from morisot.compile.choose import decide
+from morisot.compile.choose import verdict_of
 from morisot.errors import Location
 from morisot.plan.nodes.closure import Closure
 from morisot.types.element import arguments
@@ -33,7 +33,7 @@ FILTERS = frozenset({"validation.large_in_europe"})
 def verdict(entry: Entry) -> Verdict:
     """What the ladder decides for a closure given to `map`, with its return type declared."""
     closure = Closure(entry.function, Location(__file__, 1), "map", entry.returns)
-    return decide(closure, arguments(entry.rows.type))
+    return verdict_of(closure, arguments(entry.rows.type))
 
 
 def counted(entries: Iterable[Entry]) -> dict[str, Counter[str]]:

@@ -25,7 +25,7 @@ from pyspark.sql import functions as F  # noqa: N812 - the name every Spark prog
 import morisot as mo
 from benchmarks.cpu import Cost, measured
 from benchmarks.session import ROOT
-from morisot.engines.spark.emit.lowering.planner import Lowering, Resources
+from morisot.engines.spark.emit.core.emission import Emission, Resources
 from morisot.errors import Location
 from morisot.physical.plan import plan
 from morisot.plan.nodes.sink import WriteParquet
@@ -62,7 +62,7 @@ def rows_of(ctx: mo.StreamContext, stream: Any) -> Any:
     """The streaming DataFrame of a sink of files, so that no sink costs anything."""
     sink = WriteParquet(path="nowhere", input=stream._node, type=stream._node.type, location=Location(__file__, 0))
     resources = Resources(ctx.spark, ctx.spark.sparkContext.defaultParallelism)
-    return Lowering(resources, plan((sink,), where="query")).frame(sink).df
+    return Emission(resources, plan((sink,), where="query")).frame(sink).df
 
 
 def native_sum(ctx: mo.StreamContext, directory: Path) -> tuple[Any, str]:

@@ -22,7 +22,7 @@ import pyarrow as pa
 import pytest
 
 from morisot.compile import choose
-from morisot.compile.choose import decide
+from morisot.compile.choose import verdict_of
 from morisot.compile.kernel import calls
 from morisot.compile.kernel.function import compile_kernel
 from morisot.compile.verdict import KernelForm, Refusal, StageForm
@@ -412,7 +412,7 @@ def test_where_the_type_is_declared_a_row_may_differ_in_python(function_of: Make
 
 def test_the_ladder_takes_columns_before_kernels_and_kernels_before_stages() -> None:
     def form(function: Callable[..., Any], *parameters: Type) -> str:
-        return decide(Closure(function, Location(__file__, 1), "map"), parameters).form
+        return verdict_of(Closure(function, Location(__file__, 1), "map"), parameters).form
 
     assert form(lambda n: n + 1, INT) == "column"
     assert form(lambda n: math.sin(n), INT) == "kernel"
@@ -427,14 +427,14 @@ def test_a_function_with_loops_says_why_it_is_no_kernel() -> None:
             t += i * 0.5  # type: ignore[assignment]
         return t
 
-    verdict = decide(Closure(total, Location(__file__, 1), "map"), (INT,))
+    verdict = verdict_of(Closure(total, Location(__file__, 1), "map"), (INT,))
     assert isinstance(verdict, StageForm)
     assert "a for loop has no column form; and t is int before the loop" in verdict.refusal.reason
     assert "0.0" in verdict.refusal.advice
 
 
 def test_a_kernel_keeps_why_it_is_no_column() -> None:
-    verdict = decide(Closure(lambda x: math.sin(x), Location(__file__, 1), "map"), (FLOAT,))
+    verdict = verdict_of(Closure(lambda x: math.sin(x), Location(__file__, 1), "map"), (FLOAT,))
     assert isinstance(verdict, KernelForm)
     assert "math.sin" in verdict.refusal.reason
     assert verdict.type == FLOAT
@@ -514,7 +514,7 @@ def test_a_pass_over_nulls() -> None:
         return -1.0 if t[0] is None else math.sin(t[0]) + (t[1] or 0)
 
     seen: list[Any] = []
-    verdict = decide(Closure(total, Location(__file__, 1), "map"), (Tuple((Optional(FLOAT), Optional(INT))),))
+    verdict = verdict_of(Closure(total, Location(__file__, 1), "map"), (Tuple((Optional(FLOAT), Optional(INT))),))
     assert verdict.form == "stage"  # what it gives for None is not known
     kernel = kernel_of(total, (Tuple((Optional(FLOAT), Optional(INT))),), FLOAT)
     step = Step("map", "map", None, function=lambda t: seen.append(t) or total(t))  # type: ignore[func-returns-value, redundant-expr]

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from morisot.compile.choose import decide
+from morisot.compile.choose import verdict_of
 from morisot.compile.ir.expressions import Input, Literal, walk
 from morisot.compile.verdict import ColumnForm, KernelForm, StageForm, Verdict
 from morisot.errors import Location
@@ -413,7 +413,7 @@ Maker = Callable[[str], Callable[..., Any]]
 
 
 def verdict_on(function: Callable[..., Any], *parameters: Type, returns: Type | None = None) -> Verdict:
-    return decide(Closure(function, Location(__file__, 1), "map", returns), parameters)
+    return verdict_of(Closure(function, Location(__file__, 1), "map", returns), parameters)
 
 
 @pytest.mark.filterwarnings("ignore::SyntaxWarning")
@@ -463,16 +463,16 @@ def test_a_stage_names_what_it_captured() -> None:
 
 def test_a_verdict_is_decided_once() -> None:
     closure = Closure(lambda x: x + 1, Location(__file__, 1), "map")
-    assert decide(closure, (INT,)) is decide(closure, (INT,))
-    assert decide(closure, (INT,)) is not decide(closure, (FLOAT,))
+    assert verdict_of(closure, (INT,)) is verdict_of(closure, (INT,))
+    assert verdict_of(closure, (INT,)) is not verdict_of(closure, (FLOAT,))
 
 
 def test_a_verdict_does_not_change_with_what_was_captured() -> None:
     names = ["a", "b"]
     closure = Closure(lambda s: s in names, Location(__file__, 1), "filter")
-    before = decide(closure, (STR,))
+    before = verdict_of(closure, (STR,))
     names.append("c")
-    assert decide(closure, (STR,)) is before
+    assert verdict_of(closure, (STR,)) is before
     assert isinstance(before, ColumnForm)
     assert {part.value for part in walk(before.result.leaves()[0]) if isinstance(part, Literal)} == {"a", "b"}
 

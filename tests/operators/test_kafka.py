@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import morisot as mo
-from morisot.compile.choose import decide
+from morisot.compile.choose import verdict_of
 from morisot.plan.analysis.fingerprint import describe
 from morisot.plan.nodes.rowwise import Map
 from morisot.plan.nodes.sink import SinkNode, WriteKafka
@@ -100,7 +100,7 @@ def written(ctx: mo.StreamContext) -> tuple[str, str]:
     if not isinstance(sink.input, Map) or sink.input.operator != "write_kafka":
         return str(sink.input.type), "none"
     made = sink.input
-    return str(made.type), decide(made.function, made.signature("function")).form
+    return str(made.type), verdict_of(made.function, made.signature("function")).form
 
 
 def test_elements_that_are_text_are_written_as_they_are(plain: mo.StreamContext) -> None:

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 import morisot as mo
-from morisot.engines.spark.emit.lowering import rules
-from morisot.engines.spark.emit.lowering.registry import emit_of, emitted_as
+from morisot.engines.spark.emit.core import families
+from morisot.engines.spark.emit.core.registry import emit_of, emitted_as
 from morisot.physical.job import PlannedJob, plan_stream
 from morisot.physical.ops import (
     ExchangeOp,
@@ -83,7 +83,7 @@ def test_nothing_of_the_reference_engine_imports_pyspark(tmp_path: Path) -> None
 
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_what_is_planned_can_be_emitted(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert rules.FAMILIES
+    assert families.FAMILIES
     monkeypatch.chdir(tmp_path)
     write_files()
     for operator in operators_of(plan_stream(PROGRAMS[name](mo.StreamContext(engine="reference"))._node)):
@@ -96,7 +96,7 @@ UNBOUNDED = {ReadOp, WatermarkOp, TimestampsOp, TableJoinOp, KeyedStateOp, Timer
 
 
 def test_what_is_not_refused_on_unbounded_input_can_be_emitted_there() -> None:
-    assert rules.FAMILIES
+    assert families.FAMILIES
     kinds = [kind for kind in kinds_of(Node) if not kind.only_bounded and not issubclass(kind, Rowwise)]
     without = {kind.__name__ for kind in kinds if not emitted_as(kind) & (UNBOUNDED | {NativeAggregateOp})}
     assert without <= {"SavedPieces", "LoopInput"}  # made by the engine itself, never on unbounded input

@@ -22,7 +22,7 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from morisot.compile.choose import decide
+from morisot.compile.choose import verdict_of
 from morisot.compile.verdict import ColumnForm
 from morisot.errors import Location
 from morisot.plan.nodes.closure import Closure
@@ -750,7 +750,7 @@ def session(request: pytest.FixtureRequest) -> Iterator[SparkSession]:
 
 
 def compiled(case_: Case) -> ColumnForm:
-    verdict = decide(Closure(case_.function, Location(__file__, 1), "map"), case_.types)
+    verdict = verdict_of(Closure(case_.function, Location(__file__, 1), "map"), case_.types)
     assert isinstance(verdict, ColumnForm), f"{verdict.refusal} (line {verdict.refusal.line})"
     return verdict
 

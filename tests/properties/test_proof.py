@@ -104,4 +104,4 @@ def test_a_lone_surrogate_never_enters_a_column() -> None:
         encode(["\ud800"], STR, pickle.dumps)
     with temporary_pages() as pages:
         (case,) = pages.load(["f0 = lambda s: s + '\\ud800'\n"], (STR,))
-        assert not isinstance(choose.decide(case.closure(), case.types), ColumnForm)
+        assert not isinstance(choose.verdict_of(case.closure(), case.types), ColumnForm)

@@ -93,8 +93,8 @@ def test_a_state_of_a_later_version_is_refused(spark: Any, tmp_path: Path, monke
     class Earlier(FoldMachine):  # here, so that it travels to the workers
         layout = Layout("fold", 0)
 
-    def machine(node: Any, lowering: Any) -> Any:
-        return Earlier("fold", FoldAccumulator(node.init, node.function.function), origin(node, lowering))
+    def machine(node: Any, emission: Any) -> Any:
+        return Earlier("fold", FoldAccumulator(node.init, node.function.function), origin(node, emission))
 
     unpacked("running_aggregate", tmp_path)
     monkeypatch.setattr(running, "machine", machine)

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
 from morisot.api.location import caller
-from morisot.compile.choose import decide
+from morisot.compile.choose import verdict_of
 from morisot.compile.verdict import Verdict
 from morisot.errors import ElementError, PlanError
 from morisot.plan.late import Late
@@ -66,7 +66,7 @@ class StreamBase(Generic[T]):
     ) -> tuple[Closure, Verdict]:
         """The user's function, wrapped, and what the compiler makes of it."""
         closure = self._closure(function, operator, len(parameters), returns)
-        return closure, decide(closure, parameters)
+        return closure, verdict_of(closure, parameters)
 
     def _policy(self, on_error: OnError, operator: str) -> Policy:
         """What the user says about elements on which the function fails; anything else is refused here."""

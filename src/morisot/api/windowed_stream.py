@@ -12,7 +12,7 @@ from morisot.api.agg import Aggregate
 from morisot.api.base import OnError, StreamBase, check_callable, late_handler
 from morisot.api.location import caller
 from morisot.api.methods.join import LATE_PAIR
-from morisot.compile.choose import decide
+from morisot.compile.choose import verdict_of
 from morisot.errors import PlanError
 from morisot.plan.late import Late
 from morisot.plan.nodes.closure import Closure
@@ -210,15 +210,15 @@ class _Windows:
             case "fold":
                 assert closure is not None
                 start = infer.of_value(given.init)
-                keeps = start not in (ANY, NONE) and decide(closure, (start, element)).type == start
+                keeps = start not in (ANY, NONE) and verdict_of(closure, (start, element)).type == start
                 return start if keeps else ANY
             case "reduce":
                 assert closure is not None
-                return element if decide(closure, (element, element)).type == element else ANY
+                return element if verdict_of(closure, (element, element)).type == element else ANY
             case "map":
                 assert closure is not None
-                return decide(closure, (List(element),)).type
-        value = element if closure is None else decide(closure, (element,)).type
+                return verdict_of(closure, (List(element),)).type
+        value = element if closure is None else verdict_of(closure, (element,)).type
         check_value(given.kind, value, operator)
         if given.kind in ("min", "max"):
             return value

@@ -1,4 +1,7 @@
-"""The ladder: each closure gets the fastest form that is faithful, and keeps why no faster one was possible."""
+"""The verdict of the compiler on a closure: its fastest exact form, its result type, and why no faster one is possible.
+
+A verdict is about the closure alone. How an operator runs is chosen in `physical`, once for each plan.
+"""
 
 from __future__ import annotations
 
@@ -17,18 +20,18 @@ from morisot.types.infer import of_return
 Rung = Callable[[Closure, tuple[Type, ...]], "ColumnForm | KernelForm | Refusal"]
 
 _kernels: weakref.WeakKeyDictionary[Closure, dict[tuple[Type, ...], KernelForm | Refusal]] = weakref.WeakKeyDictionary()
-_decided: weakref.WeakKeyDictionary[Closure, dict[tuple[Type, ...], Verdict]] = weakref.WeakKeyDictionary()
+_verdicts: weakref.WeakKeyDictionary[Closure, dict[tuple[Type, ...], Verdict]] = weakref.WeakKeyDictionary()
 
 
-def decide(closure: Closure, parameters: tuple[Type, ...]) -> Verdict:
-    """The form of a closure for arguments of these types; decided once."""
-    forms = _decided.setdefault(closure, {})
+def verdict_of(closure: Closure, parameters: tuple[Type, ...]) -> Verdict:
+    """The form of a closure for arguments of these types. It is a pure function of both, so each is compiled once."""
+    forms = _verdicts.setdefault(closure, {})
     if parameters not in forms:
-        forms[parameters] = _decide(closure, parameters)
+        forms[parameters] = _verdict(closure, parameters)
     return forms[parameters]
 
 
-def _decide(closure: Closure, parameters: tuple[Type, ...]) -> Verdict:
+def _verdict(closure: Closure, parameters: tuple[Type, ...]) -> Verdict:
     refusals: list[Refusal] = []
     for rung in RUNGS:
         form = rung(closure, parameters)

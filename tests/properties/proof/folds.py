@@ -13,9 +13,9 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 import morisot as mo
-import morisot.engines.spark.emit.lowering.rules
+import morisot.engines.spark.emit.core.families
 from morisot.compile.verdict import Refusal
-from morisot.engines.spark.emit.lowering.planner import Lowering, Resources
+from morisot.engines.spark.emit.core.emission import Emission, Resources
 from morisot.engines.spark.failures import is_data_error
 from morisot.physical.choose.aggregate import recognised_fold
 from morisot.physical.plan import plan
@@ -153,9 +153,9 @@ def _done(context: mo.StreamContext, spark: SparkSession, fold: Fold, lists: lis
     assert isinstance(node, ReduceAssoc | FoldAssoc)
     if isinstance(recognised_fold(node), Refusal):
         return None
-    lowering = Lowering(Resources(spark, parallelism=2), plan((node,)))
+    emission = Emission(Resources(spark, parallelism=2), plan((node,)))
     try:
-        table = lowering.frame(node).df.toArrow().combine_chunks()
+        table = emission.frame(node).df.toArrow().combine_chunks()
     except Exception as error:
         if not is_data_error(error):
             raise

@@ -82,7 +82,7 @@ class _Run:
         rows = self.values.rows(signature.types, self.rows)
         found: list[tuple[Case, ColumnForm]] = []
         for case in pages.load(texts, signature.types):
-            verdict = choose.decide(case.closure(), signature.types)
+            verdict = choose.verdict_of(case.closure(), signature.types)
             if isinstance(verdict, ColumnForm):
                 found.append((case, verdict))
             in_python = not isinstance(verdict, ColumnForm) or self.chance.random() < 0.1

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from morisot.api.base import OnError, StreamBase, T
 from morisot.api.location import caller
 from morisot.api.methods.keyed import KeyedMethods
-from morisot.compile.choose import decide
+from morisot.compile.choose import verdict_of
 from morisot.plan.nodes.aggregate import (
     Avg,
     Count,
@@ -77,8 +77,8 @@ class _Aggregates(StreamBase[T]):
         keeps_type = (
             start not in (ANY, NONE)
             and start
-            == (decide(local_closure, (start, self._element)).type)
-            == decide(combine_closure, (start, start)).type
+            == (verdict_of(local_closure, (start, self._element)).type)
+            == verdict_of(combine_closure, (start, start)).type
         )
         type_ = with_value(self.type, start if keeps_type else ANY)
         return FoldAssoc(

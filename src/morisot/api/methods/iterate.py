@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from morisot.api.base import StreamBase, T
 from morisot.api.location import caller
-from morisot.compile.choose import decide
+from morisot.compile.choose import verdict_of
 from morisot.errors import Location, PlanError
 from morisot.plan.nodes.closure import Closure
 from morisot.plan.nodes.iterate import Body, DeltaIterate, Elements, Iterate, Loop, LoopInput, Replay, State
@@ -142,9 +142,8 @@ def state_type(state: Any, delta: Any, leaving: Type, local_fold: Closure, globa
     first, partial = infer.of_value(state), infer.of_value(delta)
     if first in (ANY, NONE) or partial in (ANY, NONE):
         return ANY
-    keeps = (
-        decide(local_fold, (partial, leaving)).type == partial and decide(global_fold, (first, partial)).type == first
-    )
+    keeps_partial = verdict_of(local_fold, (partial, leaving)).type == partial
+    keeps = keeps_partial and verdict_of(global_fold, (first, partial)).type == first
     return first if keeps else ANY
 
 
@@ -273,7 +272,7 @@ class KeyedIterateMethods(_Loops[Any], Generic[K, V]):
         update = self._closure(make_update, "delta_iterate as make_update", 2)
         output = self._closure(make_output, "delta_iterate as make_output", 2)
         holds = self._closure(condition, "delta_iterate as condition", 1)
-        sent = Keyed(key, decide(update, (key, value)).type)
+        sent = Keyed(key, verdict_of(update, (key, value)).type)
         inside = self._body("delta_iterate", body, 1, sent, location)
         if not isinstance(inside.output.type, Keyed):
             raise PlanError(
@@ -282,11 +281,11 @@ class KeyedIterateMethods(_Loops[Any], Generic[K, V]):
                 advice="end the body with group_by(…)",
             )
         delta = inside.output.type.value
-        if value == ANY or decide(process, (key, Optional(value), delta)).type != value:
+        if value == ANY or verdict_of(process, (key, Optional(value), delta)).type != value:
             value = ANY  # nobody knows what the values will be
             if sent.value != ANY:
                 inside = self._body("delta_iterate", body, 1, Keyed(key, ANY), location)
-        type_ = Keyed(key, decide(output, (key, value)).type)
+        type_ = Keyed(key, verdict_of(output, (key, value)).type)
         closures = (process, update, output, holds)
         node: Node = DeltaIterate(self._node, max_iterations, *closures, inside, value, type=type_, location=location)
         return self._context.keyed(node)

@@ -19,7 +19,7 @@ from morisot.compile.aggregates.extremes import (
     recognise_extreme,
     with_start,
 )
-from morisot.compile.choose import decide
+from morisot.compile.choose import verdict_of
 from morisot.compile.ir import expressions as ex
 from morisot.compile.ir.expressions import Call, Case, Expr, Input
 from morisot.compile.ir.values import negate
@@ -72,7 +72,7 @@ def recognise_fold(
     init: Any, function: Closure, accumulator: Type, element: Type
 ) -> NativeFold | NativeExtreme | Refusal:
     """`fold` as native aggregates, or why it is none."""
-    form = decide(function, (accumulator, element))
+    form = verdict_of(function, (accumulator, element))
     if not isinstance(form, ColumnForm):
         return form.refusal
     if form.type != accumulator:
@@ -99,7 +99,7 @@ def recognise_fold_assoc(
     fold = recognise_fold(init, local, accumulator, element)
     if isinstance(fold, Refusal):
         return fold
-    merge_form = decide(combine, (accumulator, accumulator))
+    merge_form = verdict_of(combine, (accumulator, accumulator))
     if not isinstance(merge_form, ColumnForm):
         return merge_form.refusal
     if isinstance(fold, NativeExtreme):
@@ -118,7 +118,7 @@ def recognise_fold_assoc(
 
 def recognise_reduce(function: Closure, element: Type) -> NativeFold | NativeExtreme | Refusal:
     """`reduce` and `reduce_assoc` as native aggregates, or why they are none."""
-    form = decide(function, (element, element))
+    form = verdict_of(function, (element, element))
     if not isinstance(form, ColumnForm):
         return form.refusal
     extreme = recognise_extreme(form, element)

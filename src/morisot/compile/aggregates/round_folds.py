@@ -10,7 +10,7 @@ from typing import Any
 
 from morisot.compile.aggregates.extremes import ACCUMULATOR
 from morisot.compile.aggregates.folds import FoldPart, leaf_values, may_fail, part_from, reads
-from morisot.compile.choose import decide
+from morisot.compile.choose import verdict_of
 from morisot.compile.ir.expressions import Input
 from morisot.compile.verdict import ColumnForm
 from morisot.plan.nodes.closure import Closure
@@ -40,7 +40,7 @@ def recognise_round_fold(delta: Any, function: Closure, element: Type) -> Numeri
     type_ = infer.of_value(delta)
     if not _is_numeric(type_):
         return None
-    form = decide(function, (type_, element))
+    form = verdict_of(function, (type_, element))
     if not isinstance(form, ColumnForm) or form.type != type_:
         return None
     if any(reads(expr, ACCUMULATOR) for _, expr in form.shared):

@@ -18,11 +18,11 @@ from morisot.engines.spark.bounded.resumable import Pieces
 from morisot.engines.spark.bounded.runner import BatchRunner, Demotions, Receiver
 from morisot.engines.spark.checkpoints.ownership import Hold, SnapshotLock
 from morisot.engines.spark.emit import source
+from morisot.engines.spark.emit.core import families
+from morisot.engines.spark.emit.core.caches import Caches
+from morisot.engines.spark.emit.core.emission import Emission, QueryInputs
 from morisot.engines.spark.emit.frames import schema, tables
 from morisot.engines.spark.emit.loops.loop_files import runs_here
-from morisot.engines.spark.emit.lowering import rules
-from morisot.engines.spark.emit.lowering.caches import Caches
-from morisot.engines.spark.emit.lowering.planner import Lowering, QueryInputs
 from morisot.engines.spark.emit.python.left_out import Ledger
 from morisot.engines.spark.emit.sink import as_table
 from morisot.engines.spark.internals import plans
@@ -53,7 +53,7 @@ from morisot.runtime.metrics import LoopMetrics
 from morisot.runtime.tally import Tally, is_diverting, say
 from morisot.types.element import Record
 
-assert rules.FAMILIES, "importing the rules registers them"
+assert families.FAMILIES, "importing the families registers their emission functions"
 
 
 class SparkEngine:
@@ -78,7 +78,7 @@ class SparkEngine:
         self._pieces = Pieces(snapshots, refuse_unbounded, self._lock)
         self._tally = Tally()
         self._ledger: Ledger | None = None
-        self._handed_out: list[Lowering] = []
+        self._handed_out: list[Emission] = []
         """Lowerings of DataFrames that the user runs."""
         self._caches = Caches()
         self._reading: list[Hold] = []
@@ -116,8 +116,8 @@ class SparkEngine:
     @property
     def tally(self) -> Tally:
         """What operators left out, in the last run of each."""
-        for lowering in self._handed_out:
-            reports = reported(self.ledger, lowering)
+        for emission in self._handed_out:
+            reports = reported(self.ledger, emission)
             if any(count for count, _ in reports.values()):
                 self._tally.replace(reports)
         return self._tally
@@ -165,20 +165,20 @@ class SparkEngine:
 
     def _to_dataframe(self, runner: BatchRunner, node: Node) -> DataFrame:
         job = runner.planned(node, where="dataframe")
-        lowering = runner.emission(job)
-        for each in lowering.nodes:
+        emission = runner.emission(job)
+        for each in emission.nodes:
             if is_diverting(each):
                 raise PlanError(
                     f"{each.operator} diverts failures, and nobody knows when a DataFrame has been computed",
                     location=each.location,
                     advice='use on_error="skip", whose counts are in ctx.metrics(), or another sink',
                 )
-        if any(each.leaves_out for each in lowering.nodes):
-            self._handed_out.append(lowering)
-        if any(isinstance(each, Loop | DeltaIterate) for each in lowering.nodes):
+        if any(each.leaves_out for each in emission.nodes):
+            self._handed_out.append(emission)
+        if any(isinstance(each, Loop | DeltaIterate) for each in emission.nodes):
             self._reading.append(self._lock.hold())
-        runner.run_loops(job.steps, lowering)
-        return as_table(lowering.frame(node))
+        runner.run_loops(job.steps, emission)
+        return as_table(emission.frame(node))
 
     def execute(self, receivers: Mapping[SinkNode, Receiver | None]) -> None:
         with self._action() as runner, self._reporting(receivers), self._progress("execute"):
@@ -256,8 +256,8 @@ class SparkEngine:
     def skipped(self, node: StreamCsv | StreamJson) -> int:
         """How many rows of a source did not fit and were left out; counted when asked, by reading the source again."""
         with self._action() as runner:
-            lowering = runner.emission(runner.planned(node))
-            return tables.misfit_count(node, functools.partial(source.read, node, lowering))
+            emission = runner.emission(runner.planned(node))
+            return tables.misfit_count(node, functools.partial(source.read, node, emission))
 
     def loops(self) -> list[LoopMetrics]:
         """How each loop went, or goes."""
@@ -269,15 +269,15 @@ class SparkEngine:
             for number, _ in enumerate(bounded_inputs(node)):  # nothing is copied to be explained
                 (Path(name) / str(number)).mkdir()
             job = runner.planned(node, where="batch" if node.bounded else "query")
-            lowering = runner.emission(job, query=QueryInputs(bounded_inputs=Path(name)))
+            emission = runner.emission(job, query=QueryInputs(bounded_inputs=Path(name)))
             for step in job.loops:
-                lowering.bind(step.node, without_running(step, runner.spark))
+                emission.bind(step.node, without_running(step, runner.spark))
             try:
-                df = lowering.frame(node).df
+                df = emission.frame(node).df
                 text = "" if is_connect(df) else plans.text(df)
-                return without_secrets(text, lowering.nodes)
+                return without_secrets(text, emission.nodes)
             finally:
-                lowering.release()
+                emission.release()
 
     def saving(self, node: Node) -> str:
         """What a crash costs a bounded job that ends with a node, if it has snapshots; nothing to say otherwise."""

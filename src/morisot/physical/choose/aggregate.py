@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from morisot.compile.aggregates.extremes import NativeExtreme
 from morisot.compile.aggregates.folds import NativeFold, recognise_fold, recognise_fold_assoc, recognise_reduce
-from morisot.compile.choose import decide
+from morisot.compile.choose import verdict_of
 from morisot.compile.verdict import ColumnForm, Refusal
 from morisot.physical.choose.rowwise import MOVED, OWN_OUTCOME
 from morisot.physical.ops import (
@@ -50,7 +50,7 @@ def choose_value(node: ValueNode, demoted: frozenset[Node]) -> Choice:
     """An aggregate of a value that a function takes of each element."""
     if not node.bounded:
         return Choice(KeyedStateOp, all_of(node, Reason("stage", RUNNING)))
-    verdict = decide(node.value, node.signature("value"))
+    verdict = verdict_of(node.value, node.signature("value"))
     summed = isinstance(node, Sum | Avg)
     if not isinstance(verdict, ColumnForm):
         return Choice(TwoPhaseFoldOp, {node.value: Reason.of("stage", verdict.refusal)})
@@ -99,7 +99,7 @@ def recognised_fold(node: FoldNode) -> NativeFold | NativeExtreme | Refusal:
 
 def choose_sort(node: SortedBy, demoted: frozenset[Node]) -> Choice:
     """A sort: native if Spark compares the keys as Python does."""
-    verdict = decide(node.key, node.signature("key"))
+    verdict = verdict_of(node.key, node.signature("key"))
     if not isinstance(verdict, ColumnForm):
         return Choice(InOrderOp, {node.key: Reason.of("stage", verdict.refusal)})
     if node in demoted:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from morisot.compile.aggregates.round_folds import NumericFold, recognise_round_fold
-from morisot.compile.choose import decide
+from morisot.compile.choose import verdict_of
 from morisot.compile.ir.values import truth as known_truth
 from morisot.compile.kernel.loop import LoopFunctions, compile_loop
 from morisot.compile.verdict import ColumnForm, Refusal
@@ -126,7 +126,7 @@ def column_forms(node: DeltaIterate) -> dict[Closure, ColumnForm] | None:
         return None
     forms: dict[Closure, ColumnForm] = {}
     for name, closure in node.closures:
-        verdict = decide(closure, node.signature(name))
+        verdict = verdict_of(closure, node.signature(name))
         if not isinstance(verdict, ColumnForm) or verdict.shared:  # shared values are computed for every row
             return None
         forms[closure] = verdict

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from morisot.compile.choose import decide, kernel
+from morisot.compile.choose import kernel, verdict_of
 from morisot.compile.ir.values import truth as known_truth
 from morisot.compile.syntax.translate import STAGE
 from morisot.compile.verdict import ColumnForm, KernelForm, Refusal, Verdict
@@ -35,7 +35,7 @@ def choose_rowwise(node: Node, demoted: frozenset[Node]) -> Choice:
     always = _ALWAYS_PYTHON.get(type(node))
     if always is not None:
         return Choice(StageOp, {closure: Reason("stage", always) for _, closure in node.closures})
-    verdicts = {closure: decide(closure, node.signature(name)) for name, closure in _deciding(node)}
+    verdicts = {closure: verdict_of(closure, node.signature(name)) for name, closure in _deciding(node)}
     if node not in demoted and isinstance(node, KERNELS):
         ((closure, verdict),) = verdicts.items()
         if isinstance(verdict, KernelForm):
@@ -58,7 +58,7 @@ def _deciding(node: Node) -> tuple[tuple[str, Closure], ...]:
     return node.closures[:1] + tuple(
         (name, closure)
         for name, closure in node.closures[1:]
-        if node.leaves_out and may_raise(decide(closure, node.signature(name)))
+        if node.leaves_out and may_raise(verdict_of(closure, node.signature(name)))
     )
 
 
@@ -122,7 +122,7 @@ def kernel_of(node: Node) -> Kernel | None:
     if not isinstance(node, KERNELS):
         return None
     ((name, closure),) = node.closures
-    verdict: Verdict | Refusal = decide(closure, node.signature(name))
+    verdict: Verdict | Refusal = verdict_of(closure, node.signature(name))
     if isinstance(verdict, KernelForm):
         return verdict.kernel
     form = kernel(closure, node.signature(name))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from morisot.compile.choose import decide
+from morisot.compile.choose import verdict_of
 from morisot.compile.verdict import ColumnForm
 from morisot.physical.choose.rowwise import MOVED
 from morisot.physical.ops import (
@@ -26,7 +26,7 @@ def choose_timestamps(node: AddTimestamps, demoted: frozenset[Node]) -> Choice:
     reasons: dict[Closure, Reason] = {}
     columns: dict[Closure, ColumnForm] = {}
     for name, closure in node.closures:
-        verdict = decide(closure, node.signature(name))
+        verdict = verdict_of(closure, node.signature(name))
         if not isinstance(verdict, ColumnForm):
             reasons[closure] = Reason.of("stage", verdict.refusal)
         elif node in demoted:

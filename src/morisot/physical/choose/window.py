@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from morisot.compile.aggregates.extremes import NativeExtreme
 from morisot.compile.aggregates.folds import NativeFold, recognise_fold, recognise_reduce
-from morisot.compile.choose import decide
+from morisot.compile.choose import verdict_of
 from morisot.compile.verdict import ColumnForm, Refusal
 from morisot.physical.choose.aggregate import ORDERED, SUMMABLE, all_of
 from morisot.physical.choose.rowwise import MOVED, OWN_OUTCOME
@@ -51,7 +51,7 @@ def choose_window(node: Window, demoted: frozenset[Node]) -> Choice:
         for measure in node.measures
         if measure.function is not None
         and measure.kind not in ("fold", "reduce")
-        and isinstance(form := decide(measure.function, (node.element,)), ColumnForm)
+        and isinstance(form := verdict_of(measure.function, (node.element,)), ColumnForm)
     }
     may_fail = any(form.raises for form in columns.values()) or any(_unsafe(node, each) for each in node.measures)
     return Choice(NativeAggregateOp, all_of(node, COLUMN), columns, may_fail)
@@ -70,7 +70,7 @@ def _reasons(node: Window, refusals: dict[str, Refusal]) -> dict[Closure, Reason
     for name, closure in node.closures:
         found = refusals.get(name)
         if found is None:
-            verdict = decide(closure, node.signature(name))
+            verdict = verdict_of(closure, node.signature(name))
             found = _IN_PYTHON if isinstance(verdict, ColumnForm) else verdict.refusal
         reasons[closure] = Reason.of("stage", found)
     return reasons
@@ -101,7 +101,7 @@ def _value_type(node: Window, measure: Measure) -> Type | Refusal:
     """The type of what is aggregated, or why no column has it."""
     if measure.function is None:
         return node.element
-    verdict = decide(measure.function, (node.element,))
+    verdict = verdict_of(measure.function, (node.element,))
     return verdict.type if isinstance(verdict, ColumnForm) else verdict.refusal
 
 

@@ -11,10 +11,10 @@ from typing import Any, Protocol, TypeVar
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
+from morisot.engines.spark.emit.core.caches import Caches
+from morisot.engines.spark.emit.core.emission import Emission, QueryInputs, Resources
 from morisot.engines.spark.emit.frames.frame import Frame
 from morisot.engines.spark.emit.frames.guards import Operators
-from morisot.engines.spark.emit.lowering.caches import Caches
-from morisot.engines.spark.emit.lowering.planner import Lowering, QueryInputs, Resources
 from morisot.engines.spark.emit.python.fused_stage import in_worker
 from morisot.engines.spark.emit.python.left_out import Ledger
 from morisot.engines.spark.emit.sink import as_table
@@ -60,7 +60,7 @@ _MOST_LOSSES = 3
 class LoopRunner(Protocol):
     """Runs the loops of jobs."""
 
-    def run(self, step: LoopStep, emission: Lowering) -> Frame:
+    def run(self, step: LoopStep, emission: Emission) -> Frame:
         """The results of a loop, which has run when this returns; the emission is that of the plan around it."""
 
 
@@ -122,14 +122,14 @@ class BatchRunner:
 
     def emission(
         self, job: PlannedJob, *, given: Mapping[Node, Frame] | None = None, query: QueryInputs | None = None
-    ) -> Lowering:
+    ) -> Emission:
         """What makes the frames of a job; its loops have not run yet."""
         resources = Resources(
             self.spark, self.parallelism, self.ledger, self.caches, self.seal, self.demotions.operators
         )
-        return Lowering(resources, job.plan, given=given, query=query)
+        return Emission(resources, job.plan, given=given, query=query)
 
-    def run_loops(self, steps: Iterable[JobStep], emission: Lowering) -> None:
+    def run_loops(self, steps: Iterable[JobStep], emission: Emission) -> None:
         """Run the loops among some steps, and bind their slots."""
         for step in steps:
             if isinstance(step, LoopStep):
@@ -139,55 +139,55 @@ class BatchRunner:
         """The same runner with counts of its own."""
         return dataclasses.replace(self, tally=Tally())
 
-    def run(self, node: Node, action: Callable[[Lowering, Frame], R]) -> R:
+    def run(self, node: Node, action: Callable[[Emission, Frame], R]) -> R:
         """The action on the node's frame, tried again with the optimistic operators in Python on a data error."""
         losses = 0
         while True:
             job = self.planned(node)
-            lowering = self.emission(job)
+            emission = self.emission(job)
             try:
-                self.run_loops(job.steps, lowering)
-                result = action(lowering, lowering.frame(node))
+                self.run_loops(job.steps, emission)
+                result = action(emission, emission.frame(node))
             except SPARK_ERRORS as error:
-                losses = self.retry_or_raise(lowering, error, losses)
+                losses = self.retry_or_raise(emission, error, losses)
             else:
-                self.conclude(reported(self.ledger, lowering))
+                self.conclude(reported(self.ledger, emission))
                 return result
             finally:
-                self._release(lowering)
+                self._release(emission)
 
-    def _release(self, lowering: Lowering) -> None:
-        lowering.release()
-        self.ledger.take(lowering.run)  # nobody asks any more what a run that failed left out
+    def _release(self, emission: Emission) -> None:
+        emission.release()
+        self.ledger.take(emission.run)  # nobody asks any more what a run that failed left out
 
     def conclude(self, failures: Failures) -> None:
         """The job has succeeded: count what was left out, and call the handlers of what was diverted."""
         self.tally.replace(failures)
         divert(failures)
 
-    def retry_or_raise(self, lowering: Lowering, error: BaseException, losses: int) -> int:
+    def retry_or_raise(self, emission: Emission, error: BaseException, losses: int) -> int:
         """Return how many workers the job has lost if another try makes sense; else raise what the user should read.
 
         Spark runs a task of a local session once. A worker that the system ended for lack of memory, or that did not
         start in time on a busy machine, says nothing about the job.
         """
-        if losses < _MOST_LOSSES and is_lost_worker(error) and users_error(error, lowering.seals) is None:
+        if losses < _MOST_LOSSES and is_lost_worker(error) and users_error(error, emission.seals) is None:
             return losses + 1
-        self.demote_or_raise(lowering, error)
+        self.demote_or_raise(emission, error)
         return losses
 
-    def demote_or_raise(self, lowering: Lowering, error: BaseException, nodes: Iterable[Node] = ()) -> None:
+    def demote_or_raise(self, emission: Emission, error: BaseException, nodes: Iterable[Node] = ()) -> None:
         """Return if another try makes sense; otherwise raise what the user should read.
 
-        `nodes` are those that had a part in it, if they are more than the lowering's.
+        `nodes` are those that had a part in it, if they are more than the emission's.
         """
-        nodes = tuple(nodes) or lowering.nodes
-        theirs = users_error(error, lowering.seals)
+        nodes = tuple(nodes) or emission.nodes
+        theirs = users_error(error, emission.seals)
         if isinstance(theirs, SourceError):
             raise located(theirs, nodes) from None
         if theirs is not None:
             raise theirs from theirs.__cause__
-        if is_data_error(error) and self.demotions.add(self.demotions.failing(error, lowering.optimistic)):
+        if is_data_error(error) and self.demotions.add(self.demotions.failing(error, emission.optimistic)):
             return
         failure = job_error(error)
         raise type(failure)(without_secrets(str(failure), nodes)) from None
@@ -203,33 +203,33 @@ class BatchRunner:
         failures: dict[Node, tuple[int, Sequence[ElementError]]] = {}
         while waiting:
             job = self.planned(*waiting)
-            lowering = self.emission(job)
+            emission = self.emission(job)
             try:
                 for step in job.steps:
-                    self.run_loops((step,), lowering)
+                    self.run_loops((step,), emission)
                     for sink in sinks_of(step):
-                        self._run_sink(sink, waiting[sink], lowering, delivered[sink])
+                        self._run_sink(sink, waiting[sink], emission, delivered[sink])
                         del waiting[sink]
             except SPARK_ERRORS as error:
-                losses = self.retry_or_raise(lowering, error, losses)
+                losses = self.retry_or_raise(emission, error, losses)
             finally:
                 # an operator that a second try runs again is counted anew
-                failures |= reported(self.ledger, lowering)
-                lowering.release()
+                failures |= reported(self.ledger, emission)
+                emission.release()
         self.conclude(failures)
 
-    def _run_sink(self, sink: SinkNode, receiver: Receiver | None, lowering: Lowering, delivered: Delivered) -> None:
-        frame = lowering.frame(sink)
+    def _run_sink(self, sink: SinkNode, receiver: Receiver | None, emission: Emission, delivered: Delivered) -> None:
+        frame = emission.frame(sink)
         if isinstance(sink, WriteSink):
             FileOutput(sink).write(frame.df)
             return
         if isinstance(sink, WriteKafka):
-            kafka.write(sink, frame.df, lowering)
+            kafka.write(sink, frame.df, emission)
             return
         assert receiver is not None
         if isinstance(sink, CollectCount):
             receiver([frame.df.count()])
-        elif isinstance(sink, CollectVec | WriteTo) or lowering.optimistic:
+        elif isinstance(sink, CollectVec | WriteTo) or emission.optimistic:
             # delivered in one go: a native form may still fail on the last element
             receiver(elements(frame.df, sink.type))
         else:

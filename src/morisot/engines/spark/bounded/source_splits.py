@@ -177,8 +177,8 @@ def stretches(numbers: range, size: int) -> list[range]:
 def content_of(source: Node, runner: BatchRunner) -> Any:
     """What tells whether a source has the elements it had: files with sizes and times, or a digest; else nothing."""
     if isinstance(source, PathSource):
-        lowering = runner.emission(runner.planned(source))
-        files = sorted(lowering.frame(source).df.inputFiles())
+        emission = runner.emission(runner.planned(source))
+        files = sorted(emission.frame(source).df.inputFiles())
         return [[file, *size_and_time(file)] for file in files]
     if isinstance(source, StreamRange):
         return repr(source.range)

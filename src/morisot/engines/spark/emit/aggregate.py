@@ -11,11 +11,11 @@ from morisot.compile.aggregates.extremes import ACCUMULATOR, NativeExtreme
 from morisot.compile.aggregates.folds import FoldPart, leaf_values
 from morisot.compile.ir.expressions import Input
 from morisot.compile.verdict import ColumnForm, Value
+from morisot.engines.spark.emit.core.emission import Emission
+from morisot.engines.spark.emit.core.registry import emits
 from morisot.engines.spark.emit.frames.frame import Frame
 from morisot.engines.spark.emit.frames.guards import NAN
 from morisot.engines.spark.emit.frames.sql import NameOf, guard, literal, quoted, render
-from morisot.engines.spark.emit.lowering.planner import Lowering
-from morisot.engines.spark.emit.lowering.registry import emits
 from morisot.engines.spark.emit.python.in_order import CANONICAL, ORDER, grouped_by_key, numbered, with_canonical
 from morisot.physical.choose.aggregate import FoldNode
 from morisot.physical.ops import NativeAggregateOp, NativeJoinOp
@@ -44,24 +44,24 @@ _EXACT = 2**53
 
 
 @emits(NativeAggregateOp, Count)
-def lower_count(node: Count, lowering: Lowering, frame: Frame) -> Frame:
-    return grouped(node, lowering, frame, "count(1)")
+def emit_count(node: Count, emission: Emission, frame: Frame) -> Frame:
+    return grouped(node, emission, frame, "count(1)")
 
 
 @emits(NativeAggregateOp, Sum)
-def lower_sum(node: Sum, lowering: Lowering, frame: Frame) -> Frame:
-    frame, value, _ = value_column(node, node.value, lowering, frame)
-    return grouped(node, lowering, frame, f"sum({value})")
+def emit_sum(node: Sum, emission: Emission, frame: Frame) -> Frame:
+    frame, value, _ = value_column(node, node.value, emission, frame)
+    return grouped(node, emission, frame, f"sum({value})")
 
 
 @emits(NativeAggregateOp, Avg)
-def lower_avg(node: Avg, lowering: Lowering, frame: Frame) -> Frame:
-    frame, value, type_ = value_column(node, node.value, lowering, frame)
+def emit_avg(node: Avg, emission: Emission, frame: Frame) -> Frame:
+    frame, value, type_ = value_column(node, node.value, emission, frame)
     if type_ == FLOAT:
-        return grouped(node, lowering, frame, f"sum({value}) / count(1)")
+        return grouped(node, emission, frame, f"sum({value}) / count(1)")
     return grouped(
         node,
-        lowering,
+        emission,
         frame,
         f"CASE WHEN sum({value}) BETWEEN {-_EXACT}L AND {_EXACT}L THEN CAST(sum({value}) AS DOUBLE) / count(1) "
         f"ELSE {guard('the sum is too large for an exact mean')} END",
@@ -69,49 +69,49 @@ def lower_avg(node: Avg, lowering: Lowering, frame: Frame) -> Frame:
 
 
 @emits(NativeAggregateOp, ReduceAssoc)
-def lower_reduce_assoc(node: ReduceAssoc, lowering: Lowering, frame: Frame) -> Frame:
-    return native_parts(node, lowering, frame)
+def emit_reduce_assoc(node: ReduceAssoc, emission: Emission, frame: Frame) -> Frame:
+    return native_parts(node, emission, frame)
 
 
 @emits(NativeAggregateOp, FoldAssoc)
-def lower_fold_assoc(node: FoldAssoc, lowering: Lowering, frame: Frame) -> Frame:
-    return native_parts(node, lowering, frame)
+def emit_fold_assoc(node: FoldAssoc, emission: Emission, frame: Frame) -> Frame:
+    return native_parts(node, emission, frame)
 
 
 @emits(NativeAggregateOp, MinElement)
-def lower_min_element(node: MinElement, lowering: Lowering, frame: Frame) -> Frame:
-    return chosen(node, lowering, frame, "min_by", ORDER)
+def emit_min_element(node: MinElement, emission: Emission, frame: Frame) -> Frame:
+    return chosen(node, emission, frame, "min_by", ORDER)
 
 
 @emits(NativeAggregateOp, MaxElement)
-def lower_max_element(node: MaxElement, lowering: Lowering, frame: Frame) -> Frame:
-    return chosen(node, lowering, frame, "max_by", f"-{ORDER}")
+def emit_max_element(node: MaxElement, emission: Emission, frame: Frame) -> Frame:
+    return chosen(node, emission, frame, "max_by", f"-{ORDER}")
 
 
 @emits(NativeAggregateOp, Fold)
-def lower_fold(node: Fold, lowering: Lowering, frame: Frame) -> Frame:
-    return native_parts(node, lowering, frame)
+def emit_fold(node: Fold, emission: Emission, frame: Frame) -> Frame:
+    return native_parts(node, emission, frame)
 
 
 @emits(NativeAggregateOp, Reduce)
-def lower_reduce(node: Reduce, lowering: Lowering, frame: Frame) -> Frame:
-    return native_parts(node, lowering, frame)
+def emit_reduce(node: Reduce, emission: Emission, frame: Frame) -> Frame:
+    return native_parts(node, emission, frame)
 
 
 @emits(NativeAggregateOp, First)
-def lower_first(node: First, lowering: Lowering, frame: Frame) -> Frame:
-    return picked(node, lowering, Frame(numbered(frame.df), frame.type, frame.timed), f"min_by({{0}}, {ORDER})")
+def emit_first(node: First, emission: Emission, frame: Frame) -> Frame:
+    return picked(node, emission, Frame(numbered(frame.df), frame.type, frame.timed), f"min_by({{0}}, {ORDER})")
 
 
 @emits(NativeJoinOp, WithAggregate)
-def lower_with_aggregate(node: WithAggregate, lowering: Lowering, frame: Frame, aggregate: Frame) -> Frame:
+def emit_with_aggregate(node: WithAggregate, emission: Emission, frame: Frame, aggregate: Frame) -> Frame:
     """Each element beside the result of its key: a join; the few results usually travel to the elements."""
     names = [f"aggregate/{place}" for place in range(len(aggregate.columns))]
     if not isinstance(frame.type, Keyed):
         results = aggregate.df.toDF(*names)
         both = frame.df.crossJoin(F.broadcast(results))
         return Frame(both, node.type, frame.timed).select(node.type, [*frame.columns, *map(quoted, names)])
-    needs_order = lowering.needs_order(node)
+    needs_order = emission.needs_order(node)
     rows, _ = grouped_by_key(node, numbered(frame.df) if needs_order else frame.df, frame.type)
     results, _ = grouped_by_key(node, aggregate.df, frame.type)
     results = results.toDF(*names, *("aggregate/canonical" for _ in results.columns[len(names) :]))
@@ -125,17 +125,17 @@ def lower_with_aggregate(node: WithAggregate, lowering: Lowering, frame: Frame, 
     return Frame(both, node.type, frame.timed).select(node.type, [*frame.columns, *values])
 
 
-def native_parts(node: FoldNode, lowering: Lowering, frame: Frame) -> Frame:
+def native_parts(node: FoldNode, emission: Emission, frame: Frame) -> Frame:
     """A fold as one native aggregate per leaf of its accumulator."""
-    fold = lowering.plan.choices[node].detail
+    fold = emission.plan.choices[node].detail
     assert fold is not None, f"{node.operator} has no native form and should have been a fold in Python"
     if isinstance(fold, NativeExtreme):
-        return extreme(node, lowering, frame, fold)
+        return extreme(node, emission, frame, fold)
     element = (1,) if isinstance(frame.type, Keyed) else ()
     name_of = frame.names((), element)  # the accumulator, the first parameter, is in no expression
     if isinstance(node, FoldAssoc | Fold):
         frame, _ = frame.evaluate(dataclasses.replace(fold.form, result=NO_RESULT), name_of)
-    return grouped(node, lowering, frame, *(part_sql(part, name_of) for part in fold.parts))
+    return grouped(node, emission, frame, *(part_sql(part, name_of) for part in fold.parts))
 
 
 _JOINED = {
@@ -151,7 +151,7 @@ _JOINED = {
 """How the start of a fold joins the aggregate of the elements."""
 
 
-def extreme(node: FoldNode, lowering: Lowering, frame: Frame, fold: NativeExtreme) -> Frame:
+def extreme(node: FoldNode, emission: Emission, frame: Frame, fold: NativeExtreme) -> Frame:
     """A fold that keeps one of its elements: by its key, and then by its place in the stream."""
     at = (1,) if isinstance(frame.type, Keyed) else ()
     key = render(fold.key, frame.names((), at))
@@ -160,7 +160,7 @@ def extreme(node: FoldNode, lowering: Lowering, frame: Frame, fold: NativeExtrem
     rows = numbered(frame.df.selectExpr(*frame.columns, *frame.hidden, f"{key} AS {_VALUE}"))
     tie = ORDER if fold.largest == fold.last else f"-{ORDER}"
     by = "max_by" if fold.largest else "min_by"
-    best = picked(node, lowering, Frame(rows, frame.type, frame.timed), f"{by}({{0}}, struct({_VALUE}, {tie}))")
+    best = picked(node, emission, Frame(rows, frame.type, frame.timed), f"{by}({{0}}, struct({_VALUE}, {tie}))")
     return best if isinstance(node, ReduceAssoc | Reduce) else from_start(best, fold, at)
 
 
@@ -211,10 +211,10 @@ def _float_extreme(part: FoldPart, operand: str, condition: str, aggregated: str
     return f"CASE WHEN {nan} OR ({unclear}) THEN {guard(NAN)} ELSE {aggregated} END"
 
 
-def value_column(node: Aggregation, closure: Closure, lowering: Lowering, frame: Frame) -> tuple[Frame, str, Type]:
+def value_column(node: Aggregation, closure: Closure, emission: Emission, frame: Frame) -> tuple[Frame, str, Type]:
     """The value that is aggregated, as a column beside the key; a bool counts as the int it is."""
     at = (1,) if isinstance(frame.type, Keyed) else ()
-    form = lowering.column_form(node, closure)
+    form = emission.column_form(node, closure)
     assert isinstance(form, ColumnForm), f"{node.operator} has no native form and should have been a fold in Python"
     frame, (value,) = frame.evaluate(form, frame.names(at))
     if form.type == BOOL:
@@ -222,14 +222,14 @@ def value_column(node: Aggregation, closure: Closure, lowering: Lowering, frame:
     return frame, value, INT if form.type == BOOL else form.type
 
 
-def grouped(node: Node, lowering: Lowering, frame: Frame, *aggregated: str) -> Frame:
+def grouped(node: Node, emission: Emission, frame: Frame, *aggregated: str) -> Frame:
     """One row per key with the aggregates, one for each leaf, or one row in all; none for an empty stream."""
     results = [leaf.column for leaf in leaves(node.type)[-len(aggregated) :]]
     columns = [F.expr(each).alias(name) for each, name in zip(aggregated, results, strict=True)]
     if not isinstance(frame.type, Keyed):
         total = frame.df.agg(F.expr("count(1)").alias("rows"), *columns)
         return Frame(total.where("rows > 0"), node.type).select(node.type, list(map(quoted, results)))
-    needs_order = lowering.needs_order(node)
+    needs_order = emission.needs_order(node)
     rows = Frame(numbered(frame.df), frame.type) if needs_order else frame
     groups, keys = by_key(node, rows)
     if needs_order:  # keys come in the order of their first elements
@@ -241,17 +241,17 @@ def grouped(node: Node, lowering: Lowering, frame: Frame, *aggregated: str) -> F
     return Frame(df, node.type).select(node.type, [*frame.columns_under(0), *map(quoted, results)])
 
 
-def chosen(node: MinElement | MaxElement, lowering: Lowering, frame: Frame, by: str, tie: str) -> Frame:
+def chosen(node: MinElement | MaxElement, emission: Emission, frame: Frame, by: str, tie: str) -> Frame:
     """The element that is first by a value and then by its place in the stream."""
     columns = frame.columns
-    frame, value, value_type = value_column(node, node.value, lowering, frame)
+    frame, value, value_type = value_column(node, node.value, emission, frame)
     if value_type == FLOAT:  # min() and max() of Python depend on where a NaN stands
         value = f"CASE WHEN isnan({value}) THEN {guard(NAN)} ELSE {value} END"
     rows = numbered(frame.df.selectExpr(*columns, f"{value} AS {_VALUE}"))
-    return picked(node, lowering, Frame(rows, frame.type), f"{by}({{0}}, struct({_VALUE}, {tie}))")
+    return picked(node, emission, Frame(rows, frame.type), f"{by}({{0}}, struct({_VALUE}, {tie}))")
 
 
-def picked(node: Aggregation, lowering: Lowering, rows: Frame, best: str) -> Frame:
+def picked(node: Aggregation, emission: Emission, rows: Frame, best: str) -> Frame:
     """The element (of each key) that an aggregate of whole rows picks; the rows are numbered."""
     element = [*(rows.columns_under(1) if isinstance(rows.type, Keyed) else rows.columns), *rows.hidden]
     fields = ", ".join(f"{column} AS c{place}" for place, column in enumerate(element))
@@ -262,7 +262,7 @@ def picked(node: Aggregation, lowering: Lowering, rows: Frame, best: str) -> Fra
         return Frame(df.selectExpr(*values), node.type, rows.timed)
     groups, keys = by_key(node, rows)
     df = groups.agg(*keys, choice, F.expr(f"min({ORDER}) AS {ORDER}"))
-    df = df.orderBy(ORDER) if lowering.needs_order(node) else df
+    df = df.orderBy(ORDER) if emission.needs_order(node) else df
     return Frame(df.selectExpr(*rows.columns_under(0), *values), node.type, rows.timed)
 
 

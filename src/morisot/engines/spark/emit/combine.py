@@ -10,11 +10,11 @@ from pyspark.sql import DataFrame
 from morisot.compile.ir.expressions import Call, Case, Expr, Literal
 from morisot.compile.ir.truth import truth
 from morisot.compile.verdict import ColumnForm
+from morisot.engines.spark.emit.core.emission import Emission
+from morisot.engines.spark.emit.core.registry import emits
 from morisot.engines.spark.emit.frames.frame import PLACE, TIME, Frame
 from morisot.engines.spark.emit.frames.sql import NameOf, guard, quoted, render
 from morisot.engines.spark.emit.frames.widen import as_type
-from morisot.engines.spark.emit.lowering.planner import Lowering
-from morisot.engines.spark.emit.lowering.registry import emits
 from morisot.engines.spark.emit.stateful.keyed_state import in_buckets
 from morisot.engines.spark.emit.stateful.tagged_union import both_sides, types_of_sides
 from morisot.physical.ops import ColumnsOp, KeyedStateOp, NativeJoinOp, UnionOp
@@ -29,7 +29,7 @@ _NO_SUCH_BRANCH = "there is no such branch"
 
 
 @emits(UnionOp, Merge)
-def lower_merge(node: Merge, lowering: Lowering, *frames: Frame) -> Frame:
+def emit_merge(node: Merge, emission: Emission, *frames: Frame) -> Frame:
     """A union keeps the order: its partitions are those of the first frame, then those of the second.
 
     Spark puts the partitions of frames that are hashed alike together instead; but what was hashed has no order, or got
@@ -47,11 +47,11 @@ def without_places(frame: Frame) -> Frame:
 
 
 @emits(NativeJoinOp, Zip)
-def lower_zip(node: Zip, lowering: Lowering, left: Frame, right: Frame) -> Frame:
+def emit_zip(node: Zip, emission: Emission, left: Frame, right: Frame) -> Frame:
     """Every row gets its place in the stream, which Spark finds by counting the partitions before its own."""
     sides = [placed(frame, name) for frame, name in ((left, "left"), (right, "right"))]
     pairs = sides[0].join(sides[1], "place")
-    pairs = pairs.orderBy("place") if lowering.is_ordered(node) else pairs
+    pairs = pairs.orderBy("place") if emission.is_ordered(node) else pairs
     columns = [name for side in sides for name in side.columns if name != "place" and not name.endswith("time")]
     timed = [f"greatest({quoted('left/time')}, {quoted('right/time')}) AS {TIME}"] if left.timed else []
     named = [f"{quoted(a)} AS {b}" for a, b in zip(columns, Frame(pairs, node.type).columns, strict=True)]
@@ -59,10 +59,10 @@ def lower_zip(node: Zip, lowering: Lowering, left: Frame, right: Frame) -> Frame
 
 
 @emits(KeyedStateOp, Zip)
-def lower_zip_unbounded(node: Zip, lowering: Lowering, left: Frame, right: Frame) -> Frame:
+def emit_zip_unbounded(node: Zip, emission: Emission, left: Frame, right: Frame) -> Frame:
     """Both sides meet in one place, which holds what has no partner yet."""
     frame = both_sides(node, left, right)
-    return in_buckets(node, lowering, frame, Zipper(*types_of_sides(frame)))
+    return in_buckets(node, emission, frame, Zipper(*types_of_sides(frame)))
 
 
 def placed(frame: Frame, side: str) -> DataFrame:
@@ -73,8 +73,8 @@ def placed(frame: Frame, side: str) -> DataFrame:
 
 
 @emits(ColumnsOp, SplitBy)
-def lower_split_by(node: SplitBy, lowering: Lowering, frame: Frame) -> Frame:
-    form = lowering.column_form(node, node.function)
+def emit_split_by(node: SplitBy, emission: Emission, frame: Frame) -> Frame:
+    form = emission.column_form(node, node.function)
     assert form is not None, "a function that names no branches natively should have been a stage"
     columns = frame.columns
     frame, numbers = frame.evaluate(form, frame.names())
@@ -123,10 +123,10 @@ def bit(number: str, n: int) -> str:
 
 
 @emits(ColumnsOp, Route)
-def lower_route(node: Route, lowering: Lowering, frame: Frame) -> Frame:
+def emit_route(node: Route, emission: Emission, frame: Frame) -> Frame:
     columns, name_of = frame.columns, frame.names()
     for place, predicate in enumerate(node.predicates):
-        form = lowering.column_form(node, predicate)
+        form = emission.column_form(node, predicate)
         assert form is not None, "a predicate that is no column should have been a stage"
         widened, _ = frame.evaluate(form, name_of)
         decided = f"WHEN {_MARK} <> {NOWHERE}L THEN {_MARK} " if place else ""
@@ -148,7 +148,7 @@ def with_mark(node: SplitBy | Route, frame: Frame, columns: list[str], mark: str
 
 
 @emits(ColumnsOp, Branch)
-def lower_branch(node: Branch, lowering: Lowering, frame: Frame) -> Frame:
+def emit_branch(node: Branch, emission: Emission, frame: Frame) -> Frame:
     keyed = isinstance(frame.type, Keyed)
     (mark,) = frame.columns_under(1, 0) if keyed else frame.columns_under(0)
     if node.input.masked:

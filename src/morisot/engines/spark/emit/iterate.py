@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 
 from pyspark.sql import DataFrame
 
+from morisot.engines.spark.emit.core.emission import Emission
+from morisot.engines.spark.emit.core.registry import emits
 from morisot.engines.spark.emit.frames import schema
 from morisot.engines.spark.emit.frames.frame import Frame
 from morisot.engines.spark.emit.loops import loop_files
-from morisot.engines.spark.emit.lowering.planner import Lowering
-from morisot.engines.spark.emit.lowering.registry import emits
 from morisot.engines.spark.emit.python import fused_stage
 from morisot.engines.spark.emit.python.fused_stage import dumps, in_worker
 from morisot.engines.spark.emit.python.pickling import carry_value, check_travels
@@ -63,28 +63,28 @@ class BarrierInput(NamedTuple):
     """What they make or read themselves; the frame then says which part is whose."""
 
 
-def input_of(node: Loop, lowering: Lowering) -> BarrierInput:
-    own = own_input(node, lowering)
+def input_of(node: Loop, emission: Emission) -> BarrierInput:
+    own = own_input(node, emission)
     if own is not None:
-        return BarrierInput(fused_stage.instances(lowering), (), own)
-    frame, steps = lowering.before(node)
+        return BarrierInput(fused_stage.instances(emission), (), own)
+    frame, steps = emission.before(node)
     return BarrierInput(frame.untimed(), steps)
 
 
-def own_input(node: Loop, lowering: Lowering) -> Numbers | FileRows | None:
+def own_input(node: Loop, emission: Emission) -> Numbers | FileRows | None:
     """A range or files that the tasks make or read where they use them, if the loop works on these."""
     if isinstance(node.input, StreamRange):
-        return Numbers(node.input.range, lowering.parallelism)
-    return loop_files.rows_of(node.input, lowering)
+        return Numbers(node.input.range, emission.parallelism)
+    return loop_files.rows_of(node.input, emission)
 
 
-def barrier(node: Loop, lowering: Lowering, given: BarrierInput, leader: Address, restart: Restart) -> Frame:
+def barrier(node: Loop, emission: Emission, given: BarrierInput, leader: Address, restart: Restart) -> Frame:
     """The loop as one stage whose tasks run all at once; the caller makes sure that there are as many slots."""
     frame, before, own = given
-    compiled = lowering.plan.choices[node].detail
+    compiled = emission.plan.choices[node].detail
     task = LoopTask(
         before,
-        lowering.steps(body_nodes(node)),
+        emission.steps(body_nodes(node)),
         frame.type if own is None else node.input.type,
         node.input.type,
         node.element_type,
@@ -134,12 +134,12 @@ def barrier_task(attempt: int) -> Callable[[], TaskId]:
 
 
 @emits(LoopResultOp, State)
-def lower_state(node: State, lowering: Lowering, frame: Frame) -> Frame:
+def emit_state(node: State, emission: Emission, frame: Frame) -> Frame:
     return Frame(frame.df, node.type)
 
 
 @emits(LoopResultOp, Elements)
-def lower_elements(node: Elements, lowering: Lowering, frame: Frame) -> Frame:
+def emit_elements(node: Elements, emission: Emission, frame: Frame) -> Frame:
     assert isinstance(frame, LoopFrame)
     assert frame.elements is not None, "only iterate has elements"
     return frame.elements

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the name every Spark program uses
 
+from morisot.engines.spark.emit.core.emission import Emission
+from morisot.engines.spark.emit.core.registry import emits
 from morisot.engines.spark.emit.frames.frame import PLACE, TIME, Frame, named
 from morisot.engines.spark.emit.frames.sql import quoted
 from morisot.engines.spark.emit.frames.widen import as_type
-from morisot.engines.spark.emit.lowering.planner import Lowering
-from morisot.engines.spark.emit.lowering.registry import emits
 from morisot.engines.spark.emit.python.fused_stage import dumps
 from morisot.engines.spark.emit.python.in_order import numbered, with_canonical
 from morisot.engines.spark.emit.stateful.row_order import with_own_places
@@ -81,8 +81,8 @@ def side(frame: Frame, prefix: str, *, ordered: bool, extra: tuple[str, ...] = (
 
 
 @emits(NativeJoinOp, Join)
-def lower_join(node: Join, lowering: Lowering, left: Frame, right: Frame) -> Frame:
-    ordered = lowering.needs_order(node)
+def emit_join(node: Join, emission: Emission, left: Frame, right: Frame) -> Frame:
+    ordered = emission.needs_order(node)
     if node.variant == "outer":  # the key may come from either side, so both have it in one shape
         left, right = (with_key(frame, node.type, node) for frame in (left, right))
     native = compares_natively(left.type, right.type)
@@ -106,13 +106,13 @@ def key_of(sides: tuple[Side, Side]) -> list[str]:
 
 
 @emits(TableJoinOp, Join)
-def lower_join_with_table(node: Join, lowering: Lowering, left: Frame, right: Frame) -> Frame:
+def emit_join_with_table(node: Join, emission: Emission, left: Frame, right: Frame) -> Frame:
     """Of a stream with a bounded one, a table: each micro-batch with all of it.
 
     A result has the place of the stream's element. Where somebody needs the order, that place is the element's own
     before the join moves it, and its partners follow each other as they do in the table.
     """
-    ordered = lowering.needs_order(node)
+    ordered = emission.needs_order(node)
     native = compares_natively(left.type, right.type)
 
     def prepared(input_: Node, frame: Frame, prefix: str) -> Side:
@@ -120,7 +120,7 @@ def lower_join_with_table(node: Join, lowering: Lowering, left: Frame, right: Fr
         rows = placed if native else canonical(node, placed)
         if input_.bounded:
             table = numbered(rows.df) if ordered else rows.df
-            rows = rows.over(lowering.beside_stream(input_, table, broadcast=node.ship is None and node.local is None))
+            rows = rows.over(emission.beside_stream(input_, table, broadcast=node.ship is None and node.local is None))
         return side(rows, prefix, ordered=False)
 
     first, second = prepared(node.left, left, "left"), prepared(node.right, right, "right")
@@ -184,13 +184,13 @@ def is_broadcast(node: Node) -> bool:
 
 
 @emits(NativeJoinOp, IntervalJoin)
-def lower_interval_join(node: IntervalJoin, lowering: Lowering, left: Frame, right: Frame) -> Frame:
+def emit_interval_join(node: IntervalJoin, emission: Emission, left: Frame, right: Frame) -> Frame:
     """Of pairs alone, time is cut into buckets as long as the interval: a left element looks into two of them at most.
 
     An element without a partner is one that found none in any bucket. So where those are kept, elements of a key are
     compared with each other, as in a join.
     """
-    ordered = lowering.needs_order(node)
+    ordered = emission.needs_order(node)
     keyed, inner = isinstance(node.type, Keyed), node.variant == "inner"
     if node.variant == "outer":
         left, right = (with_key(frame, node.type, node) for frame in (left, right))

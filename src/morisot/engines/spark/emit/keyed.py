@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
+from morisot.engines.spark.emit.core.emission import Emission
+from morisot.engines.spark.emit.core.registry import emits
 from morisot.engines.spark.emit.frames.frame import Frame
-from morisot.engines.spark.emit.lowering.planner import Lowering
-from morisot.engines.spark.emit.lowering.registry import emits
 from morisot.physical.ops import ColumnsOp
 from morisot.plan.nodes.keyed import KeyBy, Unkey
 from morisot.types.element import Keyed
 
 
 @emits(ColumnsOp, KeyBy)
-def lower_key_by(node: KeyBy, lowering: Lowering, frame: Frame) -> Frame:
+def emit_key_by(node: KeyBy, emission: Emission, frame: Frame) -> Frame:
     at = (1,) if isinstance(frame.type, Keyed) else ()
-    form = lowering.column_form(node, node.key)
+    form = emission.column_form(node, node.key)
     assert form is not None, "a key that is no column should have been a stage"
     frame, key = frame.composable(form, at)
     return frame.compose(node.type, [*key, *frame.kept(*at)])
 
 
 @emits(ColumnsOp, Unkey)
-def lower_unkey(node: Unkey, lowering: Lowering, frame: Frame) -> Frame:
+def emit_unkey(node: Unkey, emission: Emission, frame: Frame) -> Frame:
     parts = {"both": (), "key": (0,), "value": (1,)}
     return frame.compose(node.type, frame.kept(*parts[node.keep]))

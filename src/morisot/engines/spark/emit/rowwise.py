@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 from morisot.compile.ir.truth import truth
 from morisot.compile.verdict import ColumnForm
+from morisot.engines.spark.emit.core.emission import Emission
+from morisot.engines.spark.emit.core.registry import emits
 from morisot.engines.spark.emit.frames.frame import Frame
 from morisot.engines.spark.emit.frames.sql import quoted, render
-from morisot.engines.spark.emit.lowering.planner import Lowering
-from morisot.engines.spark.emit.lowering.registry import emits
 from morisot.physical.ops import ColumnsOp
 from morisot.plan.nodes.closure import Closure
 from morisot.plan.nodes.rowwise import Filter, FilterMap, FlatMap, Flatten, Map, MapMemo, Rowwise
@@ -20,30 +20,30 @@ _EXPLODED = quoted("item")
 
 
 @emits(ColumnsOp, Map)
-def lower_map(node: Map | MapMemo, lowering: Lowering, frame: Frame) -> Frame:
-    frame, values = frame.composable(compiled(node, node.function, lowering, frame))
+def emit_map(node: Map | MapMemo, emission: Emission, frame: Frame) -> Frame:
+    frame, values = frame.composable(compiled(node, node.function, emission, frame))
     key = frame.kept(0) if isinstance(frame.type, Keyed) else []
     return frame.compose(node.type, [*key, *values])
 
 
 @emits(ColumnsOp, MapMemo)
-def lower_map_memo(node: MapMemo, lowering: Lowering, frame: Frame) -> Frame:
+def emit_map_memo(node: MapMemo, emission: Emission, frame: Frame) -> Frame:
     """Remembering results is pointless for an expression: it is a map."""
-    return lower_map(node, lowering, frame)
+    return emit_map(node, emission, frame)
 
 
 @emits(ColumnsOp, Filter)
-def lower_filter(node: Filter, lowering: Lowering, frame: Frame) -> Frame:
-    form = compiled(node, node.predicate, lowering, frame)
+def emit_filter(node: Filter, emission: Emission, frame: Frame) -> Frame:
+    form = compiled(node, node.predicate, emission, frame)
     widened, _ = frame.composable(form)
     kept = widened.filtered(render(truth(form.result), widened.references()))
     return kept.compose(node.type, kept.kept()) if form.shared else kept
 
 
 @emits(ColumnsOp, FilterMap)
-def lower_filter_map(node: FilterMap, lowering: Lowering, frame: Frame) -> Frame:
+def emit_filter_map(node: FilterMap, emission: Emission, frame: Frame) -> Frame:
     """The result may be a whole product that is None or not: one struct until the None are gone."""
-    form = compiled(node, node.function, lowering, frame)
+    form = compiled(node, node.function, emission, frame)
     frame, (value, *rest) = frame.evaluate(form, frame.names())
     if rest or form.result.expr is None:  # a product that is never None drops nothing
         return frame.select(node.type, [*kept_key(frame), value, *rest])
@@ -54,13 +54,13 @@ def lower_filter_map(node: FilterMap, lowering: Lowering, frame: Frame) -> Frame
 
 
 @emits(ColumnsOp, FlatMap)
-def lower_flat_map(node: FlatMap, lowering: Lowering, frame: Frame) -> Frame:
-    frame, (items,) = evaluate(node, node.function, lowering, frame)
+def emit_flat_map(node: FlatMap, emission: Emission, frame: Frame) -> Frame:
+    frame, (items,) = evaluate(node, node.function, emission, frame)
     return exploded(node, frame, items)
 
 
 @emits(ColumnsOp, Flatten)
-def lower_flatten(node: Flatten, lowering: Lowering, frame: Frame) -> Frame:
+def emit_flatten(node: Flatten, emission: Emission, frame: Frame) -> Frame:
     (items,) = frame.columns[-1:]
     return exploded(node, frame, items)
 
@@ -91,12 +91,12 @@ def kept_key(frame: Frame) -> Sequence[str]:
     return frame.columns_under(0) if isinstance(frame.type, Keyed) else ()
 
 
-def compiled(node: Rowwise, closure: Closure, lowering: Lowering, frame: Frame) -> ColumnForm:
-    form = lowering.column_form(node, closure)
+def compiled(node: Rowwise, closure: Closure, emission: Emission, frame: Frame) -> ColumnForm:
+    form = emission.column_form(node, closure)
     assert form is not None, f"{node.operator} has no column form and should have been a stage"
     return form
 
 
-def evaluate(node: Rowwise, closure: Closure, lowering: Lowering, frame: Frame) -> tuple[Frame, list[str]]:
+def evaluate(node: Rowwise, closure: Closure, emission: Emission, frame: Frame) -> tuple[Frame, list[str]]:
     """The closure's result over the stream's elements, one expression a leaf."""
-    return frame.evaluate(compiled(node, closure, lowering, frame), frame.names())
+    return frame.evaluate(compiled(node, closure, emission, frame), frame.names())

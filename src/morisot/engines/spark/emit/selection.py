@@ -7,11 +7,11 @@ from dataclasses import replace
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the name every Spark program uses
 
+from morisot.engines.spark.emit.core.emission import Emission
+from morisot.engines.spark.emit.core.registry import emits
 from morisot.engines.spark.emit.frames.frame import Frame
 from morisot.engines.spark.emit.frames.guards import NAN
 from morisot.engines.spark.emit.frames.sql import guard
-from morisot.engines.spark.emit.lowering.planner import Lowering
-from morisot.engines.spark.emit.lowering.registry import emits
 from morisot.engines.spark.emit.python import fused_stage
 from morisot.engines.spark.emit.python.in_order import CANONICAL, ORDER, in_order, numbered, origin, with_canonical
 from morisot.engines.spark.emit.stateful.keyed_state import by_bucket_of_key, in_buckets
@@ -30,8 +30,8 @@ _LARGEST_INT = 2**31 - 1
 
 
 @emits(SortOp, SortedBy)
-def lower_sorted_by(node: SortedBy, lowering: Lowering, frame: Frame) -> Frame:
-    form = lowering.column_form(node, node.key)
+def emit_sorted_by(node: SortedBy, emission: Emission, frame: Frame) -> Frame:
+    form = emission.column_form(node, node.key)
     assert form is not None, "a key that Spark does not sort as Python does should have been sorted in Python"
     columns = [*frame.columns, *frame.hidden]
     frame, key = frame.evaluate(form, frame.names())
@@ -54,15 +54,15 @@ def sort_key(expression: str, type_: Type) -> str:
 
 
 @emits(InOrderOp, SortedBy)
-def lower_sorted_by_in_python(node: SortedBy, lowering: Lowering, frame: Frame) -> Frame:
+def emit_sorted_by_in_python(node: SortedBy, emission: Emission, frame: Frame) -> Frame:
     """Keys that only Python can compare are compared in one partition, which holds all elements."""
     keyed = node.input.keyed
     machine = Sorter(node.key.function, keyed, node.n, node.offset, origin(node))
-    return in_order(node, lowering, frame, machine, by_key=False)
+    return in_order(node, emission, frame, machine, by_key=False)
 
 
 @emits(SortOp, Limit)
-def lower_limit(node: Limit, lowering: Lowering, frame: Frame) -> Frame:
+def emit_limit(node: Limit, emission: Emission, frame: Frame) -> Frame:
     """A plain LIMIT inside a plan takes any rows; the row's place in the stream makes it these rows.
 
     No partition has more of them than its first `n + offset` rows, and none is read further, unless an operator before
@@ -75,8 +75,8 @@ def lower_limit(node: Limit, lowering: Lowering, frame: Frame) -> Frame:
 
 
 @emits(KeyedStateOp, Limit)
-def lower_limit_unbounded(node: Limit, lowering: Lowering, frame: Frame) -> Frame:
-    return in_buckets(node, lowering, frame, Limiter(node.n, node.offset), by_key=False)
+def emit_limit_unbounded(node: Limit, emission: Emission, frame: Frame) -> Frame:
+    return in_buckets(node, emission, frame, Limiter(node.n, node.offset), by_key=False)
 
 
 def first_of_each_partition(df: DataFrame, n: int) -> DataFrame:
@@ -85,9 +85,9 @@ def first_of_each_partition(df: DataFrame, n: int) -> DataFrame:
 
 
 @emits(NativeAggregateOp, Unique)
-def lower_unique(node: Unique, lowering: Lowering, frame: Frame) -> Frame:
+def emit_unique(node: Unique, emission: Emission, frame: Frame) -> Frame:
     by_value = not contains_any(node.type)
-    if by_value and not frame.timed and not lowering.needs_order(node):
+    if by_value and not frame.timed and not emission.needs_order(node):
         return Frame(frame.df.distinct(), node.type)
     rows = numbered(frame.df)
     rows = rows if by_value else with_canonical(node, rows, node.type)
@@ -95,26 +95,26 @@ def lower_unique(node: Unique, lowering: Lowering, frame: Frame) -> Frame:
     carried = [*([] if by_value else frame.columns), *frame.hidden]
     firsts = [f"min_by({column}, {ORDER}) AS {column}" for column in carried]
     distinct = groups.agg(*map(F.expr, [*firsts, f"min({ORDER}) AS {ORDER}"]))
-    distinct = distinct.orderBy(ORDER) if lowering.needs_order(node) else distinct
+    distinct = distinct.orderBy(ORDER) if emission.needs_order(node) else distinct
     return Frame(distinct, node.type, frame.timed).select(node.type, frame.columns)
 
 
 @emits(KeyedStateOp, Unique)
-def lower_unique_unbounded(node: Unique, lowering: Lowering, frame: Frame) -> Frame:
+def emit_unique_unbounded(node: Unique, emission: Emission, frame: Frame) -> Frame:
     """The element is the key, and whether it came before the state."""
     element = Tuple(arguments(frame.type)) if isinstance(frame.type, Keyed) else frame.type
     keyed = Keyed(element, BOOL)
-    firsts = in_buckets(replace(node, type=keyed), lowering, frame.select(keyed, [*frame.columns, "true"]), Firsts())
+    firsts = in_buckets(replace(node, type=keyed), emission, frame.select(keyed, [*frame.columns, "true"]), Firsts())
     return firsts.select(node.type, firsts.columns_under(0))
 
 
 @emits(InOrderOp, UniqueWithin)
-def lower_unique_within(node: UniqueWithin, lowering: Lowering, frame: Frame) -> Frame:
-    return in_order(node, lowering, frame, DeduplicateWithin(node.within))
+def emit_unique_within(node: UniqueWithin, emission: Emission, frame: Frame) -> Frame:
+    return in_order(node, emission, frame, DeduplicateWithin(node.within))
 
 
 @emits(TimersOp, UniqueWithin)
-def lower_unique_within_unbounded(node: UniqueWithin, lowering: Lowering, frame: Frame) -> Frame:
+def emit_unique_within_unbounded(node: UniqueWithin, emission: Emission, frame: Frame) -> Frame:
     """Elements are emitted as they come; the state has only those that a later one may still be close to."""
     assert node.time is not None
     bucket = DeduplicateBucket(
@@ -127,5 +127,5 @@ def lower_unique_within_unbounded(node: UniqueWithin, lowering: Lowering, frame:
         direct=is_direct(node),
         keep_late=node.late is not None,
     )
-    rows, where = by_bucket_of_key(node, lowering, frame)
-    return in_buckets_with_timers(node, lowering, frame, rows, where, bucket, clock_of(node.time))
+    rows, where = by_bucket_of_key(node, emission, frame)
+    return in_buckets_with_timers(node, emission, frame, rows, where, bucket, clock_of(node.time))

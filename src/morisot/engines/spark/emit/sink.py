@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pyspark.sql import DataFrame
 
+from morisot.engines.spark.emit.core.emission import Emission
+from morisot.engines.spark.emit.core.registry import emits
 from morisot.engines.spark.emit.frames.frame import PLACE, Frame
 from morisot.engines.spark.emit.frames.sql import quoted
-from morisot.engines.spark.emit.lowering.planner import Lowering
-from morisot.engines.spark.emit.lowering.registry import emits
 from morisot.engines.spark.emit.sources import kafka
 from morisot.physical.ops import WriteOp
 from morisot.plan.nodes.sink import (
@@ -28,20 +28,20 @@ from morisot.worker.codec.batches import field_name
 
 
 @emits(WriteOp, CollectVec, CollectCount, CollectChannel, ForEach, WriteTo)
-def lower_handed_over(node: SinkNode, lowering: Lowering, frame: Frame) -> Frame:
+def emit_handed_over(node: SinkNode, emission: Emission, frame: Frame) -> Frame:
     """The elements, for this process to hand over."""
     return frame.untimed()
 
 
 @emits(WriteOp, WriteText, WriteCsv, WriteJson, WriteParquet)
-def lower_table(node: SinkNode, lowering: Lowering, frame: Frame) -> Frame:
+def emit_table(node: SinkNode, emission: Emission, frame: Frame) -> Frame:
     """The elements as rows with the names a reader of the files expects."""
     return Frame(as_table(frame), node.type)
 
 
 @emits(WriteOp, WriteKafka)
-def lower_write_kafka(node: WriteKafka, lowering: Lowering, frame: Frame) -> Frame:
-    kafka.require_connector(lowering.spark, node)
+def emit_write_kafka(node: WriteKafka, emission: Emission, frame: Frame) -> Frame:
+    kafka.require_connector(emission.spark, node)
     named = zip(frame.columns[-2:], ("key", "value")[-len(frame.columns) :], strict=True)
     place = [PLACE] if frame.placed else []
     return Frame(frame.df.selectExpr(*(f"{column} AS {name}" for column, name in named), *place), node.type)

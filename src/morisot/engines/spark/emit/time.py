@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from morisot.engines.spark.emit.core.emission import Emission
+from morisot.engines.spark.emit.core.registry import emits
 from morisot.engines.spark.emit.frames.frame import PLACE, TIME, Frame
 from morisot.engines.spark.emit.frames.sql import micros_since_epoch
-from morisot.engines.spark.emit.lowering.planner import Lowering
-from morisot.engines.spark.emit.lowering.registry import emits
 from morisot.engines.spark.emit.python import fused_stage
 from morisot.engines.spark.emit.python.in_order import ORDER, numbered
 from morisot.engines.spark.emit.stateful.keyed_state import bucket_of
@@ -18,8 +18,8 @@ from morisot.worker.stateful.timers import ReorderBucket
 
 
 @emits(TimestampsOp, AddTimestamps)
-def lower_add_timestamps(node: AddTimestamps, lowering: Lowering, frame: Frame) -> Frame:
-    form = lowering.column_form(node, node.timestamp)
+def emit_add_timestamps(node: AddTimestamps, emission: Emission, frame: Frame) -> Frame:
+    form = emission.column_form(node, node.timestamp)
     assert form is not None, "a timestamp that is no column should have been a stage"
     assert node.kind is not None
     widened, (moment,) = frame.evaluate(form, frame.names())
@@ -29,13 +29,13 @@ def lower_add_timestamps(node: AddTimestamps, lowering: Lowering, frame: Frame) 
 
 
 @emits(TimestampsInPythonOp, AddTimestamps)
-def lower_add_timestamps_in_python(
-    node: AddTimestamps, lowering: Lowering, frame: Frame, steps: tuple[Step, ...]
+def emit_add_timestamps_in_python(
+    node: AddTimestamps, emission: Emission, frame: Frame, steps: tuple[Step, ...]
 ) -> Frame:
     """The function's result travels beside the element until it is a column."""
     assert node.kind is not None
     both = Tuple((node.kind, node.type))
-    pairs = fused_stage.run(frame.untimed(), [*steps, fused_stage.step(node, lowering)], both, lowering)
+    pairs = fused_stage.run(frame.untimed(), [*steps, fused_stage.step(node, emission)], both, emission)
     moment, *columns = pairs.columns
     named = [f"{column} AS {name}" for column, name in zip(columns, Frame(pairs.df, node.type).columns, strict=True)]
     place = [PLACE] if frame.placed else []
@@ -49,20 +49,20 @@ def ticks_of(moment: str, kind: Type) -> str:
 
 
 @emits(TimestampsOp, DropTimestamps)
-def lower_drop_timestamps(node: DropTimestamps, lowering: Lowering, frame: Frame) -> Frame:
+def emit_drop_timestamps(node: DropTimestamps, emission: Emission, frame: Frame) -> Frame:
     return frame.untimed()
 
 
 @emits(TimersOp, Reorder)
-def lower_reorder_unbounded(node: Reorder, lowering: Lowering, frame: Frame) -> Frame:
+def emit_reorder_unbounded(node: Reorder, emission: Emission, frame: Frame) -> Frame:
     """Rows wait in buckets by their timestamps, and find their order by the places they are given."""
     assert node.time is not None
     bucket = ReorderBucket(frame.type, is_direct(node), node.late is not None)
-    where = bucket_of(lowering, TIME)
-    return in_buckets_with_timers(node, lowering, frame, frame.df, where, bucket, clock_of(node.time))
+    where = bucket_of(emission, TIME)
+    return in_buckets_with_timers(node, emission, frame, frame.df, where, bucket, clock_of(node.time))
 
 
 @emits(SortOp, Reorder)
-def lower_reorder(node: Reorder, lowering: Lowering, frame: Frame) -> Frame:
+def emit_reorder(node: Reorder, emission: Emission, frame: Frame) -> Frame:
     rows = numbered(frame.df).orderBy(TIME, ORDER).drop("order")
     return Frame(rows, node.type, frame.timed)

@@ -19,11 +19,11 @@ from pyspark.sql import DataFrame
 from morisot.compile.aggregates.round_folds import NumericFold
 from morisot.engines.spark.checkpoints.loops import LoopSaves, Saved
 from morisot.engines.spark.emit import iterate
+from morisot.engines.spark.emit.core.emission import Emission
 from morisot.engines.spark.emit.frames import schema
 from morisot.engines.spark.emit.frames.frame import Frame
 from morisot.engines.spark.emit.loops.native_deltas import entries_of, resumed
 from morisot.engines.spark.emit.loops.round_folds import kept_with_delta, measured, native_round_fold
-from morisot.engines.spark.emit.lowering.planner import Lowering
 from morisot.engines.spark.loops.rounds import Progress, Rounds
 from morisot.plan.nodes.iterate import Body, DeltaIterate, Loop
 from morisot.plan.nodes.node import Node
@@ -33,22 +33,22 @@ Deltas = list[tuple[int, Any]]
 """How many elements were folded together, and what they gave."""
 
 
-EmitBody = Callable[[Mapping[Node, Frame]], Lowering]
+EmitBody = Callable[[Mapping[Node, Frame]], Emission]
 """Makes what emits a round, of what enters it and what it reads from outside."""
 
 
-def run(node: Loop, emit_body: EmitBody, lowering: Lowering, rounds: Rounds) -> Frame | None:
+def run(node: Loop, emit_body: EmitBody, emission: Emission, rounds: Rounds) -> Frame | None:
     """Run a loop round by round; what left the last one, if it is fed back."""
     with ExitStack() as held:
-        entering = iterate.as_type(lowering.frame(node.input).untimed(), node.body.input.type)
+        entering = iterate.as_type(emission.frame(node.input).untimed(), node.body.input.type)
         if not node.feedback:
             held.enter_context(kept(entering.df))
-        given = side_inputs(node.body, lowering, held)
-        native = native_round_fold(node, lowering)
+        given = side_inputs(node.body, emission, held)
+        native = native_round_fold(node, emission)
         replayed: Replayed | None = None
         reusable = not node.body.reads_state
         if node.feedback and rounds.saved is not None:
-            entering = restored(lowering, rounds.saved, node.body.input.type)
+            entering = restored(emission, rounds.saved, node.body.input.type)
         leaving = entering
         while not rounds.over:
             node.body.state.set(copy.deepcopy(rounds.begin()))
@@ -79,9 +79,9 @@ def save(rounds: Rounds, elements: Frame | None) -> None:
     rounds.commit()
 
 
-def restored(lowering: Lowering, saved: Saved, type_: Type) -> Frame:
+def restored(emission: Emission, saved: Saved, type_: Type) -> Frame:
     """What was to enter the next round when the loop was saved."""
-    return Frame(lowering.spark.read.schema(schema.ddl(type_)).parquet(saved.elements), type_)
+    return Frame(emission.spark.read.schema(schema.ddl(type_)).parquet(saved.elements), type_)
 
 
 def within(saves: LoopSaves | None, number: int) -> AbstractContextManager[None]:
@@ -89,7 +89,7 @@ def within(saves: LoopSaves | None, number: int) -> AbstractContextManager[None]
     return nullcontext() if saves is None else saves.store.inside(saves, number)
 
 
-def fed_back(node: Loop, native: NumericFold | None, body: Lowering) -> tuple[Frame, Deltas]:
+def fed_back(node: Loop, native: NumericFold | None, body: Emission) -> tuple[Frame, Deltas]:
     """What left a round, cut off from what made it, and its deltas."""
     leaving = body.frame(node.body.output).untimed()
     if native is None:
@@ -102,7 +102,7 @@ def fed_back(node: Loop, native: NumericFold | None, body: Lowering) -> tuple[Fr
 class Replayed:
     """A round of a loop of which nothing is kept but what it folds; it may be run again."""
 
-    def __init__(self, node: Loop, native: NumericFold | None, body: Lowering) -> None:
+    def __init__(self, node: Loop, native: NumericFold | None, body: Emission) -> None:
         self._node = node
         self._leaving, self._steps = body.before_last_stage(node.body.output)
         self._leaving = self._leaving.untimed()
@@ -153,9 +153,9 @@ def broadcast_bytes(df: DataFrame) -> int:
 _BROADCAST = "spark.sql.autoBroadcastJoinThreshold"
 
 
-def side_inputs(body: Body, lowering: Lowering, held: ExitStack) -> dict[Node, Frame]:
+def side_inputs(body: Body, emission: Emission, held: ExitStack) -> dict[Node, Frame]:
     """The streams from outside that every round reads, made once and before the first, which does not wait for them."""
-    given = {side: lowering.frame(side) for side in body.side_inputs}
+    given = {side: emission.frame(side) for side in body.side_inputs}
     for frame in given.values():
         held.enter_context(kept(frame.df))
         frame.df.count()
@@ -173,17 +173,17 @@ def kept(df: DataFrame) -> Iterator[None]:
 
 
 def run_delta(
-    node: DeltaIterate, emit_body: EmitBody, lowering: Lowering, progress: Progress, saves: LoopSaves | None
+    node: DeltaIterate, emit_body: EmitBody, emission: Emission, progress: Progress, saves: LoopSaves | None
 ) -> Frame:
     """Round by round, with the changed entries only, until nothing changes."""
     with ExitStack() as held:
-        given = side_inputs(node.body, lowering, held)
+        given = side_inputs(node.body, emission, held)
         saved = saves.latest() if saves is not None else None
         if saved is None:
-            kept_as = entries_of(node, lowering)
-            entries = kept_as.first(lowering.frame(node.input).untimed()).localCheckpoint()
+            kept_as = entries_of(node, emission)
+            entries = kept_as.first(emission.frame(node.input).untimed()).localCheckpoint()
         else:
-            kept_as, entries = resumed(node, lowering, lowering.spark.read.parquet(saved.elements))
+            kept_as, entries = resumed(node, emission, emission.spark.read.parquet(saved.elements))
         done = 0 if saved is None else node.max_iterations if saved.over else saved.round
         progress.rounds = progress.first_round = done
         changed: int | None = None

@@ -12,11 +12,11 @@ from pyspark.sql import DataFrame, SparkSession
 
 from morisot.engines.spark.checkpoints.loops import SnapshotStore
 from morisot.engines.spark.emit import iterate
+from morisot.engines.spark.emit.core.emission import Emission
 from morisot.engines.spark.emit.frames import schema
 from morisot.engines.spark.emit.frames.frame import Frame
 from morisot.engines.spark.emit.iterate import LoopFrame, Restart
 from morisot.engines.spark.emit.loops.loop_files import runs_here
-from morisot.engines.spark.emit.lowering.planner import Lowering
 from morisot.engines.spark.emit.python import fused_stage
 from morisot.engines.spark.emit.python.signing import sealing_with
 from morisot.engines.spark.failures import SPARK_ERRORS, users_error
@@ -46,7 +46,7 @@ class Loops:
         self.store = None if snapshots is None else SnapshotStore(snapshots)
         self._failed = False
 
-    def run(self, step: LoopStep, emission: Lowering) -> Frame:
+    def run(self, step: LoopStep, emission: Emission) -> Frame:
         """The results of a loop, which has run when this returns."""
         node = step.node
         emission.begin(node)
@@ -63,13 +63,13 @@ class Loops:
                 elements = per_round.run(node, self._body_of(step, emission), emission, rounds)
         return LoopFrame(one_row(emission.spark, rounds.state, node), node.type, elements=elements)
 
-    def _body_of(self, step: LoopStep, emission: Lowering) -> per_round.EmitBody:
+    def _body_of(self, step: LoopStep, emission: Emission) -> per_round.EmitBody:
         """What makes the frames of a round, whose own loops have run then."""
         body = step.body
         assert body is not None, f"the rounds of {step.node.title} have no job of their own"
 
-        def emit(given: Mapping[Node, Frame]) -> Lowering:
-            inner = Lowering(emission.resources, body.plan, given=given)
+        def emit(given: Mapping[Node, Frame]) -> Emission:
+            inner = Emission(emission.resources, body.plan, given=given)
             inner.optimistic = emission.optimistic  # what may fail natively in a round may fail in the job
             for each in body.loops:
                 inner.bind(each.node, self.run(each, inner))
@@ -127,16 +127,16 @@ def one_row(spark: SparkSession, state: Any, node: Loop) -> DataFrame:
     return spark.createDataFrame(table, schema=schema.ddl(node.type))
 
 
-def run_barrier(node: Loop, lowering: Lowering, rounds: Rounds) -> Frame | None:
+def run_barrier(node: Loop, emission: Emission, rounds: Rounds) -> Frame | None:
     """The whole loop as one job; if a worker is lost, the job again from the round that was not finished."""
-    given = iterate.input_of(node, lowering)
+    given = iterate.input_of(node, emission)
     given = given._replace(frame=Frame(fitting(given.frame.df), given.frame.type))
     attempt = 0
-    leader = Leader(rounds, driver_host(lowering.spark), feedback=node.feedback)
+    leader = Leader(rounds, driver_host(emission.spark), feedback=node.feedback)
     try:
         while True:
             restart = Restart(attempt, rounds.saved.parts if node.feedback and rounds.saved is not None else None)
-            loop = iterate.barrier(node, lowering, given, leader.address, restart)
+            loop = iterate.barrier(node, emission, given, leader.address, restart)
             try:
                 result = kept(loop) if node.feedback else run_to_end(loop)
                 leader.finish()
@@ -144,12 +144,12 @@ def run_barrier(node: Loop, lowering: Lowering, rounds: Rounds) -> Frame | None:
             except SPARK_ERRORS as error:
                 if was_interrupted(error):
                     raise KeyboardInterrupt from None
-                if is_dead(lowering.spark):
+                if is_dead(emission.spark):
                     raise
                 if leader.error is not None:
                     raise leader.error from error
                 attempt += 1
-                failed = users_error(error, lowering.seals) is not None
+                failed = users_error(error, emission.seals) is not None
                 if failed or attempt >= _MOST_TRIES or not leader.has_lost_a_task():
                     raise
                 if node.feedback:

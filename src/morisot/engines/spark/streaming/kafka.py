@@ -4,27 +4,27 @@ from __future__ import annotations
 
 from pyspark.sql import DataFrame
 
+from morisot.engines.spark.emit.core.emission import Emission
 from morisot.engines.spark.emit.frames.frame import PLACE
-from morisot.engines.spark.emit.lowering.planner import Lowering
 from morisot.engines.spark.emit.python.in_order import ORDER, gathered, numbered
 from morisot.engines.spark.emit.sources.kafka import client_options
 from morisot.plan.nodes.sink import WriteKafka
 
 
-def write(sink: WriteKafka, df: DataFrame, lowering: Lowering) -> None:
+def write(sink: WriteKafka, df: DataFrame, emission: Emission) -> None:
     """Write the rows of a bounded stream."""
-    if lowering.optimistic:  # a native form may still fail on the last element, and what is sent cannot be taken back
-        df = lowering.keep(sink, df)
+    if emission.optimistic:  # a native form may still fail on the last element, and what is sent cannot be taken back
+        df = emission.keep(sink, df)
         df.count()
-    send(sink, df, lowering)
+    send(sink, df, emission)
 
 
-def send(sink: WriteKafka, df: DataFrame, lowering: Lowering) -> None:
+def send(sink: WriteKafka, df: DataFrame, emission: Emission) -> None:
     """Send the rows; tasks send side by side, so that those of a key must be in one."""
     columns = df.columns
     rows = df
     if "key" in columns:
         order = [PLACE, ORDER] if "at" in columns else [ORDER]
-        rows = gathered(lowering, numbered(df), ["key"], order)
+        rows = gathered(emission, numbered(df), ["key"], order)
     written = rows.select(*(name for name in ("key", "value") if name in columns))
     written.write.format("kafka").options(**client_options(sink), topic=sink.topic).save()

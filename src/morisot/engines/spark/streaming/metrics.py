@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from morisot.engines.spark.emit.lowering.planner import counted_as
+from morisot.engines.spark.emit.core.emission import counted_as
 from morisot.plan.analysis.query_groups import STATELESS
 from morisot.plan.nodes.node import Node
 from morisot.runtime.metrics import OperatorMetrics, QueryMetrics, StateMetrics

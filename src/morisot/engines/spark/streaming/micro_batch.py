@@ -12,8 +12,8 @@ from collections.abc import Iterator, Sequence
 from pyspark.sql import DataFrame
 
 from morisot.engines.spark.bounded.runner import BatchRunner
+from morisot.engines.spark.emit.core.emission import Emission
 from morisot.engines.spark.emit.frames.frame import Frame
-from morisot.engines.spark.emit.lowering.planner import Lowering
 from morisot.engines.spark.emit.python.left_out import MICRO_BATCH
 from morisot.engines.spark.streaming.sinks import HandingOver, Share, SinkWriter
 from morisot.engines.spark.terminal.left_out import reported
@@ -29,7 +29,7 @@ class Delivery:
     """Given to Spark, which calls it with one micro-batch after the other."""
 
     def __init__(
-        self, runner: BatchRunner, group: Group, job: PlannedJob, query: Lowering, writers: Sequence[SinkWriter]
+        self, runner: BatchRunner, group: Group, job: PlannedJob, query: Emission, writers: Sequence[SinkWriter]
     ) -> None:
         self._runner = runner
         self._group = group
@@ -87,7 +87,7 @@ class Delivery:
             df.unpersist()
 
     @contextlib.contextmanager
-    def _branches(self, df: DataFrame) -> Iterator[Lowering]:
+    def _branches(self, df: DataFrame) -> Iterator[Emission]:
         """What leads from the shared stream to the sinks, over a micro-batch."""
         given: dict[Node, Frame] = dict.fromkeys(self._shared, self._frame.over(df))
         branches = self._runner.emission(self._job, given=given)

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from pyspark.sql import DataFrame
 
 from morisot.engines.spark.bounded.runner import Receiver
-from morisot.engines.spark.emit.lowering.planner import Lowering
+from morisot.engines.spark.emit.core.emission import Emission
 from morisot.engines.spark.io.file_output import FileOutput
 from morisot.engines.spark.streaming import kafka
 from morisot.errors import MorisotError
@@ -36,7 +36,7 @@ class Share:
 
     df: DataFrame
     batch: int
-    lowering: Lowering
+    emission: Emission
     """By which it was made; it holds what is persisted until the micro-batch ends."""
 
     def elements(self, type_: Type) -> list[Any]:
@@ -125,11 +125,11 @@ class TopicWriter(SinkWriter):
     def take(self, share: Share) -> HandingOver:
         sink = self.sink
         assert isinstance(sink, WriteKafka)
-        persisted = share.lowering.keep(sink, share.df)
+        persisted = share.emission.keep(sink, share.df)
         rows = persisted.count()
 
         def hand_over() -> None:
-            kafka.send(sink, persisted, share.lowering)
+            kafka.send(sink, persisted, share.emission)
             self.elements_out += rows
 
         return hand_over

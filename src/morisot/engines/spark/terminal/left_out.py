@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from morisot.engines.spark.emit.lowering.planner import Lowering, failing_type
+from morisot.engines.spark.emit.core.emission import Emission, failing_type
 from morisot.engines.spark.emit.python.left_out import Ledger
 from morisot.errors import ElementError
 from morisot.plan.nodes.node import Node
@@ -14,9 +14,9 @@ from morisot.worker.report.failure import Report
 from morisot.worker.report.left_out import LeftOut, Reports, decoded, totals
 
 
-def reported(ledger: Ledger, lowering: Lowering) -> Failures:
+def reported(ledger: Ledger, emission: Emission) -> Failures:
     """What the operators of a run that has ended left out, those that left out nothing included."""
-    return by_operator(ledger.take(lowering.run), {n: node for n, node in enumerate(lowering.nodes) if node.leaves_out})
+    return by_operator(ledger.take(emission.run), {n: node for n, node in enumerate(emission.nodes) if node.leaves_out})
 
 
 def by_operator(reports: Reports, nodes: Mapping[int, Node]) -> Failures:

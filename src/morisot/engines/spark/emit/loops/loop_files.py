@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import pyarrow.parquet as pq
 from pyspark.sql import SparkSession
 
+from morisot.engines.spark.emit.core.emission import Emission
 from morisot.engines.spark.emit.frames.tables import complete_in_file
-from morisot.engines.spark.emit.lowering.planner import Lowering
 from morisot.engines.spark.internals.sessions import is_classic
 from morisot.plan.files import columns_of_fields, is_local
 from morisot.plan.nodes.node import Node
@@ -26,7 +26,7 @@ _WIDENED: dict[Type, frozenset[str]] = {
 _MOST_FILES = 1024
 
 
-def rows_of(node: Node, lowering: Lowering) -> FileRows | None:
+def rows_of(node: Node, emission: Emission) -> FileRows | None:
     """The rows of a source in parts; None if only Spark can read them, or reads something else.
 
     The workers have to see the files that the driver sees, so Spark has to run on this machine alone.
@@ -35,7 +35,7 @@ def rows_of(node: Node, lowering: Lowering) -> FileRows | None:
         not isinstance(node, StreamParquet)
         or node.unbounded
         or not is_local(node.path)
-        or not runs_here(lowering.spark)
+        or not runs_here(emission.spark)
     ):
         return None
     record, files = node.type, local_files(node.path)
@@ -44,7 +44,7 @@ def rows_of(node: Node, lowering: Lowering) -> FileRows | None:
     if not all(type_ in _WIDENED for _, type_ in record.children):
         return None
     columns = columns_in(node, record, files)
-    return None if columns is None else FileRows(parts_of(files, lowering.parallelism), columns, record)
+    return None if columns is None else FileRows(parts_of(files, emission.parallelism), columns, record)
 
 
 def runs_here(spark: SparkSession) -> bool:

@@ -9,11 +9,11 @@ from pyspark.sql import functions as F  # noqa: N812 - the name every Spark prog
 
 from morisot.compile.ir.truth import truth
 from morisot.compile.verdict import ColumnForm
+from morisot.engines.spark.emit.core.emission import Emission
 from morisot.engines.spark.emit.frames.frame import Frame
 from morisot.engines.spark.emit.frames.sql import quoted, render
 from morisot.engines.spark.emit.join import equal_keys, side
 from morisot.engines.spark.emit.loops.deltas import Entries, InPython
-from morisot.engines.spark.emit.lowering.planner import Lowering
 from morisot.engines.spark.emit.python.in_order import ORDER, numbered
 from morisot.plan.nodes.iterate import DeltaIterate
 from morisot.types.element import FLOAT, Keyed, Leaf, Optional, Tuple, Type, leaves
@@ -21,19 +21,19 @@ from morisot.types.element import FLOAT, Keyed, Leaf, Optional, Tuple, Type, lea
 _CHANGED, _HAS_DELTA, _LAST = quoted("changed"), quoted("has delta"), quoted("last")
 
 
-def entries_of(node: DeltaIterate, lowering: Lowering) -> Entries:
+def entries_of(node: DeltaIterate, emission: Emission) -> Entries:
     """How the entries of a delta iteration are kept and changed."""
-    forms = lowering.plan.choices[node].columns
+    forms = emission.plan.choices[node].columns
     if not forms:
-        return InPython(node, lowering.parallelism)
+        return InPython(node, emission.parallelism)
     return AsColumns(node, {name: forms[closure] for name, closure in node.closures})
 
 
-def resumed(node: DeltaIterate, lowering: Lowering, saved: DataFrame) -> tuple[Entries, DataFrame]:
+def resumed(node: DeltaIterate, emission: Emission, saved: DataFrame) -> tuple[Entries, DataFrame]:
     """The entries that an earlier run has saved, perhaps in another form, and how they go on."""
     if "same" in saved.columns:
-        return InPython(node, lowering.parallelism), saved
-    entries = entries_of(node, lowering)
+        return InPython(node, emission.parallelism), saved
+    entries = entries_of(node, emission)
     return entries, entries.opened_from(saved) if isinstance(entries, InPython) else saved
 
 

@@ -17,9 +17,9 @@ from morisot.compile.aggregates.folds import FoldPart, Kind
 from morisot.compile.aggregates.round_folds import NumericFold
 from morisot.compile.ir.expressions import Literal
 from morisot.compile.verdict import Value
+from morisot.engines.spark.emit.core.emission import Emission
 from morisot.engines.spark.emit.frames.frame import Frame
 from morisot.engines.spark.emit.frames.sql import NameOf, render
-from morisot.engines.spark.emit.lowering.planner import Lowering
 from morisot.engines.spark.internals.plans import observed
 from morisot.plan.nodes.iterate import Loop
 from morisot.types.element import FLOAT, Tuple, Type
@@ -74,9 +74,9 @@ class Measured:
         return None if None in results else (rows, put_together(self.fold.type, iter(results)))
 
 
-def native_round_fold(node: Loop, lowering: Lowering) -> NumericFold | None:
+def native_round_fold(node: Loop, emission: Emission) -> NumericFold | None:
     """The fold of a loop that is a job for each round as Spark's own aggregates, if it is made of those."""
-    fold = lowering.plan.choices[node].detail
+    fold = emission.plan.choices[node].detail
     return fold if isinstance(fold, NumericFold) else None
 
 

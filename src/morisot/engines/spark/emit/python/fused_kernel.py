@@ -15,14 +15,14 @@ from morisot.worker.rowwise.kernel_stage import KernelStage, Numbers
 from morisot.worker.rowwise.stage import policies
 
 if TYPE_CHECKING:
-    from morisot.engines.spark.emit.lowering.planner import Lowering
+    from morisot.engines.spark.emit.core.emission import Emission
 
 
-def run(lowering: Lowering, operator: KernelOp, source: Node) -> Frame:
+def run(emission: Emission, operator: KernelOp, source: Node) -> Frame:
     """The frame after the operators; the numbers of a range are generated inside the pass, not sent to it."""
-    numbers = Numbers(source.range, lowering.parallelism) if isinstance(source, StreamRange) else None
-    frame = fused_stage.instances(lowering) if numbers else lowering.frame(source)
-    steps = lowering.steps(operator.logical)
+    numbers = Numbers(source.range, emission.parallelism) if isinstance(source, StreamRange) else None
+    frame = fused_stage.instances(emission) if numbers else emission.frame(source)
+    steps = emission.steps(operator.logical)
     stage = KernelStage(
         steps,
         operator.kernels,
@@ -31,7 +31,7 @@ def run(lowering: Lowering, operator: KernelOp, source: Node) -> Frame:
         fused_stage.dumps,
         numbers,
         kernel_stage.PATIENCE,
-        lowering.account(policies(steps)),
+        emission.account(policies(steps)),
         len(frame.hidden),
     )
     output = operator.node.type

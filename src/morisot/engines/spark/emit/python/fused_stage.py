@@ -19,35 +19,35 @@ from morisot.worker.report.failure import reporting
 from morisot.worker.rowwise.stage import Stage, Step, policies
 
 if TYPE_CHECKING:
-    from morisot.engines.spark.emit.lowering.planner import Lowering
+    from morisot.engines.spark.emit.core.emission import Emission
 
 dumps: Dumps = cloudpickle.dumps
 
 
-def step(node: Node, lowering: Lowering | None = None) -> Step:
-    """What the operator does to one element, for the worker; without a lowering for one that leaves nothing out."""
+def step(node: Node, emission: Emission | None = None) -> Step:
+    """What the operator does to one element, for the worker; without a emission for one that leaves nothing out."""
     for _, closure in node.closures:
         check_travels(closure)
-    if lowering is None:
+    if emission is None:
         return step_of(node)
-    return step_of(node, lowering.parallelism, lowering.policy(node))
+    return step_of(node, emission.parallelism, emission.policy(node))
 
 
-def instances(lowering: Lowering) -> Frame:
+def instances(emission: Emission) -> Frame:
     """One row per parallel instance of a generator, each in a partition of its own."""
-    n = lowering.parallelism
-    return Frame(lowering.spark.range(0, n, 1, n).selectExpr("id AS value"), INT)
+    n = emission.parallelism
+    return Frame(emission.spark.range(0, n, 1, n).selectExpr("id AS value"), INT)
 
 
 def run(
     frame: Frame,
     steps: Sequence[Step],
     output: Type,
-    lowering: Lowering | None = None,
+    emission: Emission | None = None,
     rows: int | None = None,
 ) -> Frame:
-    """The frame after the steps, which take `rows` elements at a time; without a lowering if they leave nothing out."""
-    account = lowering.account(policies(steps)) if lowering else None
+    """The frame after the steps, which take `rows` elements at a time; without a emission if they leave nothing out."""
+    account = emission.account(policies(steps)) if emission else None
     stage = Stage(tuple(steps), frame.type, output, dumps, len(frame.hidden), account, rows)
     return frame.over(frame.df.mapInArrow(in_worker(stage), frame.ddl(output)), output)
 

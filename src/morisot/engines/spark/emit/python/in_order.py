@@ -24,13 +24,13 @@ from morisot.worker.report.origin import Origin
 from morisot.worker.stateful.machine import ORDER_COLUMNS, InOrder, Machine
 
 if TYPE_CHECKING:
-    from morisot.engines.spark.emit.lowering.planner import Lowering
+    from morisot.engines.spark.emit.core.emission import Emission
 
 ORDER, CANONICAL = quoted("order"), quoted("canonical")
 _PLACES = [quoted(name) for name in ORDER_COLUMNS]
 
 
-def in_order(node: Node, lowering: Lowering, frame: Frame, machine: Machine, *, by_key: bool = True) -> Frame:
+def in_order(node: Node, emission: Emission, frame: Frame, machine: Machine, *, by_key: bool = True) -> Frame:
     """The frame after a machine that sees the elements of each key, or all, in the stream's order."""
     for _, closure in node.closures:
         check_travels(closure)
@@ -39,15 +39,15 @@ def in_order(node: Node, lowering: Lowering, frame: Frame, machine: Machine, *, 
     group: list[str] = []
     if by_key:
         rows, group = grouped_by_key(node, rows, frame.type)
-    rows = gathered(lowering, rows, group, [ORDER])
-    return run_machine(node, lowering, Frame(rows, frame.type, frame.timed), machine, by_key=by_key)
+    rows = gathered(emission, rows, group, [ORDER])
+    return run_machine(node, emission, Frame(rows, frame.type, frame.timed), machine, by_key=by_key)
 
 
-def run_machine(node: Node, lowering: Lowering, rows: Frame, machine: Machine, *, by_key: bool) -> Frame:
+def run_machine(node: Node, emission: Emission, rows: Frame, machine: Machine, *, by_key: bool) -> Frame:
     """The frame after a machine, over rows that are gathered by group, sorted and numbered."""
-    ordered, stamps = lowering.needs_order(node), node.time is not None
-    came_from = origin(node, lowering)
-    account = lowering.account([came_from.policy] if came_from.policy is not None else [])
+    ordered, stamps = emission.needs_order(node), node.time is not None
+    came_from = origin(node, emission)
+    account = emission.account([came_from.policy] if came_from.policy is not None else [])
     task = InOrder(machine, came_from, rows.type, node.type, dumps, rows.timed, stamps, ordered, by_key, account)
     hidden = [*([TIME] if stamps else []), *(_PLACES if ordered else [])]
     results = rows.df.mapInArrow(in_worker(task), schema.ddl(node.type, *hidden))
@@ -56,9 +56,9 @@ def run_machine(node: Node, lowering: Lowering, rows: Frame, machine: Machine, *
     return Frame(results, node.type, stamps)
 
 
-def origin(node: Node, lowering: Lowering | None = None) -> Origin:
-    """The operator as its tasks know it; the lowering knows whether it leaves elements out."""
-    return Origin(node.operator, node.location, lowering.policy(node) if lowering is not None else None)
+def origin(node: Node, emission: Emission | None = None) -> Origin:
+    """The operator as its tasks know it; the emission knows whether it leaves elements out."""
+    return Origin(node.operator, node.location, emission.policy(node) if emission is not None else None)
 
 
 def numbered(df: DataFrame) -> DataFrame:
@@ -66,10 +66,10 @@ def numbered(df: DataFrame) -> DataFrame:
     return df.selectExpr("*", f"monotonically_increasing_id() AS {ORDER}")
 
 
-def gathered(lowering: Lowering, df: DataFrame, group: Sequence[str], order: Sequence[str]) -> DataFrame:
+def gathered(emission: Emission, df: DataFrame, group: Sequence[str], order: Sequence[str]) -> DataFrame:
     """The rows of each group in one partition, one group after the other; in all one partition if nothing groups."""
     columns = [F.expr(each) for each in group]
-    moved = df.repartition(lowering.parallelism, *columns) if group else df.repartition(1)
+    moved = df.repartition(emission.parallelism, *columns) if group else df.repartition(1)
     return moved.sortWithinPartitions(*columns, *map(F.expr, order))
 
 

@@ -1,4 +1,4 @@
-"""Which job's key the tasks take along that are made now: that of the lowering under way."""
+"""Which job's key the tasks take along that are made now: that of the emission under way."""
 
 from __future__ import annotations
 
@@ -22,5 +22,5 @@ def sealing_with(seal: Seal) -> Iterator[None]:
 
 
 def current_seal() -> Seal:
-    """The key for a task that is made now; one that nobody asks for later, if no plan is being lowered."""
+    """The key for a task that is made now; one that nobody asks for later, if no plan is being emitted."""
     return _current.get() or Seal()

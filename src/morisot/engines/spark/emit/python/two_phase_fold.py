@@ -6,10 +6,10 @@ import dataclasses
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from morisot.engines.spark.emit.core.registry import emits
 from morisot.engines.spark.emit.frames import schema
 from morisot.engines.spark.emit.frames.frame import Frame
 from morisot.engines.spark.emit.frames.sql import quoted
-from morisot.engines.spark.emit.lowering.registry import emits
 from morisot.engines.spark.emit.python import in_order
 from morisot.engines.spark.emit.python.fused_stage import dumps, in_worker, partition_id
 from morisot.engines.spark.emit.python.pickling import check_travels
@@ -35,7 +35,7 @@ from morisot.worker.rowwise.stage import Step, policies
 from morisot.worker.stateful.state import FoldMachine
 
 if TYPE_CHECKING:
-    from morisot.engines.spark.emit.lowering.planner import Lowering
+    from morisot.engines.spark.emit.core.emission import Emission
 
 _ORIGINS = [quoted(name) for name in two_phase_fold.ORIGIN_COLUMNS]
 
@@ -68,36 +68,36 @@ def mergeable(node: Node) -> Mergeable:
     return _ACCUMULATORS[type(node)](node, arguments(node.type)[-1])
 
 
-def in_order_machine(node: aggregate.Fold | aggregate.Reduce, lowering: Lowering) -> FoldMachine:
+def in_order_machine(node: aggregate.Fold | aggregate.Reduce, emission: Emission) -> FoldMachine:
     """The machine of a fold that sees one element after the other."""
-    result, origin = arguments(node.type)[-1], in_order.origin(node, lowering)
+    result, origin = arguments(node.type)[-1], in_order.origin(node, emission)
     if isinstance(node, aggregate.Fold):
         return FoldMachine("fold", FoldAccumulator(node.init, node.function.function, result), origin)
     return FoldMachine("reduce", ReduceAccumulator(node.function.function, result), origin)
 
 
 @emits(TwoPhaseFoldOp, *_ACCUMULATORS)
-def lower_fold(node: aggregate.Aggregation, lowering: Lowering, frame: Frame, steps: tuple[Step, ...]) -> Frame:
+def emit_fold(node: aggregate.Aggregation, emission: Emission, frame: Frame, steps: tuple[Step, ...]) -> Frame:
     for _, closure in node.closures:
         check_travels(closure)
     element, output = node.input.type, node.type
     key = element.key if isinstance(element, Keyed) else None
-    accumulator, origin = mergeable(node), in_order.origin(node, lowering)
-    account = lowering.account([*policies(steps), *([origin.policy] if origin.policy else [])])
+    accumulator, origin = mergeable(node), in_order.origin(node, emission)
+    account = emission.account([*policies(steps), *([origin.policy] if origin.policy else [])])
     partial = PartialFold(steps, frame.type, element, accumulator, origin, partition_id(), dumps, account)
     merge = MergeFold(key, output, accumulator, origin, dumps)
     partial_type = two_phase_fold.partial_type(key)
     partition, sequence, same = (quoted(leaf.column) for leaf in leaves(partial_type)[:3])
     rows = frame.df.mapInArrow(in_worker(partial), schema.ddl(partial_type))
-    rows = rows.repartition(1) if key is None else rows.repartition(lowering.parallelism, same)
+    rows = rows.repartition(1) if key is None else rows.repartition(emission.parallelism, same)
     rows = rows.sortWithinPartitions(same, partition, sequence)
-    if not lowering.needs_order(node):
+    if not emission.needs_order(node):
         return Frame(rows.mapInArrow(in_worker(merge), schema.ddl(output)), output)
     results = rows.mapInArrow(in_worker(dataclasses.replace(merge, ordered=True)), schema.ddl(output, *_ORIGINS))
     return Frame(results.orderBy(*_ORIGINS).drop(*two_phase_fold.ORIGIN_COLUMNS), output)
 
 
 @emits(InOrderOp, aggregate.Fold, aggregate.Reduce)
-def lower_fold_in_order(node: aggregate.Fold | aggregate.Reduce, lowering: Lowering, frame: Frame) -> Frame:
+def emit_fold_in_order(node: aggregate.Fold | aggregate.Reduce, emission: Emission, frame: Frame) -> Frame:
     """A fold that is no native aggregate: one element after the other."""
-    return in_order.in_order(node, lowering, frame.untimed(), in_order_machine(node, lowering))
+    return in_order.in_order(node, emission, frame.untimed(), in_order_machine(node, emission))

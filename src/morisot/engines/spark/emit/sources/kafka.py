@@ -9,10 +9,10 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 
+from morisot.engines.spark.emit.core.emission import Emission
 from morisot.engines.spark.emit.frames.frame import PLACE, Frame, named
 from morisot.engines.spark.emit.frames.sql import EPOCH, sql_text
 from morisot.engines.spark.emit.frames.tables import BAD_ROW
-from morisot.engines.spark.emit.lowering.planner import Lowering
 from morisot.engines.spark.internals import kafka as client
 from morisot.engines.spark.internals.causes import first_cause
 from morisot.engines.spark.internals.kafka import Ends
@@ -54,28 +54,28 @@ def client_options(node: StreamKafka | WriteKafka) -> dict[str, str]:
 # -- reading ----------------------------------------------------------------------------------------------------------
 
 
-def records(node: StreamKafka, lowering: Lowering) -> Frame:
+def records(node: StreamKafka, emission: Emission) -> Frame:
     """The records of the topics: those of a partition in their order, one partition after the other."""
-    rows = followed(node, lowering) if node.unbounded else held(node, lowering)
+    rows = followed(node, emission) if node.unbounded else held(node, emission)
     values = named(expressions(node), node.type)
-    if node.bounded or not lowering.needs_order(node):
+    if node.bounded or not emission.needs_order(node):
         return Frame(rows.selectExpr(*values), node.type)
     return Frame(rows.selectExpr(*values, f"{_PLACED} AS {PLACE}"), node.type, placed=True)
 
 
-def followed(node: StreamKafka, lowering: Lowering) -> DataFrame:
+def followed(node: StreamKafka, emission: Emission) -> DataFrame:
     """What is in the topics, and what comes."""
-    end_offsets(node, lowering.spark)  # a topic that is not there is said now, and not by a query that fails later
-    reader = lowering.spark.readStream.format("kafka").options(**client_options(node))
-    limits = [limit for limit in (node.records_per_batch, lowering.query.trigger.elements) if limit is not None]
+    end_offsets(node, emission.spark)  # a topic that is not there is said now, and not by a query that fails later
+    reader = emission.spark.readStream.format("kafka").options(**client_options(node))
+    limits = [limit for limit in (node.records_per_batch, emission.query.trigger.elements) if limit is not None]
     if limits:
         reader = reader.option("maxOffsetsPerTrigger", min(limits))
     return reader.option("subscribe", ",".join(node.topics)).option("startingOffsets", node.starting).load()
 
 
-def held(node: StreamKafka, lowering: Lowering) -> DataFrame:
+def held(node: StreamKafka, emission: Emission) -> DataFrame:
     """What is in the topics now."""
-    spark, ordered = lowering.spark, lowering.is_ordered(node)
+    spark, ordered = emission.spark, emission.is_ordered(node)
     ends = end_offsets(node, spark)
     if ends is None:
         rows = spark.read.format("kafka").options(**client_options(node), subscribe=",".join(node.topics)).load()

@@ -21,41 +21,41 @@ from morisot.worker.stateful.buckets import Bucket, PackBuckets, UnpackBuckets
 from morisot.worker.stateful.machine import Machine
 
 if TYPE_CHECKING:
-    from morisot.engines.spark.emit.lowering.planner import Lowering
+    from morisot.engines.spark.emit.core.emission import Emission
 
 BUCKETS_PER_PARTITION = 4
 _BUCKET = quoted("bucket")
 
 
-def in_buckets(node: Node, lowering: Lowering, frame: Frame, machine: Machine, *, by_key: bool = True) -> Frame:
+def in_buckets(node: Node, emission: Emission, frame: Frame, machine: Machine, *, by_key: bool = True) -> Frame:
     """The frame after a machine that sees the elements of each key, or all, in row order."""
     for _, closure in node.closures:
         check_travels(closure)
     by_key, stamps = by_key and isinstance(frame.type, Keyed), node.time is not None
     running = gives_running_values(node)
-    came_from = origin(node, lowering)
-    account = lowering.account([came_from.policy] if came_from.policy is not None else [])
-    placed = lowering.gives_places(node)
+    came_from = origin(node, emission)
+    account = emission.account([came_from.policy] if came_from.policy is not None else [])
+    placed = emission.gives_places(node)
     bucket = Bucket(machine, came_from, frame.type, node.type, dumps, frame.timed, stamps, by_key, running, placed)
-    rows, where = by_bucket_of_key(node, lowering, frame) if by_key else (frame.df, "0")
+    rows, where = by_bucket_of_key(node, emission, frame) if by_key else (frame.df, "0")
     packed = gathered_in_buckets(frame, rows, where)
     results = packed.groupBy("bucket").transformWithStateInPandas(
-        BucketProcessor(bucket, current_seal()), "results BINARY, left_out BINARY", lowering.plan.output_mode, "None"
+        BucketProcessor(bucket, current_seal()), "results BINARY, left_out BINARY", emission.plan.output_mode, "None"
     )
     output = Frame(results, node.type, stamps, placed)
     unpack = UnpackBuckets(came_from.policy, account)
     return output.over(results.mapInArrow(in_worker(unpack), output.ddl(node.type)))
 
 
-def by_bucket_of_key(node: Node, lowering: Lowering, frame: Frame) -> tuple[DataFrame, str]:
+def by_bucket_of_key(node: Node, emission: Emission, frame: Frame) -> tuple[DataFrame, str]:
     """The rows, perhaps with a column more, and an expression for the bucket of each row's key."""
     rows, group = grouped_by_key(node, frame.df, frame.type)
-    return rows, bucket_of(lowering, *group)
+    return rows, bucket_of(emission, *group)
 
 
-def bucket_of(lowering: Lowering, *columns: str) -> str:
+def bucket_of(emission: Emission, *columns: str) -> str:
     """An expression for the bucket of rows with the same values in some columns."""
-    return f"CAST(pmod(xxhash64({', '.join(columns)}), {lowering.parallelism * BUCKETS_PER_PARTITION}) AS INT)"
+    return f"CAST(pmod(xxhash64({', '.join(columns)}), {emission.parallelism * BUCKETS_PER_PARTITION}) AS INT)"
 
 
 def gathered_in_buckets(frame: Frame, rows: DataFrame, where: str) -> DataFrame:

@@ -7,11 +7,11 @@ from typing import Any
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the name every Spark program uses
 
+from morisot.engines.spark.emit.core.emission import Emission
+from morisot.engines.spark.emit.core.registry import emits
 from morisot.engines.spark.emit.frames import schema
 from morisot.engines.spark.emit.frames.frame import PLACE, TIME, Frame
 from morisot.engines.spark.emit.frames.sql import quoted
-from morisot.engines.spark.emit.lowering.planner import Lowering
-from morisot.engines.spark.emit.lowering.registry import emits
 from morisot.engines.spark.emit.python.in_order import grouped_by_key
 from morisot.engines.spark.emit.source import in_order, of_listed_files
 from morisot.engines.spark.emit.stateful.row_order import place_in_files
@@ -24,25 +24,25 @@ NUMBER = quoted("piece")
 
 
 @emits(ReadOp, StreamCopied)
-def lower_stream_copied(node: StreamCopied, lowering: Lowering) -> Frame:
+def emit_stream_copied(node: StreamCopied, emission: Emission) -> Frame:
     stretches = node.step is not None
     columns = "first BIGINT, last BIGINT" if stretches else schema.ddl(node.type)
-    df = of_listed_files(lowering.spark.readStream.schema(columns)).parquet(node.listed)
+    df = of_listed_files(emission.spark.readStream.schema(columns)).parquet(node.listed)
     if not stretches:
         return Frame(df, node.type)
-    placed = lowering.needs_order(node)  # what is generated is in no file any more
+    placed = emission.needs_order(node)  # what is generated is in no file any more
     hidden = [f"{place_in_files()} AS {PLACE}"] if placed else []
     generated = df.selectExpr(f"explode(sequence(first, last, {node.step}L)) AS value", *hidden)
     return Frame(generated, node.type, placed=placed)
 
 
 @emits(WriteOp, KeepPieces)
-def lower_keep_pieces(node: KeepPieces, lowering: Lowering, frame: Frame) -> Frame:
+def emit_keep_pieces(node: KeepPieces, emission: Emission, frame: Frame) -> Frame:
     return frame
 
 
 @emits(ReadOp, SavedPieces)
-def lower_saved_pieces(node: SavedPieces, lowering: Lowering) -> Frame:
+def emit_saved_pieces(node: SavedPieces, emission: Emission) -> Frame:
     timed = node.time is not None
     columns = schema.ddl(node.type, *([TIME] if timed else []), *([NUMBER] if node.running else []))
 
@@ -50,10 +50,10 @@ def lower_saved_pieces(node: SavedPieces, lowering: Lowering) -> Frame:
         df: DataFrame = reader.schema(columns).option("recursiveFileLookup", True).parquet(path)
         return df
 
-    df = load(lowering.spark.read, node.directory)
+    df = load(emission.spark.read, node.directory)
     if node.running:
         return Frame(last_values(node, df), node.type)
-    return Frame(in_order(df, lowering, load) if lowering.is_ordered(node) else df, node.type, timed)
+    return Frame(in_order(df, emission, load) if emission.is_ordered(node) else df, node.type, timed)
 
 
 def last_values(node: SavedPieces, df: DataFrame) -> DataFrame:

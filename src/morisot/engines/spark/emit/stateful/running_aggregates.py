@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from morisot.engines.spark.emit.core.emission import Emission
+from morisot.engines.spark.emit.core.registry import emits
 from morisot.engines.spark.emit.frames.frame import Frame
-from morisot.engines.spark.emit.lowering.planner import Lowering
-from morisot.engines.spark.emit.lowering.registry import emits
 from morisot.engines.spark.emit.python.in_order import origin
 from morisot.engines.spark.emit.python.two_phase_fold import in_order_machine, mergeable
 from morisot.engines.spark.emit.stateful.keyed_state import in_buckets
@@ -26,16 +26,16 @@ from morisot.worker.stateful.state import Firsts, FoldMachine
 
 
 @emits(KeyedStateOp, Fold, Reduce, First, Sum, Avg, MinElement, MaxElement, ReduceAssoc, FoldAssoc)
-def lower_running(node: Aggregation, lowering: Lowering, frame: Frame) -> Frame:
+def emit_running(node: Aggregation, emission: Emission, frame: Frame) -> Frame:
     """Spark's own aggregates may fail on a value that only Python can do, and their state cannot change hands."""
-    return in_buckets(node, lowering, frame if node.keeps_time else frame.untimed(), machine(node, lowering))
+    return in_buckets(node, emission, frame if node.keeps_time else frame.untimed(), machine(node, emission))
 
 
-def machine(node: Aggregation, lowering: Lowering) -> Machine:
+def machine(node: Aggregation, emission: Emission) -> Machine:
     match node:
         case Fold() | Reduce():
-            return in_order_machine(node, lowering)
+            return in_order_machine(node, emission)
         case First():
             return Firsts()
         case _:
-            return FoldMachine("aggregate", mergeable(node), origin(node, lowering))
+            return FoldMachine("aggregate", mergeable(node), origin(node, emission))

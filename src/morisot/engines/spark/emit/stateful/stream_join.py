@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from morisot.engines.spark.emit.core.emission import Emission
+from morisot.engines.spark.emit.core.registry import emits
 from morisot.engines.spark.emit.frames.frame import Frame
-from morisot.engines.spark.emit.lowering.planner import Lowering
-from morisot.engines.spark.emit.lowering.registry import emits
 from morisot.engines.spark.emit.python.fused_stage import dumps
 from morisot.engines.spark.emit.python.in_order import origin
 from morisot.engines.spark.emit.stateful.keyed_state import by_bucket_of_key, in_buckets
@@ -24,7 +24,7 @@ from morisot.worker.stateful.timers import TimeMachine
 
 
 @emits(TimersOp, IntervalJoin)
-def lower_interval_join_unbounded(node: IntervalJoin, lowering: Lowering, left: Frame, right: Frame) -> Frame:
+def emit_interval_join_unbounded(node: IntervalJoin, emission: Emission, left: Frame, right: Frame) -> Frame:
     assert node.time is not None
     frame = both_sides(node, left, right)
     machine = IntervalJoinMachine(node.lower, node.upper, node.variant, key_of(frame.type), *types_of_sides(frame))
@@ -38,14 +38,14 @@ def lower_interval_join_unbounded(node: IntervalJoin, lowering: Lowering, left: 
         direct=is_direct(node),
         keep_late=node.late is not None,
     )
-    return joined(node, lowering, frame, bucket, clock_of(node.time))
+    return joined(node, emission, frame, bucket, clock_of(node.time))
 
 
 @emits(TimersOp, WindowJoin)
-def lower_window_join_unbounded(node: WindowJoin, lowering: Lowering, left: Frame, right: Frame) -> Frame:
+def emit_window_join_unbounded(node: WindowJoin, emission: Emission, left: Frame, right: Frame) -> Frame:
     frame = both_sides(node, left, right)
     if isinstance(node.kind, plan.CountKind):
-        return in_buckets(node, lowering, frame, CountedPairs(node.kind.size, node.kind.slide, *types_of_sides(frame)))
+        return in_buckets(node, emission, frame, CountedPairs(node.kind.size, node.kind.slide, *types_of_sides(frame)))
     stamps = node.time is not None
     key = key_of(frame.type)
     pairing = Pairing(node.clock, node.bounds, stamps, origin(node), key, *types_of_sides(frame))
@@ -59,7 +59,7 @@ def lower_window_join_unbounded(node: WindowJoin, lowering: Lowering, left: Fram
         direct=is_direct(node),
         keep_late=node.late is not None,
     )
-    return joined(node, lowering, frame, bucket, clock_of(node.clock, processing=node.kind.processing))
+    return joined(node, emission, frame, bucket, clock_of(node.clock, processing=node.kind.processing))
 
 
 def windows_of(kind: plan.WindowKind, pairing: Pairing, key: Type) -> TimeMachine:
@@ -71,7 +71,7 @@ def windows_of(kind: plan.WindowKind, pairing: Pairing, key: Type) -> TimeMachin
     raise AssertionError(f"{kind} has no windows of time")
 
 
-def joined(node: Node, lowering: Lowering, frame: Frame, bucket: JoinBucket, clock: Clock) -> Frame:
+def joined(node: Node, emission: Emission, frame: Frame, bucket: JoinBucket, clock: Clock) -> Frame:
     """The frame after a join by key, or of all elements in one bucket."""
-    rows, where = by_bucket_of_key(node, lowering, frame) if isinstance(frame.type, Keyed) else (frame.df, "0")
-    return in_buckets_with_timers(node, lowering, frame, rows, where, bucket, clock)
+    rows, where = by_bucket_of_key(node, emission, frame) if isinstance(frame.type, Keyed) else (frame.df, "0")
+    return in_buckets_with_timers(node, emission, frame, rows, where, bucket, clock)

@@ -19,7 +19,7 @@ from morisot.worker.stateful.timers import Moment, TimerBucket
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from morisot.engines.spark.emit.lowering.planner import Lowering
+    from morisot.engines.spark.emit.core.emission import Emission
 
 
 @dataclass(frozen=True)
@@ -52,18 +52,18 @@ def clock_of(time: Type, *, processing: bool = False) -> Clock:
 
 
 def in_buckets_with_timers(
-    node: Node, lowering: Lowering, frame: Frame, rows: DataFrame, where: str, bucket: TimerBucket, clock: Clock
+    node: Node, emission: Emission, frame: Frame, rows: DataFrame, where: str, bucket: TimerBucket, clock: Clock
 ) -> Frame:
     """The frame after buckets with timers, over rows of the frame; `where` is the expression of a row's bucket."""
     packed = gathered_in_buckets(frame, rows, where)
     results = packed.groupBy("bucket").transformWithStateInPandas(
         TimerProcessor(bucket, clock, current_seal()),
         "results BINARY, late BINARY",
-        lowering.plan.output_mode,
+        emission.plan.output_mode,
         clock.mode,
     )
-    policy = lowering.policy(node)
-    account = lowering.account([policy]) if policy else None
+    policy = emission.policy(node)
+    account = emission.account([policy]) if policy else None
     output = Frame(results, node.type, node.time is not None, placed=True)
     unpack = UnpackTimerBuckets(policy, account, dumps)
     return output.over(results.mapInArrow(in_worker(unpack), output.ddl(node.type)))

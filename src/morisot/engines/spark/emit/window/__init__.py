@@ -6,9 +6,9 @@ windows that overlap, `machines` everything that runs in Python, `unbounded` all
 
 from __future__ import annotations
 
+from morisot.engines.spark.emit.core.emission import Emission
+from morisot.engines.spark.emit.core.registry import emits
 from morisot.engines.spark.emit.frames.frame import Frame
-from morisot.engines.spark.emit.lowering.planner import Lowering
-from morisot.engines.spark.emit.lowering.registry import emits
 from morisot.engines.spark.emit.window import (
     all_window,
     count_window,
@@ -24,11 +24,11 @@ from morisot.plan.nodes import window as plan
 from morisot.plan.nodes.window import Window
 
 _NATIVE = {
-    plan.CountKind: count_window.lower_count_window,
-    plan.TimeKind: time_window.lower_time_window,
-    plan.SessionKind: session_window.lower_session_window,
-    plan.LastKind: last_window.lower_last_window,
-    plan.AllKind: all_window.lower_all_window,
+    plan.CountKind: count_window.emit_count_window,
+    plan.TimeKind: time_window.emit_time_window,
+    plan.SessionKind: session_window.emit_session_window,
+    plan.LastKind: last_window.emit_last_window,
+    plan.AllKind: all_window.emit_all_window,
 }
 """The kinds of windows that have a native form."""
 
@@ -37,10 +37,10 @@ RULES = (join, unbounded)
 
 
 @emits(NativeAggregateOp, Window)
-def lower_window(node: Window, lowering: Lowering, frame: Frame) -> Frame:
-    return _NATIVE[type(node.kind)](node, lowering, frame)
+def emit_window(node: Window, emission: Emission, frame: Frame) -> Frame:
+    return _NATIVE[type(node.kind)](node, emission, frame)
 
 
 @emits(InOrderOp, Window)
-def lower_window_in_python(node: Window, lowering: Lowering, frame: Frame) -> Frame:
-    return machines.lower_in_python(node, lowering, frame)
+def emit_window_in_python(node: Window, emission: Emission, frame: Frame) -> Frame:
+    return machines.emit_in_python(node, emission, frame)

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from pyspark.sql import DataFrame
 
+from morisot.engines.spark.emit.core.emission import Emission
 from morisot.engines.spark.emit.frames.frame import Frame
-from morisot.engines.spark.emit.lowering.planner import Lowering
 from morisot.engines.spark.emit.python.in_order import ORDER
 from morisot.engines.spark.emit.window.grouping import (
     KEY_FIRST,
@@ -25,14 +25,14 @@ from morisot.plan.nodes.window import CountKind, Window
 from morisot.worker.stateful.machine import LAST as AFTER_ALL
 
 
-def lower_count_window(node: Window, lowering: Lowering, frame: Frame) -> Frame:
+def emit_count_window(node: Window, emission: Emission, frame: Frame) -> Frame:
     kind = node.kind
     assert isinstance(kind, CountKind)
-    ordered = lowering.needs_order(node)
+    ordered = emission.needs_order(node)
     extras = [ROWS, *([NEWEST] if node.time is not None else []), *([LAST] if ordered else [])]
     if ordered and not kind.exact:
         extras.append(KEY_FIRST)
-    rows = prepared(node, lowering, frame, *extras)
+    rows = prepared(node, emission, frame, *extras)
     placed = positioned(rows.df, rows.group, key_first=KEY_FIRST in extras)
     windows = windows_of(
         Rows(placed, rows.group, rows.key, rows.measures, rows.extras), POSITION, kind.size, kind.slide
@@ -40,7 +40,7 @@ def lower_count_window(node: Window, lowering: Lowering, frame: Frame) -> Frame:
     windows = windows.where(f"{START} >= 0")  # positions begin at 0, and so do windows
     complete = f"{ROWS} = {kind.size}L"
     if kind.exact:
-        return finished(node, lowering, rows, windows.where(complete), order=[LAST])
+        return finished(node, emission, rows, windows.where(complete), order=[LAST])
     # of the incomplete windows only the first is wanted: the one before it, if there is one, is complete
     wanted = windows.where(f"{complete} OR {START} = 0 OR {ROWS} >= {kind.size - kind.slide}L")
     wanted = wanted.withColumn("end", wanted["start"] + wanted["rows"])
@@ -48,7 +48,7 @@ def lower_count_window(node: Window, lowering: Lowering, frame: Frame) -> Frame:
         f"CASE WHEN {complete} THEN {LAST} ELSE {AFTER_ALL}L END",
         f"CASE WHEN {complete} THEN 0L ELSE {KEY_FIRST} END",
     ]
-    return finished(node, lowering, rows, wanted, order=places)
+    return finished(node, emission, rows, wanted, order=places)
 
 
 def positioned(df: DataFrame, group: Sequence[str], *, key_first: bool = False) -> DataFrame:

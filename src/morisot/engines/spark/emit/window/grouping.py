@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the name every Spark program uses
 
+from morisot.engines.spark.emit.core.emission import Emission
 from morisot.engines.spark.emit.frames.frame import TIME, Frame
 from morisot.engines.spark.emit.frames.sql import EPOCH, quoted
-from morisot.engines.spark.emit.lowering.planner import Lowering
 from morisot.engines.spark.emit.python.in_order import CANONICAL, ORDER, numbered, with_canonical
 from morisot.engines.spark.emit.window.measures import AggregateColumn, Columns, NativeMeasure, native_measures
 from morisot.plan.nodes.node import Node
@@ -66,14 +66,14 @@ def _grouped(df: DataFrame, by: Sequence[str], aggregates: Sequence[str]) -> Dat
     return df.groupBy(*map(F.expr, by)).agg(*map(F.expr, aggregates))
 
 
-def prepared(node: Window, lowering: Lowering, frame: Frame, *extras: str) -> Rows:
+def prepared(node: Window, emission: Emission, frame: Frame, *extras: str) -> Rows:
     """The frame's rows with what the measures aggregate, numbered if anybody asks for their order."""
-    columns = Columns(node, lowering, frame)
+    columns = Columns(node, emission, frame)
     measures = native_measures(columns)
     df = columns.frame.df
     wanted = list(extras)
     by_value = not (isinstance(frame.type, Keyed) and contains_any(frame.type.key))
-    if (lowering.needs_order(node) or not by_value) and FIRST not in wanted:
+    if (emission.needs_order(node) or not by_value) and FIRST not in wanted:
         wanted.append(FIRST)
     if any(measure.ordered for measure in measures) or {FIRST, LAST, KEY_FIRST} & set(wanted) or node.kind.by_order:
         df = numbered(df)
@@ -91,16 +91,16 @@ def grouped_by(node: Node, df: DataFrame, frame: Frame) -> tuple[DataFrame, list
     return df, key, key
 
 
-def finished(node: Window, lowering: Lowering, rows: Rows, windows: DataFrame, *, order: Sequence[str]) -> Frame:
+def finished(node: Window, emission: Emission, rows: Rows, windows: DataFrame, *, order: Sequence[str]) -> Frame:
     """The results of windows; their rows have START, END and everything the measures and the order need."""
     results = [expression for measure in rows.measures for expression in measure.finish]
     stamps = [f"{END if node.kind.timed else NEWEST} AS {TIME}"] if node.time is not None else []
-    return in_their_order(node, lowering, windows, [*rows.key, *with_bounds(node, results)], stamps, order)
+    return in_their_order(node, emission, windows, [*rows.key, *with_bounds(node, results)], stamps, order)
 
 
 def in_their_order(
     node: Window | WindowJoin,
-    lowering: Lowering,
+    emission: Emission,
     windows: DataFrame,
     expressions: Sequence[str],
     stamps: Sequence[str],
@@ -109,7 +109,7 @@ def in_their_order(
     """The frame of the results, in their order if an operator after it depends on that."""
     columns = [quoted(leaf.column) for leaf in leaves(node.type)]
     named = [f"{expression} AS {column}" for expression, column in zip(expressions, columns, strict=True)]
-    if not order or not lowering.needs_order(node):
+    if not order or not emission.needs_order(node):
         return Frame(windows.selectExpr(*named, *stamps), node.type, bool(stamps))
     places = [f"place{number}" for number in range(len(order))]
     placed = [f"{expression} AS {place}" for expression, place in zip(order, places, strict=True)]

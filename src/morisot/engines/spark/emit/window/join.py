@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the name every Spark program uses
 
+from morisot.engines.spark.emit.core.emission import Emission
+from morisot.engines.spark.emit.core.registry import emits
 from morisot.engines.spark.emit.frames.frame import TIME, Frame
 from morisot.engines.spark.emit.frames.sql import quoted
-from morisot.engines.spark.emit.lowering.planner import Lowering
-from morisot.engines.spark.emit.lowering.registry import emits
 from morisot.engines.spark.emit.python.in_order import CANONICAL, ORDER, numbered, with_canonical
 from morisot.engines.spark.emit.window.count_window import positioned
 from morisot.engines.spark.emit.window.grouping import END, POSITION, START, in_their_order, with_bounds
@@ -27,7 +27,7 @@ _LEFT_ORDER, _RIGHT_ORDER = quoted("left_order"), quoted("right_order")
 
 
 @emits(NativeJoinOp, WindowJoin)
-def lower_window_join(node: WindowJoin, lowering: Lowering, left: Frame, right: Frame) -> Frame:
+def emit_window_join(node: WindowJoin, emission: Emission, left: Frame, right: Frame) -> Frame:
     frames = [clocked(node.kind, frame) for frame in (left, right)]
     named = [side(node, frame, name) for name, frame in zip(("left", "right"), frames, strict=True)]
     if isinstance(node.kind, plan.SessionKind):
@@ -49,7 +49,7 @@ def lower_window_join(node: WindowJoin, lowering: Lowering, left: Frame, right: 
     values = [*columns_of(left_rows, "left"), *columns_of(right_rows, "right")]
     stamps = [f"{END} AS {TIME}"] if node.time is not None else []
     order = [END if node.kind.timed else START, _LEFT_ORDER, _RIGHT_ORDER]
-    return in_their_order(node, lowering, met, [*key, *with_bounds(node, values)], stamps, order)
+    return in_their_order(node, emission, met, [*key, *with_bounds(node, values)], stamps, order)
 
 
 def columns_of(df: DataFrame, part: str) -> list[str]:

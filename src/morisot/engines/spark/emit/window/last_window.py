@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from morisot.engines.spark.emit.core.emission import Emission
 from morisot.engines.spark.emit.frames.frame import Frame
 from morisot.engines.spark.emit.frames.sql import quoted
-from morisot.engines.spark.emit.lowering.planner import Lowering
 from morisot.engines.spark.emit.python.in_order import ORDER
 from morisot.engines.spark.emit.window.grouping import END, LAST, NEWEST, START, finished, prepared
 from morisot.plan.nodes.window import LastKind, Window
@@ -12,10 +12,10 @@ from morisot.plan.nodes.window import LastKind, Window
 _ALL = quoted("all")
 
 
-def lower_last_window(node: Window, lowering: Lowering, frame: Frame) -> Frame:
+def emit_last_window(node: Window, emission: Emission, frame: Frame) -> Frame:
     kind = node.kind
     assert isinstance(kind, LastKind)
-    rows = prepared(node, lowering, frame, LAST, *([NEWEST] if node.time is not None else []))
+    rows = prepared(node, emission, frame, LAST, *([NEWEST] if node.time is not None else []))
     by, df = (rows.group, rows.df) if rows.group else ([_ALL], rows.df.selectExpr("*", f"0 AS {_ALL}"))
     within = f"PARTITION BY {', '.join(by)} ORDER BY {ORDER}"
     few = f"OVER ({within} ROWS BETWEEN {kind.k - 1} PRECEDING AND CURRENT ROW)"
@@ -23,4 +23,4 @@ def lower_last_window(node: Window, lowering: Lowering, frame: Frame) -> Frame:
     position = f"CAST(row_number() OVER ({within}) AS BIGINT) AS {END}"
     windows = df.selectExpr(*rows.key, *aggregates, position)
     bounded = windows.selectExpr("*", f"greatest(0L, {END} - {kind.k}L) AS {START}")
-    return finished(node, lowering, rows, bounded, order=[LAST])
+    return finished(node, emission, rows, bounded, order=[LAST])

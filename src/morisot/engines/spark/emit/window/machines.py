@@ -7,10 +7,10 @@ from typing import Any
 
 from pyspark.sql import DataFrame
 
+from morisot.engines.spark.emit.core.emission import Emission
 from morisot.engines.spark.emit.frames import schema
 from morisot.engines.spark.emit.frames.frame import TIME, Frame
 from morisot.engines.spark.emit.frames.sql import quoted
-from morisot.engines.spark.emit.lowering.planner import Lowering
 from morisot.engines.spark.emit.python.fused_stage import dumps, in_worker
 from morisot.engines.spark.emit.python.in_order import ORDER, gathered, grouped_by_key, in_order, numbered, origin
 from morisot.engines.spark.emit.python.pickling import check_travels
@@ -36,11 +36,11 @@ _WINDOWERS: dict[type[plan.WindowKind], Callable[[Any, Window], Windower]] = {
 }
 
 
-def lower_in_python(node: Window, lowering: Lowering, frame: Frame) -> Frame:
+def emit_in_python(node: Window, emission: Emission, frame: Frame) -> Frame:
     """Windows of time are groups of their own; the others depend on the order of a key's elements, which meet in it."""
     if node.kind.timed:
-        return window_by_window(node, lowering, frame)
-    return in_order(node, lowering, frame, machine_in_order(node))
+        return window_by_window(node, emission, frame)
+    return in_order(node, emission, frame, machine_in_order(node))
 
 
 def machine_in_order(node: Window) -> Machine:
@@ -57,38 +57,38 @@ def machine(node: Window, windower: Windower, bounds: bool, stamps: bool) -> Win
     return Windows(windower, in_python(node), node.row.cls if node.row else None, bounds, stamps, origin(node))
 
 
-def window_by_window(node: Window, lowering: Lowering, frame: Frame) -> Frame:
+def window_by_window(node: Window, emission: Emission, frame: Frame) -> Frame:
     """The rows of one window are brought together: a task holds one window at a time, however large its key is."""
     for _, closure in node.closures:
         check_travels(closure)
     rows, group = placed(node, frame)
-    rows = gathered(lowering, rows, [*group, START], [ORDER])
+    rows = gathered(emission, rows, [*group, START], [ORDER])
     keyed = isinstance(frame.type, Keyed)
     key_type = Tuple((frame.type.key, INT, INT)) if isinstance(frame.type, Keyed) else Tuple((INT, INT))
     key, value = (frame.columns_under(0), frame.columns_under(1)) if keyed else ([], frame.columns)
     input_type, output_type = Keyed(key_type, node.element), Keyed(key_type, node.result)
     names = [quoted(leaf.column) for leaf in leaves(input_type)]
     columns = [f"{c} AS {name}" for c, name in zip([*key, START, END, *value], names, strict=True)]
-    ordered = lowering.needs_order(node)
+    ordered = emission.needs_order(node)
     one_window = machine(node, windows.Everything(), bounds=False, stamps=False)
     task = InOrder(one_window, origin(node), input_type, output_type, dumps, False, False, ordered, by_key=True)
     hidden = [quoted(name) for name in ORDER_COLUMNS] if ordered else []
     results = rows.selectExpr(*columns, ORDER).mapInArrow(in_worker(task), schema.ddl(output_type, *hidden))
-    return named(node, lowering, results, output_type)
+    return named(node, emission, results, output_type)
 
 
-def named(node: Window, lowering: Lowering, results: DataFrame, output: Keyed) -> Frame:
+def named(node: Window, emission: Emission, results: DataFrame, output: Keyed) -> Frame:
     """The results of windows, whose bounds are the last two parts of their key."""
     assert isinstance(output.key, Tuple)
     found = Frame(results, output)
     *_, start, end = found.columns_under(0)
     bounds = [f"{start} AS {START}", f"{end} AS {END}"]
     key = found.columns_under(0, 0) if node.input.keyed else []
-    order = ["`first`"] if lowering.needs_order(node) else []
+    order = ["`first`"] if emission.needs_order(node) else []
     rows = results.selectExpr(*key, *bounds, *found.columns_under(1), *order)
     stamps = [f"{END} AS {TIME}"] if node.time is not None else []
     expressions = [*key, *with_bounds(node, found.columns_under(1))]
-    return in_their_order(node, lowering, rows, expressions, stamps, [END, *order])
+    return in_their_order(node, emission, rows, expressions, stamps, [END, *order])
 
 
 def placed(node: Window, frame: Frame) -> tuple[DataFrame, Sequence[str]]:

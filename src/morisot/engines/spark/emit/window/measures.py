@@ -14,10 +14,10 @@ from morisot.compile.aggregates.folds import FoldPart, NativeFold, leaf_values
 from morisot.compile.ir.expressions import Input
 from morisot.compile.verdict import ColumnForm, Refusal
 from morisot.engines.spark.emit.aggregate import joined_start
+from morisot.engines.spark.emit.core.emission import Emission
 from morisot.engines.spark.emit.frames.frame import Frame
 from morisot.engines.spark.emit.frames.guards import NAN
 from morisot.engines.spark.emit.frames.sql import NameOf, guard, literal, quoted, render
-from morisot.engines.spark.emit.lowering.planner import Lowering
 from morisot.engines.spark.emit.python.fused_stage import dumps
 from morisot.engines.spark.emit.python.in_order import ORDER
 from morisot.physical.choose.window import recognised_fold
@@ -117,9 +117,9 @@ class NativeMeasure:
 class Columns:
     """The rows of a frame with the values that the measures of a window aggregate."""
 
-    def __init__(self, node: Window, lowering: Lowering, frame: Frame) -> None:
+    def __init__(self, node: Window, emission: Emission, frame: Frame) -> None:
         self.node = node
-        self.lowering = lowering
+        self.emission = emission
         self.frame = frame
         self.at = (1,) if node.input.keyed else ()
         self.element = frame.columns_under(*self.at)
@@ -139,7 +139,7 @@ class Columns:
         if measure.function is None:
             (column,), type_ = self.element, self.node.element
         else:
-            form = self.lowering.column_form(self.node, measure.function)
+            form = self.emission.column_form(self.node, measure.function)
             assert form is not None, "a measure without a native form should have run in Python"
             frame, (expression,) = self.frame.evaluate(form, self.frame.names(self.at))
             column, type_ = self.add(frame, expression), form.type

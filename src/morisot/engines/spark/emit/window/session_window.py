@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from pyspark.sql import DataFrame
 
+from morisot.engines.spark.emit.core.emission import Emission
 from morisot.engines.spark.emit.frames.frame import TIME, Frame
 from morisot.engines.spark.emit.frames.sql import quoted
-from morisot.engines.spark.emit.lowering.planner import Lowering
 from morisot.engines.spark.emit.window.grouping import END, FIRST, NEWEST, START, finished, prepared
 from morisot.engines.spark.emit.window.time_window import clocked
 from morisot.plan.nodes.window import SessionKind, Window
@@ -16,13 +16,13 @@ from morisot.plan.nodes.window import SessionKind, Window
 _BEGINS, _ALL = quoted("begins"), quoted("all")
 
 
-def lower_session_window(node: Window, lowering: Lowering, frame: Frame) -> Frame:
+def emit_session_window(node: Window, emission: Emission, frame: Frame) -> Frame:
     kind = node.kind
     assert isinstance(kind, SessionKind)
-    rows = prepared(node, lowering, clocked(kind, frame), NEWEST)
+    rows = prepared(node, emission, clocked(kind, frame), NEWEST)
     sessions = rows.aggregated(begun(rows.df, rows.group, kind.gap), START)
     bounded = sessions.selectExpr("*", f"{NEWEST} + {kind.gap}L AS {END}")
-    return finished(node, lowering, rows, bounded, order=[END, FIRST])
+    return finished(node, emission, rows, bounded, order=[END, FIRST])
 
 
 def begun(df: DataFrame, group: Sequence[str], gap: int) -> DataFrame:

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import time
 
+from morisot.engines.spark.emit.core.emission import Emission
 from morisot.engines.spark.emit.frames.frame import TIME, Frame
-from morisot.engines.spark.emit.lowering.planner import Lowering
 from morisot.engines.spark.emit.window.grouping import END, FIRST, finished, prepared
 from morisot.engines.spark.emit.window.panes import windows_of
 from morisot.plan.nodes.window import TimeKind, Window, WindowKind
 
 
-def lower_time_window(node: Window, lowering: Lowering, frame: Frame) -> Frame:
+def emit_time_window(node: Window, emission: Emission, frame: Frame) -> Frame:
     kind = node.kind
     assert isinstance(kind, TimeKind)
-    rows = prepared(node, lowering, clocked(kind, frame))
+    rows = prepared(node, emission, clocked(kind, frame))
     windows = windows_of(rows, TIME, kind.size, kind.slide, kind.offset)
-    return finished(node, lowering, rows, windows, order=[END, FIRST])
+    return finished(node, emission, rows, windows, order=[END, FIRST])
 
 
 def clocked(kind: WindowKind, frame: Frame) -> Frame:

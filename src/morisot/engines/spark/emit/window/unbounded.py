@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from morisot.engines.spark.emit.core.emission import Emission
+from morisot.engines.spark.emit.core.registry import emits
 from morisot.engines.spark.emit.frames.frame import Frame
-from morisot.engines.spark.emit.lowering.planner import Lowering
-from morisot.engines.spark.emit.lowering.registry import emits
 from morisot.engines.spark.emit.python.fused_stage import dumps
 from morisot.engines.spark.emit.python.in_order import origin
 from morisot.engines.spark.emit.python.pickling import check_travels
@@ -23,18 +23,18 @@ from morisot.worker.stateful.timers import TimeMachine, WindowBucket
 
 @emits(KeyedStateOp, Window)
 @emits(TimersOp, Window)
-def lower_window_unbounded(node: Window, lowering: Lowering, frame: Frame) -> Frame:
+def emit_window_unbounded(node: Window, emission: Emission, frame: Frame) -> Frame:
     if not node.kind.timed:
-        return in_buckets(node, lowering, frame, machine_in_order(node))
+        return in_buckets(node, emission, frame, machine_in_order(node))
     for _, closure in node.closures:
         check_travels(closure)
     stamps, keep_late = node.time is not None, node.late is not None
     bucket = WindowBucket(
         time_machine(node), origin(node), frame.type, node.type, dumps, stamps, is_direct(node), keep_late
     )
-    rows, where = by_bucket_of_key(node, lowering, frame) if isinstance(frame.type, Keyed) else (frame.df, "0")
+    rows, where = by_bucket_of_key(node, emission, frame) if isinstance(frame.type, Keyed) else (frame.df, "0")
     clock = clock_of(node.clock, processing=node.kind.processing)
-    return in_buckets_with_timers(node, lowering, frame, rows, where, bucket, clock)
+    return in_buckets_with_timers(node, emission, frame, rows, where, bucket, clock)
 
 
 def time_machine(node: Window) -> TimeMachine:

@@ -36,7 +36,7 @@ class BatchCounts:
                 self._count(attempt, progress)
 
     def _count(self, attempt: Attempt, progress: Mapping[str, Any]) -> None:
-        nodes = attempt.lowering.nodes
+        nodes = attempt.emission.nodes
         self.measures.watch(progress, nodes)
         attempt.idle_inputs.note(progress)
         if "addBatch" not in progress["durationMs"]:  # the report of a query that waits for data
@@ -55,8 +55,8 @@ class BatchCounts:
 
     def _count_left_out(self, attempt: Attempt, batch: int) -> None:
         """Count what a committed micro-batch left out, and call the handlers of what was diverted."""
-        numbered = {number: node for number, node in enumerate(attempt.lowering.nodes) if node.leaves_out}
-        reports = self._spec.runner.ledger.take(attempt.lowering.run, batch)
+        numbered = {number: node for number, node in enumerate(attempt.emission.nodes) if node.leaves_out}
+        reports = self._spec.runner.ledger.take(attempt.emission.run, batch)
         for failures in (by_operator(reports, numbered), *attempt.delivery.left_out(batch)):
             self._note_left_out({node: each for node, each in failures.items() if node in self._spec.counted})
 

@@ -27,7 +27,7 @@ class StreamPart:
         self._spec = spec
         self._lifecycle: Lifecycle[Attempt] = Lifecycle()
         self._starter = QueryStarter(spec, self._lifecycle)
-        self._channels = ChannelReader(self._starter.lowering.nodes, spec.reader, spec.checkpoint)
+        self._channels = ChannelReader(self._starter.emission.nodes, spec.reader, spec.checkpoint)
         self._counts = BatchCounts(spec, self._channels)
         steps = QuerySteps(spec, self._lifecycle, self._starter, self._channels, self._counts)
         self._watch = Watch(spec.name, self._lifecycle, steps)
@@ -95,7 +95,7 @@ class StreamPart:
         if attempt is not None:
             with told_of_death(spec.runner.spark):
                 counts.count(attempt)
-        waiting = backlog(self._starter.lowering.nodes, self._channels.channels, spec.checkpoint)
+        waiting = backlog(self._starter.emission.nodes, self._channels.channels, spec.checkpoint)
         return {
             "elements_in": counts.measures.elements_in,
             "elements_out": sum(writer.elements_out for writer in spec.writers),
@@ -115,5 +115,5 @@ class StreamPart:
         }
         if not self._spec.counts_operators:
             return metrics
-        counted: CountedSinkMetrics = {**metrics, "operators": measures.operators(self._starter.lowering.nodes)}
+        counted: CountedSinkMetrics = {**metrics, "operators": measures.operators(self._starter.emission.nodes)}
         return counted

@@ -30,7 +30,7 @@ class RestartPolicy:
 
     def _may_try_again(self, attempt: Attempt, failure: BaseException, batches: int) -> bool:
         """Whether a Python worker died, and not again and again in the same micro-batch."""
-        if not is_lost_worker(failure) or users_error(failure, attempt.lowering.seals) is not None:
+        if not is_lost_worker(failure) or users_error(failure, attempt.emission.seals) is not None:
             return False
         self._tries = self._tries + 1 if batches == self._batches_at_last_try else 1
         self._batches_at_last_try = batches
@@ -40,7 +40,7 @@ class RestartPolicy:
         spec = self._spec
         spec.checkpoint.refuse_unreadable(failure)
         try:
-            spec.runner.demote_or_raise(attempt.lowering, failure, walk(*spec.group.sinks))
+            spec.runner.demote_or_raise(attempt.emission, failure, walk(*spec.group.sinks))
         except SnapshotError as error:
             said = f"the states in {spec.checkpoint.location} cannot be used: {error.what}"
             raise SnapshotError(said, advice=error.advice) from None

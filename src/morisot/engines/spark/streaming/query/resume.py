@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from morisot.engines.spark.emit.lowering.planner import Lowering
+from morisot.engines.spark.emit.core.emission import Emission
 from morisot.engines.spark.emit.stateful.keyed_state import BUCKETS_PER_PARTITION
 from morisot.engines.spark.internals.sessions import is_classic
 from morisot.engines.spark.io.file_output import FileOutput
@@ -13,22 +13,22 @@ from morisot.plan.analysis.resumable import KeepPieces
 from morisot.plan.nodes.sink import WriteSink
 
 
-def resume_or_begin(spec: QuerySpec, lowering: Lowering) -> bool:
+def resume_or_begin(spec: QuerySpec, emission: Emission) -> bool:
     """Restore the snapshot that the user wants, or begin with empty directories; whether the query resumes."""
-    settings = {"parallelism": lowering.parallelism, "buckets": BUCKETS_PER_PARTITION}
+    settings = {"parallelism": emission.parallelism, "buckets": BUCKETS_PER_PARTITION}
     plan = describe(*spec.checkpoint.sinks, **settings)
     resumes = spec.checkpoint.can_resume(spec.restart)
     if resumes:
-        _resume(spec, lowering, plan)
+        _resume(spec, emission, plan)
     else:
         _begin(spec, plan)
     return resumes
 
 
-def _resume(spec: QuerySpec, lowering: Lowering, plan: Description) -> None:
+def _resume(spec: QuerySpec, emission: Emission, plan: Description) -> None:
     bounded = isinstance(spec.group.stream, KeepPieces)  # a resumable part of a bounded job, without timers
     spec.checkpoint.resume(plan, spec.restart, replays_input=not bounded)
-    if not bounded and any(waits_for_time(node) for node in lowering.nodes):
+    if not bounded and any(waits_for_time(node) for node in emission.nodes):
         spec.checkpoint.let_time_pass()
 
 

@@ -8,7 +8,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
-from morisot.engines.spark.emit.lowering.planner import Lowering, QueryInputs
+from morisot.engines.spark.emit.core.emission import Emission, QueryInputs
 from morisot.engines.spark.failures import SPARK_ERRORS
 from morisot.engines.spark.io.file_output import FileOutput, counted
 from morisot.engines.spark.session.query_settings import await_sources, keeps_fewer, query_settings, starting
@@ -25,7 +25,7 @@ from morisot.plan.nodes.sink import WriteSink
 class Attempt:
     """One start of a query, and what was made for it. After a failure another one follows."""
 
-    lowering: Lowering
+    emission: Emission
     delivery: Delivery
     idle_inputs: IdleInputs
     query: StreamingQuery
@@ -51,12 +51,12 @@ class QueryStarter:
         spec, checkpoint = self._spec, self._spec.checkpoint
         self.query = spec.runner.planned_query(spec.group, spec.trigger, operator_metrics=spec.counts_operators)
         inputs = QueryInputs(checkpoint.idle_inputs, checkpoint.bounded_inputs, spec.trigger)
-        self.lowering = spec.runner.emission(self.query.stream, query=inputs)
+        self.emission = spec.runner.emission(self.query.stream, query=inputs)
         """What makes the frames of the next query, or of the one that runs."""
 
     def plan_again(self) -> None:
         """Plan with what was demoted meanwhile."""
-        self.lowering.release()
+        self.emission.release()
         self._plan()
 
     def start(self) -> None:
@@ -67,16 +67,16 @@ class QueryStarter:
                 return
             except SPARK_ERRORS as error:
                 self._spec.checkpoint.refuse_unreadable(error)
-                self._spec.runner.demote_or_raise(self.lowering, error)
+                self._spec.runner.demote_or_raise(self.emission, error)
                 self.plan_again()
 
     def _start(self) -> None:
         spark, keep = self._spec.runner.spark, self._spec.checkpoint.keep
-        self._spec.runner.run_loops(self.query.stream.steps, self.lowering)
-        df = self.lowering.frame(self._spec.group.stream).df
+        self._spec.runner.run_loops(self.query.stream.steps, self.emission)
+        df = self.emission.frame(self._spec.group.stream).df
         self._spec.checkpoint.note_sources(source_numbers(df))
         wanted = query_settings(
-            spark, parallelism=self.lowering.parallelism, keep=keep, narrow_rows=self.query.stream.plan.rows_are_narrow
+            spark, parallelism=self.emission.parallelism, keep=keep, narrow_rows=self.query.stream.plan.rows_are_narrow
         )
         waits = keeps_fewer(spark, keep)
         with starting(spark, wanted):
@@ -85,12 +85,12 @@ class QueryStarter:
                 await_sources(self._lifecycle.query.query)
 
     def _attempt(self, df: DataFrame) -> Attempt:
-        idle_inputs = IdleInputs(self.lowering.nodes, self._spec.checkpoint.idle_inputs)
+        idle_inputs = IdleInputs(self.emission.nodes, self._spec.checkpoint.idle_inputs)
         delivery = Delivery(
-            self._spec.runner, self._spec.group, self.query.per_batch, self.lowering, self._spec.writers
+            self._spec.runner, self._spec.group, self.query.per_batch, self.emission, self._spec.writers
         )
         query = self._start_writing(df, delivery)
-        return Attempt(self.lowering, delivery, idle_inputs, query, Reports(query))
+        return Attempt(self.emission, delivery, idle_inputs, query, Reports(query))
 
     def _start_writing(self, df: DataFrame, delivery: Delivery) -> StreamingQuery:
         sink, mode = self._spec.group.stream, self.query.stream.plan.output_mode

@@ -49,7 +49,7 @@ class QuerySteps:
     def open(self) -> None:
         spec = self._spec
         self._channels.limit(spec.trigger.elements)
-        resumes = resume_or_begin(spec, self._starter.lowering)
+        resumes = resume_or_begin(spec, self._starter.emission)
         for writer in spec.writers:
             writer.open(resumes=resumes)
         copy_bounded_inputs(self._starter.query, spec.runner, spec.checkpoint.bounded_inputs)
@@ -80,7 +80,7 @@ class QuerySteps:
         """Whether the query reads nothing but channels, and these are closed and read to the end."""
         if self._starter.query.bounded_inputs and not self._counts.measures.batches:
             return False  # the first micro-batch reads those
-        sources = [node for node in query.lowering.nodes if not node.inputs and not node.bounded]
+        sources = [node for node in query.emission.nodes if not node.inputs and not node.bounded]
         return all(isinstance(node, Spooled) for node in sources) and self._channels.is_drained
 
     def recover(self, query: Attempt, error: BaseException) -> None:
@@ -92,7 +92,7 @@ class QuerySteps:
             raise failure
         self._counts.count(query)
         self._policy.check(query, failure, self._counts.measures.batches)
-        self._spec.runner.ledger.take(query.lowering.run)  # the micro-batch that failed is replayed
+        self._spec.runner.ledger.take(query.emission.run)  # the micro-batch that failed is replayed
         self._starter.plan_again()
 
     # -- the end ------------------------------------------------------------------------------------------------------
@@ -127,9 +127,9 @@ class QuerySteps:
         """Detach from channels, close sinks and free what Spark persists; what goes wrong when sinks are closed."""
         self._channels.detach()
         closing = [writer.close() for writer in self._spec.writers]
-        self._spec.runner.ledger.take(self._starter.lowering.run)
+        self._spec.runner.ledger.take(self._starter.emission.run)
         if not is_dead(self._spark):
-            self._starter.lowering.release()
+            self._starter.emission.release()
         return next(filter(None, closing), None)
 
     def abandon(self, *, query_ended: bool) -> None:

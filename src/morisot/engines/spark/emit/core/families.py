@@ -1,4 +1,4 @@
-"""All families: importing this registers every rule."""
+"""All families: importing this registers every emission function."""
 
 from morisot.engines.spark.emit import (
     aggregate,
@@ -15,8 +15,8 @@ from morisot.engines.spark.emit import (
     time,
     window,
 )
-from morisot.engines.spark.emit.lowering import source_of_tests
 from morisot.engines.spark.emit.python import two_phase_fold
+from morisot.engines.spark.emit.sources import scripted_batches
 from morisot.engines.spark.emit.stateful import resumable, running_aggregates, stream_join, watermarks
 
 FAMILIES = (
@@ -37,6 +37,6 @@ FAMILIES = (
     partition,
     iterate,
     sink,
-    source_of_tests,
+    scripted_batches,
     resumable,
 )

@@ -12,9 +12,9 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name every Spark program uses
 
 from morisot.compile.verdict import ColumnForm
+from morisot.engines.spark.emit.core.registry import emit_of
 from morisot.engines.spark.emit.frames.frame import Frame
 from morisot.engines.spark.emit.frames.guards import Operators
-from morisot.engines.spark.emit.lowering.registry import emit_of
 from morisot.engines.spark.emit.python import fused_kernel, fused_stage, left_out
 from morisot.engines.spark.emit.python.signing import sealing_with
 from morisot.engines.spark.emit.stateful.bounded_inputs import from_files
@@ -36,7 +36,7 @@ from morisot.worker.report.signature import Seal
 from morisot.worker.rowwise.stage import Step
 
 if TYPE_CHECKING:
-    from morisot.engines.spark.emit.lowering.caches import Caches
+    from morisot.engines.spark.emit.core.caches import Caches
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ class QueryInputs:
     """What starts the micro-batches."""
 
 
-class Lowering:
+class Emission:
     """Makes the frames of one physical plan. What earlier steps of the job have made is bound to slots.
 
     `optimistic` collects the operators that were emitted natively although they may fail.
@@ -110,7 +110,7 @@ class Lowering:
         """The node's elements as a frame."""
         if node not in self._frames:
             with sealing_with(self.resources.seal):
-                self._frames[node] = self._counted(node, self._lower(node))
+                self._frames[node] = self._counted(node, self._emitted(node))
         return self._frames[node]
 
     def _counted(self, node: Node, frame: Frame) -> Frame:
@@ -120,7 +120,7 @@ class Lowering:
         name = counted_as(self.nodes.index(node))
         return frame.over(frame.df.observe(name, F.expr("count(1) AS elements")))
 
-    def _lower(self, node: Node) -> Frame:
+    def _emitted(self, node: Node) -> Frame:
         with self.resources.operators.emitting(node):
             frame = self._emit(self.begin(node))
         if node not in self.plan.shared:

@@ -1,0 +1,1 @@
+"""The emission of a plan, and the table of the functions that emit its operators."""
