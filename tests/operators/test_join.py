@@ -7,6 +7,7 @@ import datetime
 import json
 import math
 import re
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
@@ -566,6 +567,22 @@ def test_a_table_with_a_value_that_its_native_form_cannot_do(make_context: Any) 
         return numbers.join(large, lambda n: n, lambda n: n).keys()
 
     assert shown(Runner("unbounded", make_context).run(program, [1, 2, 2**62])) == shown([1, 2**62])
+
+
+@pytest.mark.jvm
+def test_a_table_beside_a_stream_is_computed_once(make_context: Any, tmp_path: Path) -> None:
+    calls = tmp_path / "calls"
+
+    def noted(row: tuple[int | None, str]) -> tuple[int | None, str]:
+        with calls.open("a") as file:
+            file.write("x")
+        return row
+
+    def program(orders: Any) -> Any:
+        return orders.join(table_of(orders).map(noted), lambda n: n, lambda row: row[0]).keys()
+
+    assert Runner("unbounded", make_context).run(program, [1, 2]) == [1, 1, 2]
+    assert calls.read_text() == "x" * len(TABLE)
 
 
 @pytest.mark.jvm

@@ -192,7 +192,8 @@ class Emission:
         if is_connect(df):
             return df
         small = plans.size_in_bytes(df) <= plans.broadcast_threshold(df)
-        table = plans.without_plan(self.keep(node, df))
+        persisted = self.keep(node, df).select("*")  # Spark has planned the frame itself before it was persisted
+        table = plans.without_plan(persisted)
         return F.broadcast(table) if small and broadcast else table
 
     def keep(self, node: Node, df: DataFrame) -> DataFrame:
