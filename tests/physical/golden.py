@@ -8,7 +8,8 @@ import tempfile
 from pathlib import Path
 
 import morisot as mo
-from morisot.physical.job import plan_stream
+from morisot.physical.boundaries import boundaries_of
+from morisot.physical.job import PlannedJob, plan_stream
 from morisot.physical.text import text_of
 from morisot.viz.text import text_tree
 from tests.physical.programs import FILES, PROGRAMS
@@ -17,13 +18,22 @@ DIRECTORY = Path(__file__).parent / "golden"
 
 
 def text_of_program(name: str) -> str:
-    """What explain() shows of a program, and its physical operators; the working directory is filled with its files."""
+    """What explain() shows of a program, its physical operators, and the boundary nodes that those state.
+
+    The working directory is filled with the program's files.
+    """
     write_files()
     node = PROGRAMS[name](mo.StreamContext(engine="reference"))._node
     job = plan_stream(node)
-    shown = f"{text_tree(node, job)}\n\n{text_of(job)}\n"
+    shown = f"{text_tree(node, job)}\n\n{text_of(job)}\n\n{boundary_line(job)}\n"
     shown = shown.replace(f"{Path.cwd()}/", "")
     return re.sub(r" *[\[(][\w/.]*programs\.py:\d+[\])]", "", re.sub(r" \(line \d+\)", "", shown))
+
+
+def boundary_line(job: PlannedJob) -> str:
+    """The boundary nodes of a job in Spark's plans, on a line."""
+    found = sorted(boundaries_of(job).items())
+    return "boundaries: " + ", ".join(name if count == 1 else f"{count} {name}" for name, count in found)
 
 
 def write_files() -> None:

@@ -15,12 +15,10 @@ from morisot.engines.spark.emit.frames.widen import as_type
 from morisot.engines.spark.emit.python.fused_stage import dumps
 from morisot.engines.spark.emit.python.in_order import numbered, with_canonical
 from morisot.engines.spark.emit.stateful.row_order import with_own_places
-from morisot.physical.choose.join import compares_natively
+from morisot.physical.choose.join import compares_natively, is_broadcast
 from morisot.physical.ops import NativeJoinOp, TableJoinOp
 from morisot.plan.nodes.join import IntervalJoin, Join
 from morisot.plan.nodes.node import Node
-from morisot.plan.nodes.partition import Broadcast
-from morisot.plan.nodes.rowwise import Rowwise
 from morisot.types.element import ANY, Keyed, Leaf, Optional, Type, arguments, leaves
 from morisot.worker.codec.batches import field_name
 
@@ -172,15 +170,6 @@ def joined(node: Join, sides: tuple[Side, Side], conditions: list[str]) -> DataF
     elif node.ship is None and node.variant == "inner" and is_broadcast(node.left):
         left = F.broadcast(left)
     return left.join(right, F.expr(" AND ".join(conditions)), _VARIANTS[node.variant])
-
-
-def is_broadcast(node: Node) -> bool:
-    """Whether the user said broadcast(), and then only operators that look at one element at a time."""
-    while isinstance(node, Rowwise):
-        if isinstance(node, Broadcast):
-            return True
-        node = node.input
-    return False
 
 
 @emits(NativeJoinOp, IntervalJoin)

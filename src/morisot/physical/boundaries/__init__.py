@@ -1,0 +1,91 @@
+"""The boundary nodes that each kind of operator causes in Spark's plans: where rows are read, moved or sorted.
+
+A kind states what it causes, given how the rows that it reads are spread. Projections, filters, generators, unions and
+limits are no boundaries: they run in the stage of what they read. Spark chooses some nodes by sizes that only a run
+knows; `Sizes` names those alternatives. Two rules of Spark's optimizer are no statement of any kind: it drops a sort if
+only joins and aggregates without an order read it, and operators over a source of which it knows all rows.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+
+from morisot.physical import ops
+from morisot.physical.boundaries import aggregate, iterate, join, state, streams
+from morisot.physical.boundaries.nodes import SCAN, Causing, Nodes, Sizes, nothing
+from morisot.physical.job import PlannedJob
+from morisot.physical.ops import Physical
+from morisot.physical.plan import Plan
+from morisot.plan.analysis.graph import is_bounded_input
+from morisot.plan.nodes.window import SessionKind, WindowJoin
+
+SMALL = Sizes()
+
+
+def boundaries(operator: Physical, plan: Plan, sizes: Sizes = SMALL) -> Nodes:
+    """The nodes that an operator causes in Spark's plan, without those of its inputs."""
+    return +_KINDS[type(operator)](Causing(operator, plan, sizes))
+
+
+def boundaries_of(job: PlannedJob, sizes: Sizes = SMALL) -> Nodes:
+    """The nodes of all plans that a job runs, one round of each loop included.
+
+    What several operators read is planned for each of them, unless it is stored: then each of them scans it.
+    """
+    found: Nodes = Counter()
+    plan = job.plan
+    reads = Counter(plan.operators[root] for root in plan.roots)
+    copied = {value for node in plan.nodes for value in node.inputs if is_bounded_input(value, node)}
+    for node, operator in reversed(plan.operators.items()):
+        times = reads[operator]
+        if is_stored(operator, plan) or node in copied:
+            found[SCAN] += times
+            times = 1
+        found.update({name: count * times for name, count in boundaries(operator, plan, sizes).items()})
+        for each in operator.inputs:
+            reads[each] += times * _reads_of(operator)
+    for step in job.loops:
+        if step.body is not None:
+            found += boundaries_of(step.body, sizes) + iterate.after_body(step.node, step.body.plan, plan)
+    return found
+
+
+def is_stored(operator: Physical, plan: Plan) -> bool:
+    """Whether the rows of an operator are computed once, for all who read them: persisted, retained, left by a loop."""
+    retained = isinstance(operator, ops.CacheOp) and plan.retains
+    return operator.node in plan.shared or retained or isinstance(operator, ops.LoopOp)
+
+
+def _reads_of(operator: Physical) -> int:
+    """How often an operator reads its inputs: both sides of a join of sessions make the sessions of each."""
+    node = operator.node
+    sessions = isinstance(node, WindowJoin) and isinstance(node.kind, SessionKind)
+    return 2 if sessions and isinstance(operator, ops.NativeJoinOp) else 1
+
+
+_KINDS: dict[type[Physical], Callable[[Causing], Nodes]] = {
+    ops.ReadOp: streams.read,
+    ops.Given: streams.slot,
+    ops.ColumnsOp: nothing,
+    ops.StageOp: streams.in_python,
+    ops.KernelOp: streams.in_python,
+    ops.TimestampsOp: nothing,
+    ops.TimestampsInPythonOp: streams.in_python,
+    ops.WatermarkOp: streams.watermark,
+    ops.NativeAggregateOp: aggregate.native_aggregate,
+    ops.SortOp: aggregate.sort,
+    ops.TwoPhaseFoldOp: aggregate.two_phase_fold,
+    ops.InOrderOp: state.in_order,
+    ops.KeyedStateOp: state.keyed_state,
+    ops.TimersOp: state.keyed_state,
+    ops.NativeJoinOp: join.native_join,
+    ops.TableJoinOp: join.table_join,
+    ops.UnionOp: streams.union,
+    ops.ExchangeOp: streams.exchange,
+    ops.CacheOp: nothing,
+    ops.LoopOp: iterate.loop,
+    ops.LoopResultOp: nothing,
+    ops.WriteOp: nothing,
+}
+"""What each kind causes."""

@@ -1,0 +1,64 @@
+"""Aggregates, folds and sorts."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from morisot.compile.aggregates.extremes import NativeExtreme
+from morisot.compile.aggregates.folds import NativeFold
+from morisot.physical import ops
+from morisot.physical.boundaries.nodes import (
+    AGGREGATE,
+    EXCHANGE,
+    PYTHON,
+    SORT,
+    Causing,
+    Nodes,
+    aggregated,
+    canonical,
+    moved,
+    restored,
+)
+from morisot.physical.boundaries.streams import instances
+from morisot.physical.boundaries.window import native_window, sorts_parts
+from morisot.physical.ops import Physical
+from morisot.plan.nodes import aggregate, window
+from morisot.types.element import contains_any
+
+
+def native_aggregate(cause: Causing) -> Nodes:
+    """An aggregate by key or of the whole stream, and a sort where keys are to come in their order."""
+    node = cause.node
+    if isinstance(node, window.Window):
+        return native_window(cause, node)
+    if not node.bounded:  # partial, of the micro-batch, with the state, and the result
+        return Counter({AGGREGATE: 4, EXCHANGE: 1}) + canonical(cause.key, structs=False)
+    if isinstance(node, aggregate.Unique):
+        by_bytes = contains_any(node.type)
+        distinct = aggregated(cause.spread == "single", by_sort=by_bytes)
+        return distinct + Counter({PYTHON: 1 if by_bytes else 0}) + restored(cause, single=cause.spread == "single")
+    if cause.key is None:
+        return aggregated(cause.together)
+    grouped = aggregated(cause.together, by_sort=sorts(cause.operator) or contains_any(cause.key))
+    return grouped + canonical(cause.key, structs=False) + restored(cause, single=cause.spread == "single")
+
+
+def sorts(operator: Physical) -> bool:
+    """Whether Spark sorts to aggregate by key: whole elements, or the least of values of no fixed size."""
+    detail = operator.detail if isinstance(operator, ops.NativeAggregateOp) else None
+    if isinstance(operator.node, aggregate.MinElement | aggregate.MaxElement | aggregate.First):
+        return True
+    return isinstance(detail, NativeExtreme) or (isinstance(detail, NativeFold) and sorts_parts(detail))
+
+
+def two_phase_fold(cause: Causing) -> Nodes:
+    """Partial results in Python, a shuffle, a sort by key and row order, and a pass that merges them."""
+    fold = Counter({PYTHON: 2, EXCHANGE: 1, SORT: 1})
+    return fold + instances(cause) + restored(cause, single=cause.key is None)
+
+
+def sort(cause: Causing) -> Nodes:
+    """A shuffle into ranges and a sort; with a limit Spark takes the first rows of each partition, and sorts those."""
+    node = cause.node
+    limited = isinstance(node, aggregate.Limit) or (isinstance(node, aggregate.SortedBy) and node.n is not None)
+    return moved(limited or cause.spread == "single") + Counter({SORT: 1})

@@ -1,0 +1,53 @@
+"""Loops: what the tasks of a loop cause, or one of its rounds."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from morisot.compile.aggregates.round_folds import NumericFold
+from morisot.physical import ops
+from morisot.physical.boundaries.aggregate import sorts
+from morisot.physical.boundaries.nodes import EXCHANGE, JOIN, PYTHON, SCAN, SORT, Causing, Nodes, aggregated, moved
+from morisot.physical.boundaries.spread import spread_of
+from morisot.physical.boundaries.streams import in_python
+from morisot.physical.choose.iterate import path_of
+from morisot.physical.ops import Physical
+from morisot.physical.plan import Plan
+from morisot.plan.nodes.iterate import DeltaIterate, Loop
+
+
+def loop(cause: Causing) -> Nodes:
+    """What a loop causes once: the tasks that do all rounds, or what its first round reads."""
+    node = cause.node
+    if isinstance(node, DeltaIterate):  # of each key the last entry; in Python they are packed, and opened at the end
+        return aggregated(together=False, by_sort=True) + Counter({PYTHON: 0 if cause.operator.columns else 2})
+    assert isinstance(node, Loop)
+    if path_of(node).name == "barrier":
+        return in_python(cause)
+    return Counter({PYTHON: 0 if node.input.type == node.body.input.type else 1})
+
+
+def after_body(node: Loop | DeltaIterate, body: Plan, around: Plan) -> Nodes:
+    """What a round causes after its body: a fold of the elements that leave it, or entries that meet deltas."""
+    leaving, choice = body.operators[node.body.output], around.choices[node]
+    if isinstance(node, DeltaIterate):
+        return _joined_deltas(leaving, body) if choice.columns else Counter(_DELTAS_IN_PYTHON)
+    native = isinstance(choice.detail, NumericFold)
+    if node.feedback:  # Spark measures what it makes; Python reads what was made
+        return Counter({} if native else {SCAN: 1, PYTHON: 1})
+    if isinstance(leaving, ops.StageOp):  # the fold is a part of the last stage
+        return Counter()
+    return aggregated(spread_of(leaving, body) == "single") if native else Counter({PYTHON: 1})
+
+
+_DELTAS_IN_PYTHON = {SCAN: 1, PYTHON: 3, EXCHANGE: 1, SORT: 1}
+"""Changed entries are opened, deltas packed, both moved and sorted by key, and met."""
+
+
+def _joined_deltas(leaving: Physical, body: Plan) -> Nodes:
+    """A join. The entries of the first round are sorted by key already; in later rounds Spark moves and sorts them."""
+    last = leaving
+    while isinstance(last, ops.ColumnsOp):
+        last = last.inputs[0]
+    by_key = spread_of(leaving, body) == "key"
+    return moved(by_key) + Counter({SCAN: 1, SORT: 0 if by_key and sorts(last) else 1, JOIN: 1})

@@ -1,0 +1,85 @@
+"""Sources, row-wise operators, and what moves or unites streams."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from morisot.physical.boundaries.nodes import (
+    EXCHANGE,
+    PYTHON,
+    SCAN,
+    SORT,
+    Causing,
+    Nodes,
+    aggregated,
+    canonical,
+    converted,
+    moved,
+)
+from morisot.plan.analysis.resumable import SavedPieces
+from morisot.plan.nodes import partition
+from morisot.plan.nodes.source import PathSource
+from morisot.plan.nodes.time import AddTimestamps, that_may_idle
+from morisot.types.element import Keyed
+
+_MOST_FILES_READ_ONE_BY_ONE = 64
+
+
+def read(cause: Causing) -> Nodes:
+    """A scan. Several files are scanned one by one where their order is seen, many are sorted."""
+    node = cause.node
+    if isinstance(node, SavedPieces) and node.running:  # the last value of each key, or of all
+        last = Counter({SORT: 1}) if not isinstance(node.type, Keyed) else aggregated(together=False, by_sort=True)
+        return Counter({SCAN: 1}) + last
+    if not isinstance(node, PathSource) or not node.bounded or node not in cause.plan.order.seen:
+        return Counter({SCAN: 1})
+    if cause.sizes.files <= _MOST_FILES_READ_ONE_BY_ONE:
+        return Counter({SCAN: cause.sizes.files})
+    return Counter({SCAN: 1, EXCHANGE: 1, SORT: 1})
+
+
+def slot(cause: Causing) -> Nodes:
+    """A scan of what an earlier step left."""
+    return Counter({SCAN: 1})
+
+
+def in_python(cause: Causing) -> Nodes:
+    """One pass in Python; a generator is called for each row of a range."""
+    return Counter({PYTHON: 1}) + instances(cause)
+
+
+def instances(cause: Causing) -> Nodes:
+    """The rows for which a generator is called: one for each partition."""
+    return Counter({SCAN: 0 if cause.operator.inputs else 1})
+
+
+def watermark(cause: Causing) -> Nodes:
+    """Functions that are no columns are passes of their own; an input that may be idle reads the others' time."""
+    node = cause.node
+    assert isinstance(node, AddTimestamps)
+    functions = sum(closure not in cause.operator.columns for _, closure in node.closures)
+    idle = node.idle is not None and node in that_may_idle(cause.plan.nodes)
+    return Counter({PYTHON: functions, SCAN: 1 if idle else 0})
+
+
+def union(cause: Causing) -> Nodes:
+    """Elements of another type than the result's may have to be converted in Python."""
+    return sum((converted(value.type, cause.node.type) for value in cause.node.inputs), start=Counter())
+
+
+def exchange(cause: Causing) -> Nodes:
+    """A shuffle, which Spark drops if another follows; where order matters, into ranges that are sorted."""
+    node = cause.node
+    if isinstance(node, partition.RepartitionBy):
+        return Counter() if cause.ordered else canonical(cause.key) + Counter({EXCHANGE: 1})
+    if cause.ordered:
+        return Counter({EXCHANGE: 1, SORT: 1} if node.bounded else {})
+    return moved(_moves_again(cause))
+
+
+def _moves_again(cause: Causing) -> bool:
+    """Whether all that reads the rows is a shuffle that asks for no order."""
+    plan, node = cause.plan, cause.node
+    readers = [each for each in plan.nodes if node in each.inputs]
+    again = [isinstance(each, partition.Shuffle | partition.Parallelism) for each in readers]
+    return again == [True] and plan.readers[node] == 1 and readers[0] not in plan.order.needed

@@ -1,0 +1,95 @@
+"""Windows as aggregates and window functions of Spark's own."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from morisot.compile.aggregates.extremes import NativeExtreme
+from morisot.compile.aggregates.folds import NativeFold
+from morisot.physical.boundaries.nodes import (
+    EXCHANGE,
+    SORT,
+    WINDOW,
+    Causing,
+    Nodes,
+    aggregated,
+    canonical,
+    moved,
+    restored,
+    times,
+)
+from morisot.physical.choose.window import recognised_fold
+from morisot.plan.nodes import window
+from morisot.types.element import BOOL, DATE, DATETIME, FLOAT, INT, Type, contains_any, leaves
+from morisot.types.infer import without_none
+
+_FIXED = (INT, FLOAT, BOOL, DATE, DATETIME)
+"""The types of which Spark aggregates values in a hash map; for others it sorts."""
+
+
+def native_window(cause: Causing, node: window.Window) -> Nodes:
+    """Aggregates by key and window, after what tells in which windows a row is."""
+    by_key = cause.key is not None
+    by_sort = any(_sorts_measure(node, each) for each in node.measures) or (by_key and contains_any(cause.key or INT))
+    match node.kind:
+        case window.TimeKind():
+            windows = _paned(cause.together, node.kind, by_sort=by_sort)
+        case window.CountKind():  # numbered in one partition, or by key: then each window is in one
+            windows = positioned(cause) + _paned(True, node.kind, by_sort=by_sort)
+        case window.SessionKind():
+            windows = begun(cause) + aggregated(True, by_sort=by_sort)
+        case window.LastKind():
+            windows = moved(cause.together) + Counter({SORT: 1, WINDOW: 1})
+        case _:
+            windows = aggregated(cause.together, by_sort=by_sort and by_key)
+            if not by_key:
+                return windows
+    single = cause.spread == "single" or not (by_key or isinstance(node.kind, window.TimeKind))
+    return canonical(cause.key, structs=False) + windows + restored(cause, single=single)
+
+
+def _paned(together: bool, kind: window.TimeKind | window.CountKind, *, by_sort: bool) -> Nodes:
+    """One aggregate, or where windows overlap one by panes and one by windows."""
+    steps = 1 if kind.slide >= kind.size else 2
+    return times(steps, aggregated(together, by_sort=by_sort))
+
+
+def positioned(cause: Causing) -> Nodes:
+    """Row numbers of each key; without keys Spark numbers the rows of one partition as it reads them."""
+    if cause.key is None:
+        return Counter({EXCHANGE: 1, SORT: 1})
+    return moved(cause.together) + Counter({SORT: 1, WINDOW: 1})
+
+
+def begun(cause: Causing) -> Nodes:
+    """Where sessions begin: rows by key and time, a function that looks back, and one that looks at what it found."""
+    return moved(cause.together) + Counter({SORT: 1, WINDOW: 2})
+
+
+ENDED = {SORT: 1, WINDOW: 1}
+"""Where sessions end; those of a key, or all without keys, are together already."""
+
+
+def _sorts_measure(node: window.Window, measure: window.Measure) -> bool:
+    """Whether Spark sorts to compute a measure of a window."""
+    match measure.kind:
+        case "first" | "last":
+            return not _fixed(node.element)
+        case "min_element" | "max_element":  # by a value and the row order together
+            return True
+        case "min" | "max":
+            return not _fixed(measure.type)
+        case "fold" | "reduce":
+            fold = recognised_fold(node, measure)
+            return isinstance(fold, NativeExtreme) or (isinstance(fold, NativeFold) and sorts_parts(fold))
+        case _:
+            return False
+
+
+def sorts_parts(fold: NativeFold) -> bool:
+    """Whether Spark sorts to compute a fold that is made of aggregates of its own."""
+    return not all(_fixed(part.type) for part in fold.parts)
+
+
+def _fixed(type_: Type) -> bool:
+    return all(without_none(leaf.type) in _FIXED for leaf in leaves(type_))
