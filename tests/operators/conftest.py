@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 import morisot as mo
 from tests.operators.engines import Runner
 
+THOROUGH = os.environ.get("HYPOTHESIS_PROFILE") == "thorough"
 ENGINES = (
     "reference",
     pytest.param("bounded", marks=pytest.mark.jvm),
@@ -19,12 +21,18 @@ ENGINES = (
 
 @pytest.fixture
 def make_context(request: pytest.FixtureRequest) -> Callable[[str], mo.StreamContext]:
-    """A context on the named engine; Spark is started only for those who ask."""
+    """A context on the named engine; Spark is started only for those who ask.
+
+    On unbounded input a state in one partition takes a third less than in two, which are for tests about partitions and
+    for `make thorough`.
+    """
+    several = THOROUGH or request.node.get_closest_marker("partitions")
 
     def make(engine: str) -> mo.StreamContext:
         if engine == "reference":
             return mo.StreamContext(engine="reference")
-        return mo.StreamContext(request.getfixturevalue("spark"), config=mo.Config(progress=False))
+        config = mo.Config(progress=False, parallelism=1 if engine == "unbounded" and not several else None)
+        return mo.StreamContext(request.getfixturevalue("spark"), config=config)
 
     return make
 

@@ -29,7 +29,7 @@ class Runner:
 
     def run(self, program: Program, *inputs: Sequence[Any]) -> list[Any]:
         """What the program makes of the elements, in order; with every running value on unbounded input."""
-        context = self.make_context("reference" if self.engine == "reference" else "spark")
+        context = self.make_context(self.engine)
         if self.engine == "unbounded":
             outcome = unbounded(program, [halves(list(each)) for each in inputs], context)
             self.metrics = outcome.metrics
@@ -42,7 +42,7 @@ class Runner:
         """The answer for the elements; on unbounded input, where time does not end, `end` comes last to move it on."""
         if self.engine != "unbounded":
             return self.run(program, elements)
-        outcome = unbounded(program, [[*halves(list(elements)), [end]]], self.make_context("spark"))
+        outcome = unbounded(program, [[*halves(list(elements)), [end]]], self.make_context(self.engine))
         self.metrics = outcome.metrics
         return list(outcome.results)
 
@@ -51,7 +51,7 @@ class Runner:
         if self.engine != "unbounded":
             return self.run(program, *inputs)
         batches: list[Batches] = [[*halves(list(each)), mo.testing.advance_time(time)] for each in inputs]
-        outcome = unbounded(program, batches, self.make_context("spark"))
+        outcome = unbounded(program, batches, self.make_context(self.engine))
         self.metrics = outcome.metrics
         return list(outcome.results)
 

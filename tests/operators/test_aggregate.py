@@ -171,6 +171,7 @@ def test_limit_is_global_and_in_order(bounded_runner: Runner) -> None:
     assert bounded_runner.run(lambda s: s.limit(2).map(lambda n: n + 1), [1, 2, 3]) == [2, 3]
 
 
+@pytest.mark.partitions
 def test_limit_of_a_keyed_stream_is_global(runner: Runner) -> None:
     result = runner.run(lambda s: s.key_by(lambda n: n % 2).limit(3, offset=2), [1, 2, 3, 4, 5, 6])
     assert result == [(1, 3), (0, 4), (1, 5)]

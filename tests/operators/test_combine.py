@@ -128,6 +128,7 @@ def test_zip_of_streams_that_come_in_pieces(runner: Runner) -> None:
     assert runner.run(program, [1, 2, 3, 4, 5], texts) == expected
 
 
+@pytest.mark.partitions
 def test_merge_of_a_stream_that_has_been_put_in_order(runner: Runner) -> None:
     def program(left: Any, right: Any) -> Any:
         return left.rich_map(0, lambda total, n: (total + n, total + n)).merge(right)

@@ -541,6 +541,7 @@ def test_join_of_a_table_with_a_stream(runner: Runner) -> None:
     assert shown(runner.run(program, ORDERS)) == shown(expected)
 
 
+@pytest.mark.partitions
 def test_the_order_of_a_join_with_a_table_is_that_of_the_stream(runner: Runner) -> None:
     def program(orders: Any) -> Any:
         by_text = table_of(orders).unique_by(lambda row: row[1]).map(lambda row: (str(row[0]), row[1]))

@@ -113,6 +113,7 @@ def test_an_output_that_is_the_state_is_what_it_was_then(runner: Runner) -> None
     assert runner.run(lambda s: s.rich_map([], gather), [1, 2]) == [[1], [1, 2]]
 
 
+@pytest.mark.partitions
 def test_states_one_after_the_other_see_the_order_of_the_stream(runner: Runner) -> None:
     def program(stream: mo.Stream[int]) -> mo.KeyedStream[int, tuple[int, int]]:
         totals = stream.rich_map(0, lambda total, n: (total + n, total + n)).map(lambda n: n * 2)
@@ -121,6 +122,7 @@ def test_states_one_after_the_other_see_the_order_of_the_stream(runner: Runner) 
     assert sorted(runner.run(program, [1, 2, 3, 4])) == [(0, (0, 12)), (0, (1, 20)), (2, (0, 2)), (2, (1, 6))]
 
 
+@pytest.mark.partitions
 def test_many_keys_in_many_micro_batches(runner: Runner) -> None:
     numbers = [n * 7919 % 1000 for n in range(3000)]
     seen: dict[int, int] = {}

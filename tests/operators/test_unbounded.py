@@ -253,6 +253,7 @@ def test_shortcuts_give_running_values(program: Any, make_context: Any) -> None:
     assert sorted(last_by_key(result)) == sorted(expected)
 
 
+@pytest.mark.partitions
 def test_a_fold_without_keys_sees_the_stream_in_order(make_context: Any) -> None:
     runner = Runner("unbounded", make_context)
     result = runner.run(lambda s: s.fold("", lambda text, n: text + str(n)), [3, 1, 4, 1, 5])

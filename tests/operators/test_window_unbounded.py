@@ -41,6 +41,7 @@ def triples(windows: mo.KeyedStream[str, Any]) -> mo.Stream[Any]:
 # -- windows of event time -------------------------------------------------------------------------------------------
 
 
+@pytest.mark.partitions
 def test_tumbling_windows_in_their_order_also_before_the_epoch(runner: Runner) -> None:
     def program(stream: mo.Stream[Click]) -> mo.Stream[str]:
         windows = numbers(stream).window_all(Window.tumbling(10, offset=-7))
@@ -51,6 +52,7 @@ def test_tumbling_windows_in_their_order_also_before_the_epoch(runner: Runner) -
     ]
 
 
+@pytest.mark.partitions
 def test_sliding_windows_of_each_key(runner: Runner) -> None:
     result = runner.run_to_end(
         lambda s: in_order(triples(by_user(s).window(Window.sliding(20, 10)).sum())), CLICKS, END
