@@ -54,7 +54,7 @@ def instances(cause: Causing) -> Nodes:
 
 
 def watermark(cause: Causing) -> Nodes:
-    """Functions that are no columns are passes of their own; an input that may be idle reads the others' time."""
+    """Functions that are no columns are passes of their own; an idle input also scans the others' time."""
     node = cause.node
     assert isinstance(node, AddTimestamps)
     functions = sum(closure not in cause.operator.columns for _, closure in node.closures)
