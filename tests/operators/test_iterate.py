@@ -466,6 +466,7 @@ def test_a_body_may_give_a_stream_from_outside(ctx: mo.StreamContext) -> None:
     assert ctx.stream_iter([1]).replay(2, 0, lambda s, state: others, add, add, always, delta=0).collect() == [64]
 
 
+@pytest.mark.bounded_thorough
 def test_side_inputs_are_replayed(ctx: mo.StreamContext) -> None:
     others = ctx.stream_iter([10, 20]).map(lambda n: n + 1)
     merged = ctx.stream_iter([1, 2]).replay(3, 0, lambda s, state: s.merge(others), add, add, always, delta=0)
@@ -501,6 +502,7 @@ def labels(changed: Any) -> Any:
     return sent.group_by(lambda pair: pair[0]).map(lambda node, pair: pair[1])
 
 
+@pytest.mark.bounded_thorough
 def test_delta_iterate_until_nothing_changes(ctx: mo.StreamContext) -> None:
     nodes = ctx.stream_iter(sorted(NEIGHBOURS)).group_by(lambda n: n)
     result = nodes.delta_iterate(
@@ -589,6 +591,7 @@ class AboveOne(NamedTuple):
         return self.n > 1
 
 
+@pytest.mark.bounded_thorough
 def test_a_condition_whose_truth_only_python_knows(ctx: mo.StreamContext) -> None:
     assert sorted(least_labels(ctx, condition=lambda delta: AboveOne(delta)).collect())[:2] == [(1, 1), (2, 2)]
 

@@ -541,6 +541,7 @@ def test_join_of_a_table_with_a_stream(runner: Runner) -> None:
     assert shown(runner.run(program, ORDERS)) == shown(expected)
 
 
+@pytest.mark.unbounded_thorough
 @pytest.mark.partitions
 def test_the_order_of_a_join_with_a_table_is_that_of_the_stream(runner: Runner) -> None:
     def program(orders: Any) -> Any:

@@ -74,6 +74,7 @@ def fail_no_more(directory: Path) -> None:
     (directory / "fails").unlink()
 
 
+@pytest.mark.thorough
 def test_a_job_that_failed_goes_on_in_the_middle(spark: Any, tmp_path: Path) -> None:
     write_files(tmp_path)
     fail_at(tmp_path, 9)

@@ -106,6 +106,7 @@ def test_an_iterate_whose_worker_is_killed_gives_the_same(spark: Any, tmp_path: 
     assert results[0].get() == [sum(n + 2 * r for r in range(1, 9) for n in range(10))]
 
 
+@pytest.mark.thorough
 @pytest.mark.jvm
 def test_a_loop_whose_workers_always_die_ends(spark: Any) -> None:
     ctx = mo.StreamContext(spark, config=mo.Config(progress=False, parallelism=1))
