@@ -57,7 +57,7 @@ class Config:
     report: bool = True
     """Say on stderr, at the end of a job, what was left out because of `on_error` and what was moved to Python."""
     operator_metrics: bool = False
-    """Count what each operator of a job without end takes and gives, for `job.metrics()`; each runs by itself then."""
+    """Count what each operator of an unbounded job takes and gives, for `job.metrics()`; each runs by itself then."""
     packages: tuple[str, ...] = ()
     """What Spark fetches from Maven's repositories when it starts: `kafka`, or coordinates `group:artifact:version`."""
     spark: dict[str, str] = field(default_factory=dict, hash=False)

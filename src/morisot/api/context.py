@@ -257,10 +257,10 @@ class StreamContext(SourceMethods):
         if self._snapshots is None:
             return temporary_directory(kind)
         self._store_holds.append(self._snapshot_lock().hold())
-        place = Path(self._snapshots.path).absolute() / f"{kind}s" / str(len(self._stores[kind]))
+        directory = Path(self._snapshots.path).absolute() / f"{kind}s" / str(len(self._stores[kind]))
         if self._snapshots.restart is None:
-            shutil.rmtree(place, ignore_errors=True)
-        return place
+            shutil.rmtree(directory, ignore_errors=True)
+        return directory
 
     def _snapshot_lock(self) -> SnapshotLock:
         """What keeps other contexts and programs from writing the snapshots of this one."""

@@ -23,9 +23,9 @@ def is_commutative(node: Node) -> bool:
 
 def refuse_unbounded(node: Node) -> None:
     """Refuse an operator that cannot run on unbounded input, or whose answer would differ from the bounded one."""
-    endless = node.endless_problem
-    if endless is not None:
-        reason, advice = endless
+    problem = node.unbounded_problem
+    if problem is not None:
+        reason, advice = problem
         said = f"{node.operator} cannot run on unbounded input: {reason}"
         raise PlanError(said, location=node.location, advice=advice or _BOUND_IT)
     if isinstance(node, WriteSink) and node.mode == "append":

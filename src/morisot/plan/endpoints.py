@@ -21,7 +21,7 @@ class Source(Generic[T_co]):
 
 
 class OffsetSource(Generic[T_co]):
-    """A source of the user's without end, which can be read again from any offset.
+    """An unbounded source of the user's that can be replayed from any offset.
 
     An offset is a dict of plain values; what it means is the source's own business. A job that goes on from a snapshot
     asks for the elements between two offsets again, and must be given the same ones.

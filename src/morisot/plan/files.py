@@ -36,7 +36,7 @@ def columns_of_fields(node: Node, columns: Sequence[str], *, by_place: bool = Fa
     wanted = [normal(name) for name in record.names]
     if all(name in names for name in wanted):
         return [names.index(name) for name in wanted]
-    moved = any(name in names and names.index(name) != place for place, name in enumerate(wanted))
+    moved = any(name in names and names.index(name) != index for index, name in enumerate(wanted))
     if by_place and len(names) == len(wanted) and not moved:
         return list(range(len(wanted)))
     missing = [name for name in record.names if normal(name) not in names]

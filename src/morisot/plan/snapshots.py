@@ -20,7 +20,7 @@ class Snapshots:
 
     A bounded job is cut into pieces of at most so many `items`, or into such as take about `every` so much time, and
     saved with each. A loop is saved after `every` so much time, after so many `items`, or after so many `rounds`,
-    whichever comes first; without any of the three, after every round. A job without end is saved with every
+    whichever comes first; without any of the three, after every round. An unbounded job is saved with every
     micro-batch: `every` is the time from one to the next, `items` the most elements of one. The last `keep` snapshots
     of each loop and sink stay. A program that runs again goes on from the `restart` snapshot: the "latest", the one
     with a number, or None for a fresh start.
@@ -73,7 +73,7 @@ class Snapshot:
     """A state of a job from which it can go on."""
 
     id: int
-    """Its number: of a sink of a job without end, that of the micro-batch."""
+    """Its number: of a sink of an unbounded job, that of the micro-batch."""
     of: str
     """The loop or sink."""
     time: datetime.datetime

@@ -28,7 +28,7 @@ class Trial:
         self._context = context
         self._inputs = [batches_of(each) for each in inputs]
         self._stretches = stretches(inputs)
-        self._followed = [Followed(directory / f"input-{place}", each) for place, each in enumerate(self._inputs)]
+        self._followed = [Followed(directory / f"input-{index}", each) for index, each in enumerate(self._inputs)]
         self._saved = directory / "snapshots"
         self._put = 0
         """How many micro-batches of the test are there to be read."""

@@ -58,8 +58,8 @@ def _flat_product(value: Any, type_: Product) -> list[Any] | None:
         return None
     record = isinstance(type_, Record)
     found: list[Any] = []
-    for place, (name, child) in enumerate(type_.children):
-        part = flat(getattr(value, name) if record else value[place], child)
+    for index, (name, child) in enumerate(type_.children):
+        part = flat(getattr(value, name) if record else value[index], child)
         if part is None:
             return None
         found += part

@@ -73,7 +73,7 @@ class Tuple(Type):
 
     @property
     def children(self) -> tuple[tuple[str, Type], ...]:
-        return tuple((str(place), item) for place, item in enumerate(self.items))
+        return tuple((str(index), item) for index, item in enumerate(self.items))
 
     def __str__(self) -> str:
         return f"tuple[{', '.join(map(str, self.items))}]"
@@ -164,8 +164,8 @@ def leaves(type_: Type, root: str = "value") -> tuple[Leaf, ...]:
 def _leaves(type_: Type, path: tuple[int, ...], names: tuple[str, ...]) -> Iterator[Leaf]:
     if not type_.children:
         yield Leaf(path, names, type_)
-    for place, (name, child) in enumerate(type_.children):
-        yield from _leaves(child, (*path, place), (*names, name.replace(".", "·").replace("`", "'")))
+    for index, (name, child) in enumerate(type_.children):
+        yield from _leaves(child, (*path, index), (*names, name.replace(".", "·").replace("`", "'")))
 
 
 def table_columns(type_: Type) -> list[tuple[str, tuple[int, ...], Type]]:
@@ -178,9 +178,9 @@ def table_columns(type_: Type) -> list[tuple[str, tuple[int, ...], Type]]:
     """
     match type_:
         case Record() | Keyed():
-            return [(name, (place,), child) for place, (name, child) in enumerate(type_.children)]
+            return [(name, (index,), child) for index, (name, child) in enumerate(type_.children)]
         case Tuple():
-            return [(f"_{name}", (place,), child) for place, (name, child) in enumerate(type_.children)]
+            return [(f"_{name}", (index,), child) for index, (name, child) in enumerate(type_.children)]
         case _:
             return [("value", (), type_)]
 

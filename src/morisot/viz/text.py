@@ -49,8 +49,8 @@ def text_tree(root: Node, job: PlannedJob) -> str:
                 lines.extend(f"{rest}{below}{line}" for line in function_lines(record, shown))
         for name, body in node.bodies:
             draw(body, f"{rest}{_BRANCH}{name}: ", f"{rest}{_PIPE}{_SPACE}")
-        for place, value in enumerate(inputs):
-            last = place == len(inputs) - 1
+        for index, value in enumerate(inputs):
+            last = index == len(inputs) - 1
             draw(value, rest + (_LAST if last else _BRANCH), rest + (_SPACE if last else _PIPE))
 
     draw(root, "", "")
@@ -63,7 +63,7 @@ def text_tree(root: Node, job: PlannedJob) -> str:
 def shared_nodes(root: Node) -> dict[Node, int]:
     """A number for each operator that several others read."""
     counts = consumer_counts((root,))
-    return {node: place for place, node in enumerate((n for n in walk(root) if counts[n] > 1), start=1)}
+    return {node: index for index, node in enumerate((n for n in walk(root) if counts[n] > 1), start=1)}
 
 
 def is_shortcut(node: Node, value: Node) -> bool:

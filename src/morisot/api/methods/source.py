@@ -212,7 +212,7 @@ class SourceMethods(KafkaMethods):
         return self.plain(StreamArrow(table, type=arrow.row_type_of(table.schema), location=caller()))
 
     def stream_rate(self, n_per_second: int) -> Stream[int]:
-        """The integers 0, 1, 2, … at a steady rate, without end."""
+        """The integers 0, 1, 2, … at a steady rate, unbounded."""
         if n_per_second < 1:
             raise PlanError(f"stream_rate cannot give {n_per_second} elements a second", location=caller())
         return self.plain(StreamRate(n_per_second, type=INT, location=caller()))
@@ -246,7 +246,7 @@ class SourceMethods(KafkaMethods):
         return Inlet(store, check), self.plain(node)
 
     def stream(self, source: Source[T] | OffsetSource[T], *, returns: Any = None) -> Stream[T]:
-        """The elements of a source of your own, a `mo.Source` or, without end, a `mo.OffsetSource`.
+        """The elements of a source of your own, a `mo.Source` or, unbounded, a `mo.OffsetSource`.
 
         >>> import morisot as mo
         >>> class Countdown(mo.Source[int]):

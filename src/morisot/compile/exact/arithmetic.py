@@ -130,10 +130,10 @@ def _constant(b: Expr) -> float | None:
 
 
 def _floor(a: Expr) -> Expr:
-    """`a // 1`: nothing is rounded on the way, -0.0 stays, and of what is endless or NaN the remainder is NaN."""
-    endless = call("equal", call("abs", a), Literal(math.inf, FLOAT))
+    """`a // 1`: nothing is rounded on the way, -0.0 stays, and of an infinity or NaN the remainder is NaN."""
+    infinite = call("equal", call("abs", a), Literal(math.inf, FLOAT))
     naught = call("equal", a, Literal(0.0, FLOAT))
-    return Case(((endless, Literal(math.nan, FLOAT)), (naught, a)), call("floor_double", a))
+    return Case(((infinite, Literal(math.nan, FLOAT)), (naught, a)), call("floor_double", a))
 
 
 def float_equal(a: Expr, b: Expr) -> Expr:

@@ -312,7 +312,7 @@ def _searched_text(owner: Value, scope: Scope) -> Expr:
 
 def _all_groups(a: Expr, match: Match) -> Expr:
     """The groups of a match at the beginning of a text, each with a mark behind it; no mark says that there is none."""
-    written = "".join(f"${place}{_BETWEEN}" for place in range(1, match.groups + 1))
+    written = "".join(f"${index}{_BETWEEN}" for index in range(1, match.groups + 1))
     replaced = call("regexp_replace", a, text(match.pattern), text(written))
     return when(call("contained", text(_BETWEEN), a), Raise("a text with the character 0"), replaced)
 
@@ -328,7 +328,7 @@ def _groups_method(node: ast.Call, owner: Value, scope: Scope) -> Value:
     assert isinstance(owner.type, Match)
     if node.args or node.keywords or not owner.type.groups:
         refuse(node, "groups with a default, or of no groups, have no column form", _ADVICE)
-    items = tuple(group(node, owner, Value(INT, integer(place)), scope) for place in range(1, owner.type.groups + 1))
+    items = tuple(group(node, owner, Value(INT, integer(index)), scope) for index in range(1, owner.type.groups + 1))
     return Value(Tuple((STR,) * len(items)), items=items)
 
 

@@ -119,7 +119,7 @@ def field_names(type_: Type) -> tuple[str, ...]:
     """The names of a product's parts when it travels as one struct."""
     if isinstance(type_, Record):
         return type_.names
-    return tuple(f"_{place}" for place in range(len(type_.children)))
+    return tuple(f"_{index}" for index in range(len(type_.children)))
 
 
 def expand(type_: Type, expr: Expr) -> Value:

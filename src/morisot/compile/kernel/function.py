@@ -100,12 +100,12 @@ def _used_inputs(program: Program, parameters: Sequence[Type]) -> list[tuple[int
             body = body.replace(copy, "", 1)
     found = []
     names = []
-    for place, type_ in enumerate(parameters):
+    for index, type_ in enumerate(parameters):
         for leaf in leaves(type_):
-            name = "_".join([f"p{place}", *map(str, leaf.path)])
+            name = "_".join([f"p{index}", *map(str, leaf.path)])
             parts = [f"{name}_{part}" for part in LIST_PARTS] if is_list(Term(leaf.type, name)) else [name]
             if re.search(rf"\b({'|'.join(parts)})\b", body):
-                found.append((place, leaf.path, leaf.type))
+                found.append((index, leaf.path, leaf.type))
                 names += parts
     assert head.startswith(f"def {_ENTRY}(")
     program.functions[-1] = f"def {_ENTRY}({', '.join(names)}):\n{body}"

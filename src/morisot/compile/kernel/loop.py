@@ -64,7 +64,7 @@ def compile_loop(loop: LoopFunctions) -> LoopKernel | Refusal:
     """The loop as one kernel, or why that cannot be."""
     state = None if loop.state is None else term_of(loop.state, "S")
     arrays = captured_arrays([*(step.function for step in loop.steps), loop.fold])
-    constants = [(array, Term(of_array(array), f"C{place}")) for place, array in enumerate(arrays)]
+    constants = [(array, Term(of_array(array), f"C{index}")) for index, array in enumerate(arrays)]
     program = LoopProgram(handle=loop.handle, state=state, constants=constants)
     try:
         return _Loop(program, loop).kernel()
@@ -165,10 +165,10 @@ class _Loop:
         self, name: str, function: Any, given: Sequence[Term], code: int, writable: frozenset[str] = frozenset()
     ) -> Term:
         """The lines that call a function on terms; the row is Python's if it could not."""
-        inner = [_without_lists(term_of(term.type, f"p{place}")) for place, term in enumerate(given)]
+        inner = [_without_lists(term_of(term.type, f"p{index}")) for index, term in enumerate(given)]
         result = _LoopWriter.written(self.program, function, name, inner, writable)
         texts = [leaf.text for term in given for leaf in term.leaves() if _passed(leaf)]
-        names = [f"{name}_{place}" for place, _ in enumerate(_numbers(result))]
+        names = [f"{name}_{index}" for index, _ in enumerate(_numbers(result))]
         called = f"{name}({', '.join([*texts, *self.program.state_names])})"
         self.lines.append(f"{', '.join([f'{name}_ok', *names])}, = {called}")
         self.lines.append(f"if not {name}_ok: return (i, n, {code}, {{deltas}})")
@@ -200,8 +200,8 @@ class _Loop:
                 f"what leaves the body is {leaving.type} and what enters it {self.loop.input}",
                 "give both one type, such as 0.0 for 0",
             )
-        for place, leaf in enumerate(leaving.leaves()):
-            self.lines.append(f"o{place}[n] = {leaf.text}")
+        for index, leaf in enumerate(leaving.leaves()):
+            self.lines.append(f"o{index}[n] = {leaf.text}")
 
     def _loop_text(self, text: str, columns: Sequence[int], deltas: Sequence[str]) -> str:
         arrays = [f"a{place}" for place in columns]
@@ -317,8 +317,8 @@ class _LoopWriter(FunctionWriter):
         given = [*arguments, *keywords.values()]
         if not any(isinstance(leaf.type, Array) for term in given for leaf in term.leaves()):
             return super()._helper(node, function, arguments, keywords)
-        places = [term_of(term.type, f"p{place}") for place, term in enumerate(arguments)]
-        named = {each: term_of(term.type, f"k{place}") for place, (each, term) in enumerate(keywords.items())}
+        places = [term_of(term.type, f"p{index}") for index, term in enumerate(arguments)]
+        named = {each: term_of(term.type, f"k{index}") for index, (each, term) in enumerate(keywords.items())}
         theirs = [leaf for term in (*places, *named.values()) for leaf in term.leaves()]
         mine = [leaf for term in given for leaf in term.leaves()]
         inside = dict(zip((leaf.text for leaf in theirs), mine, strict=True))

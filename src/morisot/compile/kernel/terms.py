@@ -160,7 +160,7 @@ class Writer:
     def store(self, name: str, term: Term, path: str = "") -> Term:
         """The term in variables named after the user's; a name tells the type and the place of a part."""
         if isinstance(term.type, Product):
-            items = (self.store(name, item, f"{path}_{place}".strip("_")) for place, item in enumerate(term.items))
+            items = (self.store(name, item, f"{path}_{index}".strip("_")) for index, item in enumerate(term.items))
             return Term(term.type, items=tuple(items))
         if not term.is_number:
             return term

@@ -281,8 +281,8 @@ class Expressions(ABC):
         key = (function, *shapes)
         if key not in self.program.helpers:
             name = f"helper{len(self.program.helpers) + len(self.program.active)}"
-            inner = [renamed(term, f"p{place}") for place, term in enumerate(arguments)]
-            named = {each: renamed(term, f"k{place}") for place, (each, term) in enumerate(keywords.items())}
+            inner = [renamed(term, f"p{index}") for index, term in enumerate(arguments)]
+            named = {each: renamed(term, f"k{index}") for index, (each, term) in enumerate(keywords.items())}
             body = type(self)(self.program, function, node)
             self.program.helpers[key] = name, body.run(name, inner, named)
         name, result = self.program.helpers[key]

@@ -217,7 +217,7 @@ def _enumerate(node: ast.expr, nodes: list[ast.expr], scope: Scope) -> Unrolled 
         refuse(node, f"enumerate from {start.type} has no column form", STAGE)
     begin = pack(scope.small(start))
     if isinstance(items, Unrolled):
-        places = [Value(INT, _moved(begin, integer(place))) for place in range(len(items.items))]
+        places = [Value(INT, _moved(begin, integer(index))) for index in range(len(items.items))]
         return Unrolled(tuple(_pair(pair) for pair in zip(places, items.items, strict=True)))
     counted = Value(INT, _moved(begin, call("bigint", Variable(_place(scope)))))
     return _paired(items.expr, [counted, items.item(scope)], scope)

@@ -37,7 +37,7 @@ def evaluate_split_by(node: SplitBy, elements: Iterable[Any]) -> Iterator[Any]:
 @evaluates(Route)
 def evaluate_route(node: Route, elements: Iterable[Any]) -> Iterator[Any]:
     for element in elements:
-        matching = (place for place, each in enumerate(node.predicates) if on_element(node, each, element))
+        matching = (index for index, each in enumerate(node.predicates) if on_element(node, each, element))
         yield marked(node, element, next(matching, NOWHERE))
 
 

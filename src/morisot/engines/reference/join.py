@@ -35,7 +35,7 @@ def evaluate_interval_join(node: IntervalJoin, left: Iterable[Timed], right: Ite
     met: set[int] = set()
     for one in left:
         found = False
-        for place, other in enumerate(others):
+        for index, other in enumerate(others):
             if not one.time - node.lower <= other.time <= one.time + node.upper:
                 continue
             if not node.left.keyed:
@@ -44,10 +44,10 @@ def evaluate_interval_join(node: IntervalJoin, left: Iterable[Timed], right: Ite
                 pair = (one.element[1], other.element[1])
                 yield Timed((one.element[0], pair), max(one.time, other.time))
                 found = True
-                met.add(place)
+                met.add(index)
         if not found and node.variant != "inner":
             yield Timed((one.element[0], (one.element[1], None)), one.time)
     if node.variant == "outer":
-        for place, other in enumerate(others):
-            if place not in met:
+        for index, other in enumerate(others):
+            if index not in met:
                 yield Timed((other.element[0], (None, other.element[1])), other.time)

@@ -212,14 +212,14 @@ class SparkEngine:
         closers: Mapping[SinkNode, Callable[[], None]],
     ) -> Job:
         bounded = {sink: receiver for sink, receiver in receivers.items() if sink.bounded}
-        endless = {sink: receiver for sink, receiver in receivers.items() if not sink.bounded}
-        parts: list[Part] = [*self._streams.start(runner, endless, closers)]
+        unbounded = {sink: receiver for sink, receiver in receivers.items() if not sink.bounded}
+        parts: list[Part] = [*self._streams.start(runner, unbounded, closers)]
         if bounded:
             counts = runner.apart()
             run = functools.partial(self._run_bounded, counts, bounded, closers)
-            parts.append(ThreadPart("bounded", run, counts.tally.metrics, index=len(endless)))
+            parts.append(ThreadPart("bounded", run, counts.tally.metrics, index=len(unbounded)))
         job = Job(parts, lambda: [*self._loops.snapshots(), *self._pieces.snapshots()])
-        if endless:
+        if unbounded:
             job_table.watch(job.metrics, lambda: not job.running, self._config.progress)
         return job
 

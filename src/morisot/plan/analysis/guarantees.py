@@ -1,4 +1,4 @@
-"""What a job without end gives that was killed and goes on from its snapshots, by its sources and its sink."""
+"""The guarantee of an unbounded job that is killed and resumes from its snapshots, by its sources and its sink."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ or it forgets what it was given when the program dies."""
 
 
 def replays(node: Node) -> bool:
-    """Whether all that the node reads without end can be read again after a failure."""
+    """Whether all unbounded sources of the node can be replayed after a failure."""
     return not any(isinstance(source, StreamSocket) for source in walk(node))
 
 
@@ -49,12 +49,12 @@ def combined(replaying: bool, taken: Delivery) -> Guarantee:
 
 
 def guarantee(sink: SinkNode) -> Guarantee:
-    """What the elements of a sink without end can rely on."""
+    """The guarantee for the elements of an unbounded sink."""
     return combined(replays(sink), delivery(sink))
 
 
 def offered(stream: Node) -> dict[str, Guarantee]:
-    """The guarantee of each kind of sink that may end a stream without end."""
+    """The guarantee of each kind of sink that may end an unbounded stream."""
     kinds: dict[str, Delivery] = {
         "write_…": "replaces",
         "write_kafka": "repeats",

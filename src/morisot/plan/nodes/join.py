@@ -31,7 +31,7 @@ class Join(Node):
     unbounded_if: ClassVar[str] = "one side is bounded, or `within` says how long to wait"
 
     @property
-    def endless_problem(self) -> tuple[str, str] | None:
+    def unbounded_problem(self) -> tuple[str, str] | None:
         """Elements without a partner are found out when the other side has ended, if it does."""
         match self.left.bounded, self.right.bounded, self.variant:
             case False, False, _:

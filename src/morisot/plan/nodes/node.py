@@ -35,7 +35,7 @@ class Node:
     keeps_time: ClassVar[bool] = True
     """Whether each element of the output has the timestamp of the one it came from."""
     meets: ClassVar[bool] = False
-    """Whether all its inputs are streams to it: a bounded one beside one without end gives its elements first."""
+    """Whether all its inputs are streams to it: a bounded one beside an unbounded one gives its elements first."""
     only_bounded: ClassVar[str] = ""
     """Why it never runs on unbounded input, if it does not: what only the end of a stream can tell."""
     unbounded_if: ClassVar[str] = ""
@@ -62,9 +62,9 @@ class Node:
         found: list[tuple[str, Closure]] = []
         for f, value in self._fields_and_values():
             several = isinstance(value, tuple)
-            for place, part in enumerate(_parts(value)):
+            for index, part in enumerate(_parts(value)):
                 if isinstance(part, Closure):
-                    found.append((f"{f.name}[{place}]" if several else f.name, part))
+                    found.append((f"{f.name}[{index}]" if several else f.name, part))
         return tuple(found)
 
     @property
@@ -94,7 +94,7 @@ class Node:
         return times.pop() if self.keeps_time and len(times) == 1 else None
 
     @property
-    def endless_problem(self) -> tuple[str, str] | None:
+    def unbounded_problem(self) -> tuple[str, str] | None:
         """Why it cannot run on the unbounded input it has, and what to do about it (or ""); None if it can."""
         return (self.only_bounded, "") if self.only_bounded else None
 

@@ -132,7 +132,7 @@ class StreamArrow(Node):
 
 @dataclass(frozen=True, eq=False)
 class StreamRate(Node):
-    """The integers 0, 1, 2, … at a steady rate, without end."""
+    """The integers 0, 1, 2, … at a steady rate, unbounded."""
 
     per_second: int
     only_unbounded: ClassVar[str] = "it never ends"
@@ -177,7 +177,7 @@ class StreamChannel(Spooled):
 
 @dataclass(frozen=True, eq=False)
 class StreamOffsets(Node):
-    """A source of the user's that is read from offset to offset, without end."""
+    """A source of the user's that is read from offset to offset: unbounded."""
 
     source: OffsetSource[Any]
     only_unbounded: ClassVar[str] = "it never ends"

@@ -36,7 +36,7 @@ class AddTimestamps(Node):
         return self.kind
 
     @property
-    def endless_problem(self) -> tuple[str, str] | None:
+    def unbounded_problem(self) -> tuple[str, str] | None:
         if any(isinstance(each, AddTimestamps) and not each.bounded for each in walk(*self.inputs)):
             return (
                 "the stream was given timestamps before, and it has one watermark",

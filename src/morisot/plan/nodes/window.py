@@ -203,7 +203,7 @@ class Window(Node):
     """Who gets elements whose windows have all been given."""
 
     @property
-    def endless_problem(self) -> tuple[str, str] | None:
+    def unbounded_problem(self) -> tuple[str, str] | None:
         if not isinstance(self.kind, AllKind):
             return None
         return (
@@ -285,7 +285,7 @@ class WindowJoin(Node):
         return self.kind.timed and not self.kind.processing
 
     @property
-    def endless_problem(self) -> tuple[str, str] | None:
+    def unbounded_problem(self) -> tuple[str, str] | None:
         if isinstance(self.kind, AllKind):
             return "one window with everything is complete when the stream ends", "use windows of time"
         if isinstance(self.kind, CountKind) and not self.kind.exact:

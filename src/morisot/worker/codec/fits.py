@@ -51,9 +51,9 @@ def _condition(value: str, type_: Type, names: dict[str, Any], parts: Iterator[s
     tests = [f"type({value}) is {name}"]
     if type_.children and not isinstance(type_, Record):
         tests.append(f"len({value}) == {len(type_.children)}")
-    for place, (field, child) in enumerate(type_.children):
+    for index, (field, child) in enumerate(type_.children):
         by_name = isinstance(type_, Record) and not type_.is_tuple
-        part = f"{value}.{field}" if by_name else f"{value}[{place}]"
+        part = f"{value}.{field}" if by_name else f"{value}[{index}]"
         tests.append(_condition(part, child, names, parts))
     return f"({' and '.join(tests)})"
 

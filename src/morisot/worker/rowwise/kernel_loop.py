@@ -34,7 +34,7 @@ class FusedLoop:
 
 def fuse(steps: Sequence[Step], kernels: Sequence[Kernel], input_: Type, output: Type) -> FusedLoop:
     """One loop for all steps."""
-    cells = {leaf.path: _Cell(_read(place, leaf.type), leaf.type, place) for place, leaf in enumerate(leaves(input_))}
+    cells = {leaf.path: _Cell(_read(index, leaf.type), leaf.type, index) for index, leaf in enumerate(leaves(input_))}
     lines: list[str] = []
     for number, (step, kernel) in enumerate(zip(steps, kernels, strict=True)):
         results = _called(number, step, kernel, cells, lines)
@@ -102,9 +102,9 @@ def _finished(lines: list[str], cells: dict[Path, _Cell], output: Sequence[Leaf]
     text = "\n".join(lines)
     used = sorted({int(part.split(">")[0]) for part in text.split("a<")[1:]})
     names: list[str] = []
-    for place, column in enumerate(used):
+    for index, column in enumerate(used):
         is_list = f"a<{column}>_items" in text
-        names += [f"a{place}_items", f"a{place}_offsets"] if is_list else [f"a{place}"]
-        text = text.replace(f"a<{column}>", f"a{place}")
-    names += [f"o{place}" for place in range(arrays)]
+        names += [f"a{index}_items", f"a{index}_offsets"] if is_list else [f"a{index}"]
+        text = text.replace(f"a<{column}>", f"a{index}")
+    names += [f"o{index}" for index in range(arrays)]
     return FusedLoop(loop_source(text.split("\n"), names), tuple(used), tuple(outputs))

@@ -69,8 +69,8 @@ def compiled(kernel_sources: tuple[str, ...], loop: str, inputs: tuple[Type, ...
 def _compiled(kernel_sources: tuple[str, ...], loop: str, inputs: tuple[Type, ...], outputs: tuple[Type, ...]) -> Any:
     numba, names = _prelude()
     try:
-        for place, source in enumerate(kernel_sources):
-            names |= {f"kernel{place}": _functions(numba, names, source)["kernel"]}
+        for index, source in enumerate(kernel_sources):
+            names |= {f"kernel{index}": _functions(numba, names, source)["kernel"]}
         scope = dict(names)
         exec(compile(loop, "<morisot kernels>", "exec"), scope)
         types = numba.types
@@ -140,7 +140,7 @@ def _samples() -> tuple[float, ...]:
 
 def agrees(python: Callable[..., float], library: Callable[..., float], arguments: int) -> bool:
     """Whether both functions give the same bits wherever Python's does not raise."""
-    for values in zip(*(_samples()[place * 7 :] for place in range(arguments)), strict=False):
+    for values in zip(*(_samples()[index * 7 :] for index in range(arguments)), strict=False):
         try:
             expected = python(*values)
         except (ValueError, OverflowError):

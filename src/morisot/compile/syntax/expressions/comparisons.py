@@ -56,9 +56,9 @@ from morisot.types.infer import without_none
 def _comparison(node: ast.Compare, scope: Scope) -> Value:
     left: Value | Known = expression(node.left, scope)
     result: Expr = TRUE
-    for place, (op, right_node) in enumerate(zip(node.ops, node.comparators, strict=True)):
+    for index, (op, right_node) in enumerate(zip(node.ops, node.comparators, strict=True)):
         right = _container(right_node, scope) if isinstance(op, ast.In | ast.NotIn) else expression(right_node, scope)
-        if isinstance(right, Value) and place < len(node.ops) - 1:
+        if isinstance(right, Value) and index < len(node.ops) - 1:
             right = scope.small(right)
         result = conjunction(result, compare(node, op, left, right, scope))
         scope, left = scope.where(result), right

@@ -31,8 +31,8 @@ def _list(node: ast.List, scope: Scope) -> Value:
         return _starred(node, scope)
     items = [value(item, scope) for item in node.elts]
     type_: Type = NONE
-    for place, item in enumerate(items):
-        joined = item.type if place == 0 else join_types(type_, item.type)
+    for index, item in enumerate(items):
+        joined = item.type if index == 0 else join_types(type_, item.type)
         if joined is None:
             refuse(node, f"the list has items of type {type_} and {item.type}", "give all items one type")
         type_ = joined

@@ -68,7 +68,7 @@ class _Block:
 
     def run(self, statements: Sequence[ast.stmt], scope: Scope) -> Value:
         """The value returned."""
-        for place, statement in enumerate(statements):
+        for index, statement in enumerate(statements):
             scope.sharing.step(statement)
             match statement:
                 case ast.Return(None):
@@ -78,13 +78,13 @@ class _Block:
                 case ast.Raise():
                     return _RAISED
                 case ast.Assert():
-                    return self._return_from(_asserted(statement), statements[place + 1 :], scope)
+                    return self._return_from(_asserted(statement), statements[index + 1 :], scope)
                 case ast.If() if _returns(statement):
-                    return self._return_from(statement, statements[place + 1 :], scope)
+                    return self._return_from(statement, statements[index + 1 :], scope)
                 case ast.Try():
-                    return self._try(statement, statements[place + 1 :], scope)
+                    return self._try(statement, statements[index + 1 :], scope)
                 case ast.Match():
-                    return self._match(statement, statements[place + 1 :], scope)
+                    return self._match(statement, statements[index + 1 :], scope)
                 case _:
                     scope = self._step(statement, scope)
         return _NOTHING

@@ -39,7 +39,7 @@ def parts(
         refuse(node, "only a tuple or a list can be unpacked", STAGE)
     found = usable(found, node)
     scope.owe(found)
-    stars = [place for place, target in enumerate(targets) if isinstance(target, ast.Starred)]
+    stars = [index for index, target in enumerate(targets) if isinstance(target, ast.Starred)]
     if isinstance(found.type, Product):
         return _of_product(node, targets, found, stars)
     if isinstance(found.type, List):

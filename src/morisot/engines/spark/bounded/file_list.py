@@ -82,7 +82,7 @@ def in_pieces(sizes: Iterable[int], *, largest: int | None, number: int) -> list
     total, before, within = sum(sizes), 0, 0
     starts: list[int] = []
     last = -1
-    for place, size in enumerate(sizes):
+    for index, size in enumerate(sizes):
         if largest is not None:
             begins = not starts or within + size > largest
             within = size if begins else within + size
@@ -91,5 +91,5 @@ def in_pieces(sizes: Iterable[int], *, largest: int | None, number: int) -> list
             begins, last = share != last, share
         before += size
         if begins:
-            starts.append(place)
+            starts.append(index)
     return [range(start, end) for start, end in itertools.pairwise([*starts, len(sizes)])]

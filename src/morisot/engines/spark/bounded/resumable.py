@@ -156,20 +156,20 @@ class PieceJob:
     def run(self, part: ResumablePart) -> SavedPieces:
         """Do what is not done of a part; what its pieces gave."""
         source = self._source(part.source)
-        place = self._directory / f"part-{len(self._checkpoints)}"
+        directory = self._directory / f"part-{len(self._checkpoints)}"
         end = part.over(source.node)
-        kept = place / "pieces"
+        kept = directory / "pieces"
         sink = KeepPieces(
             end, str(kept), part.ordered, type=end.type, location=end.location, operator=self._operator, label=end.label
         )
-        checkpoint = Checkpoint({sink: place}, keep=self._settings.keep)
+        checkpoint = Checkpoint({sink: directory}, keep=self._settings.keep)
         checkpoint.names = [f"{self._directory.name}/{part.end.label or part.end.operator}"]
         self._checkpoints.append(checkpoint)
         restart = self._settings.restart if checkpoint.can_resume(self._settings.restart) else "latest"
         if checkpoint.can_resume(restart):  # before its elements are looked at: another program may read others
             checkpoint.resume(describe_part(sink, self._runner), "latest", replays_input=False)
         source.prepare()
-        done = place / "done"
+        done = directory / "done"
         if isinstance(restart, int):
             done.unlink(missing_ok=True)
         number = pieces_done(done)
@@ -191,8 +191,8 @@ class PieceJob:
 
     def _source(self, source: Node) -> CutSource:
         if source not in self._sources:
-            place = self._directory / f"input-{len(self._sources)}"
-            self._sources[source] = CutSource(source, place, self._settings, self._runner)
+            directory = self._directory / f"input-{len(self._sources)}"
+            self._sources[source] = CutSource(source, directory, self._settings, self._runner)
         return self._sources[source]
 
     def _run_pieces(

@@ -89,7 +89,7 @@ class CutSource:
             files = [(self._directory / _ELEMENTS / file.name).as_uri() for file in copies]
             sizes = [pq.read_metadata(file).num_rows for file in copies]
             largest = self._items
-        return [[files[place] for place in piece] for piece in in_pieces(sizes, largest=largest, number=self._number)]
+        return [[files[index] for index in piece] for piece in in_pieces(sizes, largest=largest, number=self._number)]
 
     def _stretches(self, numbers: range, directory: Path, tasks: int) -> list[list[str]]:
         """A range in pieces, each of a file for every task, with the ends of stretches of it."""

@@ -31,12 +31,14 @@ class Checkpoint:
     everything else.
     """
 
-    def __init__(self, places: Mapping[SinkNode, Path], *, keep: int | None = None, hold: Hold | None = None) -> None:
-        by_name = sorted(places.items(), key=lambda item: item[1])
+    def __init__(
+        self, directories: Mapping[SinkNode, Path], *, keep: int | None = None, hold: Hold | None = None
+    ) -> None:
+        by_name = sorted(directories.items(), key=lambda item: item[1])
         self.sinks = [sink for sink, _ in by_name]
         """In an order that does not change when lines of the program move."""
-        self._directories = list(dict.fromkeys(place for _, place in by_name))
-        self.names = [place.name for place in self._directories]
+        self._directories = list(dict.fromkeys(directory for _, directory in by_name))
+        self.names = [directory.name for directory in self._directories]
         self.keep = keep
         """How many snapshots stay; None: the checkpoint goes with the job."""
         directory = self._directory = self._directories[0]
@@ -163,15 +165,15 @@ class Checkpoint:
         """Remember which number each source of a query has that is about to start."""
         write_record(self._sources, "sources", list(numbers))
 
-    def _log_of(self, place: int) -> Path:
-        """The log of the source that stands at a place of the offsets: one that is read twice stands there twice."""
+    def _log_of(self, index: int) -> Path:
+        """The log of the source with an index in the offsets; a source that is read twice has two of them."""
         numbers = read_record(self._sources, "sources")
-        return query_log.source_log(self._spark, numbers[place] if place < len(numbers) else place)
+        return query_log.source_log(self._spark, numbers[index] if index < len(numbers) else index)
 
     def _logs_of_files(self, offsets: Sequence[Any]) -> list[tuple[Path, int]]:
         """The logs of the sources that read files, and how far each was read."""
         reached = enumerate(map(query_log.file_offset, offsets))
-        return [(self._log_of(place), last) for place, last in reached if last is not None]
+        return [(self._log_of(index), last) for index, last in reached if last is not None]
 
     # -- what is there ------------------------------------------------------------------------------------------------
 
@@ -222,7 +224,7 @@ class Checkpoint:
     def _read_in(self, sources: Iterable[Mapping[str, Any]]) -> list[tuple[Path, int, int]]:
         """The same for the micro-batch of a progress report."""
         ranges = enumerate(map(query_log.range_read, sources))
-        return [(self._log_of(place), *read) for place, read in ranges if read is not None]
+        return [(self._log_of(index), *read) for index, read in ranges if read is not None]
 
     def note_sizes(self, number: int, state: Mapping[str, StateMetrics]) -> None:
         """Remember how large the states were, as long as the snapshot is there."""

@@ -106,7 +106,7 @@ def emit_first(node: First, emission: Emission, frame: Frame) -> Frame:
 @emits(NativeJoinOp, WithAggregate)
 def emit_with_aggregate(node: WithAggregate, emission: Emission, frame: Frame, aggregate: Frame) -> Frame:
     """Each element beside the result of its key: a join; the few results usually travel to the elements."""
-    names = [f"aggregate/{place}" for place in range(len(aggregate.columns))]
+    names = [f"aggregate/{index}" for index in range(len(aggregate.columns))]
     if not isinstance(frame.type, Keyed):
         results = aggregate.df.toDF(*names)
         both = frame.df.crossJoin(F.broadcast(results))
@@ -254,9 +254,9 @@ def chosen(node: MinElement | MaxElement, emission: Emission, frame: Frame, by: 
 def picked(node: Aggregation, emission: Emission, rows: Frame, best: str) -> Frame:
     """The element (of each key) that an aggregate of whole rows picks; the rows are numbered."""
     element = [*(rows.columns_under(1) if isinstance(rows.type, Keyed) else rows.columns), *rows.hidden]
-    fields = ", ".join(f"{column} AS c{place}" for place, column in enumerate(element))
+    fields = ", ".join(f"{column} AS c{index}" for index, column in enumerate(element))
     choice = F.expr(f"{best.format(f'struct({fields})')} AS {_CHOSEN}")
-    values = [f"{_CHOSEN}.c{place} AS {column}" for place, column in enumerate(element)]
+    values = [f"{_CHOSEN}.c{index} AS {column}" for index, column in enumerate(element)]
     if not isinstance(rows.type, Keyed):
         df = rows.df.agg(choice).where(f"{_CHOSEN} IS NOT NULL")
         return Frame(df.selectExpr(*values), node.type, rows.timed)

@@ -125,12 +125,12 @@ def bit(number: str, n: int) -> str:
 @emits(ColumnsOp, Route)
 def emit_route(node: Route, emission: Emission, frame: Frame) -> Frame:
     columns, name_of = frame.columns, frame.names()
-    for place, predicate in enumerate(node.predicates):
+    for index, predicate in enumerate(node.predicates):
         form = emission.column_form(node, predicate)
         assert form is not None, "a predicate that is no column should have been a stage"
         widened, _ = frame.evaluate(form, name_of)
-        decided = f"WHEN {_MARK} <> {NOWHERE}L THEN {_MARK} " if place else ""
-        test = f"CASE {decided}WHEN {render(truth(form.result), name_of)} THEN {place}L ELSE {NOWHERE}L END"
+        decided = f"WHEN {_MARK} <> {NOWHERE}L THEN {_MARK} " if index else ""
+        test = f"CASE {decided}WHEN {render(truth(form.result), name_of)} THEN {index}L ELSE {NOWHERE}L END"
         frame = marked(widened, columns, test)
     return with_mark(node, frame, columns, _MARK)
 

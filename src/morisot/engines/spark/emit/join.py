@@ -65,8 +65,8 @@ class Side:
         if not type_.children:
             return self.names([leaf for leaf in leaves(self.frame.type) if leaf.path == path])[0]
         parts = [
-            f"{self._struct((*path, place), child)} AS {quoted(field_name(type_, name))}"
-            for place, (name, child) in enumerate(type_.children)
+            f"{self._struct((*path, index), child)} AS {quoted(field_name(type_, name))}"
+            for index, (name, child) in enumerate(type_.children)
         ]
         return f"struct({', '.join(parts)})"
 

@@ -36,7 +36,7 @@ def emit_sorted_by(node: SortedBy, emission: Emission, frame: Frame) -> Frame:
     columns = [*frame.columns, *frame.hidden]
     frame, key = frame.evaluate(form, frame.names())
     types = [leaf.type for leaf in leaves(form.type)]
-    by = [f"by{place}" for place in range(len(key))]
+    by = [f"by{index}" for index in range(len(key))]
     sortable = [
         f"{sort_key(expression, type_)} AS {name}" for expression, type_, name in zip(key, types, by, strict=True)
     ]

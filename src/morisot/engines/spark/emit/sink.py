@@ -59,7 +59,7 @@ def rebuilt(path: tuple[int, ...], type_: Type, frame: Frame) -> str:
         (leaf,) = [leaf for leaf in leaves(frame.type) if leaf.path == path]
         return quoted(leaf.column)
     parts = [
-        f"{rebuilt((*path, place), child, frame)} AS {quoted(field_name(type_, name))}"
-        for place, (name, child) in enumerate(type_.children)
+        f"{rebuilt((*path, index), child, frame)} AS {quoted(field_name(type_, name))}"
+        for index, (name, child) in enumerate(type_.children)
     ]
     return f"struct({', '.join(parts)})"

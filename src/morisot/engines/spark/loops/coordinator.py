@@ -140,7 +140,7 @@ class Leader:
             case Delta():
                 self._waiting[partition] = message
                 if self._try is not None and len(self._waiting) == self._try[1]:
-                    deltas = [self._waiting[place] for place in range(self._try[1])]
+                    deltas = [self._waiting[index] for index in range(self._try[1])]
                     self._waiting.clear()
                     self._fold(deltas)
             case ElementsSaved():

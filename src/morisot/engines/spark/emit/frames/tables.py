@@ -211,7 +211,7 @@ def csv_columns(node: StreamCsv, header: Sequence[str] | None) -> list[tuple[str
         return list(node.type.children)
     places = columns_of_fields(node, header, by_place=True)
     fields = dict(zip(places, node.type.children, strict=True))
-    return [fields.get(place, (f"column/{place}", STR)) for place in range(len(header))]
+    return [fields.get(index, (f"column/{index}", STR)) for index in range(len(header))]
 
 
 def csv_header(node: StreamCsv) -> list[str] | None:

@@ -32,8 +32,8 @@ def widened(path: tuple[int, ...], source: Type, target: Type, frame: Frame) -> 
     if not same_product or len(source.children) != len(target.children):
         return None
     columns: list[str] = []
-    for place, ((_, narrow), (_, wide)) in enumerate(zip(source.children, target.children, strict=True)):
-        part = widened((*path, place), narrow, wide, frame)
+    for index, ((_, narrow), (_, wide)) in enumerate(zip(source.children, target.children, strict=True)):
+        part = widened((*path, index), narrow, wide, frame)
         if part is None:
             return None
         columns += part

@@ -46,11 +46,11 @@ class AsColumns:
 
     def first(self, frame: Frame) -> DataFrame:
         entries = Frame(frame.df, self.node.entry)
-        values = ", ".join(f"{column} AS c{place}" for place, column in enumerate(entries.columns_under(1)))
+        values = ", ".join(f"{column} AS c{index}" for index, column in enumerate(entries.columns_under(1)))
         key = entries.columns_under(0)
         last = F.expr(f"max_by(struct({values}), {ORDER}) AS {_LAST}")
         grouped = numbered(entries.df).groupBy(*map(F.expr, key)).agg(last)
-        opened = [f"{_LAST}.c{place} AS {column}" for place, column in enumerate(entries.columns_under(1))]
+        opened = [f"{_LAST}.c{index} AS {column}" for index, column in enumerate(entries.columns_under(1))]
         return grouped.selectExpr(*key, *opened, f"true AS {_CHANGED}")
 
     def updates(self, entries: DataFrame) -> Frame:

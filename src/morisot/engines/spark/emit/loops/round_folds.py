@@ -59,7 +59,7 @@ class Measured:
     def aggregates(self) -> list[Column]:
         """How many elements there are, then what each part of the delta needs."""
         sql = ["count(1)", *(sql for each in self.measures for sql in each.sql)]
-        return [F.expr(each).alias(f"m{place}") for place, each in enumerate(sql)]
+        return [F.expr(each).alias(f"m{index}") for index, each in enumerate(sql)]
 
     def delta(self, values: Iterable[Any]) -> tuple[int, Any] | None:
         """How many elements were folded, and what they gave; None if only Python knows."""
@@ -96,7 +96,7 @@ def kept_with_delta(fold: NumericFold, frame: Frame) -> tuple[Frame, tuple[int, 
     kept = df.localCheckpoint()
     row = observed(df, _METRICS)
     assert row is not None, "the job that keeps the frame has ended"
-    return Frame(kept, frame.type), found.delta(row.get(place) for place in range(len(aggregates)))
+    return Frame(kept, frame.type), found.delta(row.get(index) for index in range(len(aggregates)))
 
 
 def measure(part: FoldPart | None, name_of: NameOf) -> RoundMeasure:

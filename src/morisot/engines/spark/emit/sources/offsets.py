@@ -1,4 +1,4 @@
-"""Users' sources without end as Spark's Python data sources."""
+"""Unbounded sources of users as Spark's Python data sources."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bounded streams that meet one without end: their elements lie in files, all of which the first micro-batch reads."""
+"""Bounded inputs of unbounded operators: their elements are in files, all of which the first micro-batch reads."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def for_files(frame: Frame) -> DataFrame:
 
 
 def from_files(spark: SparkSession, node: Node, directory: Path, *, placed: bool) -> Frame:
-    """The elements of a bounded stream as one without end, which has said all that it will ever say."""
+    """The elements of a bounded stream as an unbounded one whose watermark has reached its end."""
     timed = node.time is not None
     held = [f"{quoted(leaf.column)} {sql_type(leaf.type)}" for leaf in leaves(node.type) if leaf.type != NONE]
     held += [f"{TIME} BIGINT"] if timed else []

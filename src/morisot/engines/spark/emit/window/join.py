@@ -36,12 +36,12 @@ def emit_window_join(node: WindowJoin, emission: Emission, left: Frame, right: F
         placed = [placed_side(node, each) for each in named]
     (left_rows, group), right_rows = (placed[0], named[0][1]), placed[1]
     right_rows = right_rows.selectExpr(
-        *(f"{column} AS {quoted(f'other{place}')}" for place, column in enumerate(group)),
+        *(f"{column} AS {quoted(f'other{index}')}" for index, column in enumerate(group)),
         f"{START} AS {quoted('other_start')}",
         f"{ORDER} AS {_RIGHT_ORDER}",
         *columns_of(right_rows, "right"),
     )
-    same = [f"{column} <=> {quoted(f'other{place}')}" for place, column in enumerate(group)]
+    same = [f"{column} <=> {quoted(f'other{index}')}" for index, column in enumerate(group)]
     met = left_rows.withColumnRenamed("order", "left_order").join(
         right_rows, F.expr(" AND ".join([*same, f"{START} = {quoted('other_start')}"]))
     )
@@ -66,8 +66,8 @@ def side(node: WindowJoin, frame: Frame, name: str) -> tuple[DataFrame, list[str
         assert isinstance(frame.type, Keyed)
         rows = with_canonical(node, rows, frame.type.key)
     rows = rows.selectExpr(
-        *(f"{column} AS {quoted(f'key:{place}')}" for place, column in enumerate(key)),
-        *(f"{column} AS {quoted(f'{name}:{place}')}" for place, column in enumerate(value)),
+        *(f"{column} AS {quoted(f'key:{index}')}" for index, column in enumerate(key)),
+        *(f"{column} AS {quoted(f'{name}:{index}')}" for index, column in enumerate(value)),
         *([CANONICAL] if canonical else []),
         *([TIME] if node.kind.timed else []),
         ORDER,
