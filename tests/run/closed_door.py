@@ -189,11 +189,10 @@ def listening() -> list[str]:
 
 
 def outside(directory: str) -> list[str]:
-    """Files in the common temporary directory that the JVM has open or mapped."""
+    """Files in the common temporary directory that the JVM has open or mapped; the installation may be there, too."""
     files = {file.path for file in asked(lambda process: (*process.open_files(), *process.memory_maps()))}
-    return sorted(
-        file for file in files if file.startswith("/tmp/") and not file.startswith((directory, "/tmp/hsperfdata"))
-    )
+    expected = (directory, "/tmp/hsperfdata", sys.prefix, str(Path(__file__).parents[2]))
+    return sorted(file for file in files if file.startswith("/tmp/") and not file.startswith(expected))
 
 
 def main(directory: str, how: str = "") -> None:
