@@ -111,7 +111,7 @@ class SparkEngine:
         """How a stream would run; while there is no session, by the default facts."""
         if self._spark is None:
             return plan_stream(node, demoted=self.demoted)
-        return self._runner().planned(node, where="batch" if node.bounded else "query")
+        return self._runner().planned_stream(node)
 
     @property
     def tally(self) -> Tally:
@@ -268,7 +268,7 @@ class SparkEngine:
         with self._action() as runner, tempfile.TemporaryDirectory(prefix="explain-", dir=scratch()) as name:
             for number, _ in enumerate(bounded_inputs(node)):  # nothing is copied to be explained
                 (Path(name) / str(number)).mkdir()
-            job = runner.planned(node, where="batch" if node.bounded else "query")
+            job = runner.planned_stream(node)
             emission = runner.emission(job, query=QueryInputs(bounded_inputs=Path(name)))
             for step in job.loops:
                 emission.bind(step.node, without_running(step, runner.spark))

@@ -32,7 +32,7 @@ from morisot.engines.spark.streaming import kafka
 from morisot.engines.spark.terminal.left_out import reported
 from morisot.errors import ElementError, JobError, SourceError
 from morisot.physical.facts import Facts
-from morisot.physical.job import Batch, JobStep, LoopStep, PlannedJob, Query, plan_job, plan_query
+from morisot.physical.job import Batch, JobStep, PlannedJob, Query, plan_job, plan_query, plan_stream
 from morisot.physical.plan import Where
 from morisot.plan.analysis.graph import walk
 from morisot.plan.analysis.query_groups import Group
@@ -60,8 +60,8 @@ _MOST_LOSSES = 3
 class LoopRunner(Protocol):
     """Runs the loops of jobs."""
 
-    def run(self, step: LoopStep, emission: Emission) -> Frame:
-        """The results of a loop, which has run when this returns; the emission is that of the plan around it."""
+    def run_all(self, steps: Iterable[JobStep], emission: Emission) -> None:
+        """Run the loops among some steps, and bind their slots in the emission of the plan around them."""
 
 
 @dataclass
@@ -107,6 +107,10 @@ class BatchRunner:
         """The job that computes some roots, by what is known now of the session and of the data."""
         return plan_job(roots, self._facts(roots), demoted=self.demotions.now, given=given, where=where)
 
+    def planned_stream(self, node: Node) -> PlannedJob:
+        """The job of one stream: what `explain()` prints."""
+        return plan_stream(node, self._facts((node,)), self.demotions.now)
+
     def planned_query(self, group: Group, trigger: Trigger, *, operator_metrics: bool) -> Query:
         """The query that serves a group of sinks."""
         facts = self._facts(group.sinks, operator_metrics=operator_metrics)
@@ -131,9 +135,7 @@ class BatchRunner:
 
     def run_loops(self, steps: Iterable[JobStep], emission: Emission) -> None:
         """Run the loops among some steps, and bind their slots."""
-        for step in steps:
-            if isinstance(step, LoopStep):
-                emission.bind(step.node, self.loops.run(step, emission))
+        self.loops.run_all(steps, emission)
 
     def apart(self) -> BatchRunner:
         """The same runner with counts of its own."""

@@ -68,16 +68,6 @@ def emit_avg(node: Avg, emission: Emission, frame: Frame) -> Frame:
     )
 
 
-@emits(NativeAggregateOp, ReduceAssoc)
-def emit_reduce_assoc(node: ReduceAssoc, emission: Emission, frame: Frame) -> Frame:
-    return native_parts(node, emission, frame)
-
-
-@emits(NativeAggregateOp, FoldAssoc)
-def emit_fold_assoc(node: FoldAssoc, emission: Emission, frame: Frame) -> Frame:
-    return native_parts(node, emission, frame)
-
-
 @emits(NativeAggregateOp, MinElement)
 def emit_min_element(node: MinElement, emission: Emission, frame: Frame) -> Frame:
     return chosen(node, emission, frame, "min_by", ORDER)
@@ -86,16 +76,6 @@ def emit_min_element(node: MinElement, emission: Emission, frame: Frame) -> Fram
 @emits(NativeAggregateOp, MaxElement)
 def emit_max_element(node: MaxElement, emission: Emission, frame: Frame) -> Frame:
     return chosen(node, emission, frame, "max_by", f"-{ORDER}")
-
-
-@emits(NativeAggregateOp, Fold)
-def emit_fold(node: Fold, emission: Emission, frame: Frame) -> Frame:
-    return native_parts(node, emission, frame)
-
-
-@emits(NativeAggregateOp, Reduce)
-def emit_reduce(node: Reduce, emission: Emission, frame: Frame) -> Frame:
-    return native_parts(node, emission, frame)
 
 
 @emits(NativeAggregateOp, First)
@@ -125,7 +105,8 @@ def emit_with_aggregate(node: WithAggregate, emission: Emission, frame: Frame, a
     return Frame(both, node.type, frame.timed).select(node.type, [*frame.columns, *values])
 
 
-def native_parts(node: FoldNode, emission: Emission, frame: Frame) -> Frame:
+@emits(NativeAggregateOp, Fold, Reduce, FoldAssoc, ReduceAssoc)
+def emit_native_fold(node: FoldNode, emission: Emission, frame: Frame) -> Frame:
     """A fold as one native aggregate per leaf of its accumulator."""
     fold = emission.plan.choices[node].detail
     assert fold is not None, f"{node.operator} has no native form and should have been a fold in Python"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import pyarrow as pa
@@ -27,7 +27,7 @@ from morisot.engines.spark.loops.coordinator import Leader
 from morisot.engines.spark.loops.rounds import Progress, Rounds
 from morisot.engines.spark.session.interrupt import was_interrupted
 from morisot.engines.spark.session.jvm_death import is_dead
-from morisot.physical.job import LoopStep
+from morisot.physical.job import JobStep, LoopStep
 from morisot.plan.nodes.iterate import DeltaIterate, Loop
 from morisot.plan.nodes.node import Node
 from morisot.plan.snapshots import Snapshot, Snapshots
@@ -46,7 +46,13 @@ class Loops:
         self.store = None if snapshots is None else SnapshotStore(snapshots)
         self._failed = False
 
-    def run(self, step: LoopStep, emission: Emission) -> Frame:
+    def run_all(self, steps: Iterable[JobStep], emission: Emission) -> None:
+        """Run the loops among some steps, and bind their slots in the emission of the plan around them."""
+        for step in steps:
+            if isinstance(step, LoopStep):
+                emission.bind(step.node, self._run(step, emission))
+
+    def _run(self, step: LoopStep, emission: Emission) -> Frame:
         """The results of a loop, which has run when this returns."""
         node = step.node
         emission.begin(node)
@@ -71,8 +77,7 @@ class Loops:
         def emit(given: Mapping[Node, Frame]) -> Emission:
             inner = Emission(emission.resources, body.plan, given=given)
             inner.optimistic = emission.optimistic  # what may fail natively in a round may fail in the job
-            for each in body.loops:
-                inner.bind(each.node, self.run(each, inner))
+            self.run_all(body.steps, inner)
             return inner
 
         return emit

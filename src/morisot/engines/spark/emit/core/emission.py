@@ -90,7 +90,7 @@ class Emission:
         self.run = uuid.uuid4().hex
         """Under which name tasks report what they leave out."""
         self.optimistic: set[Node] = set()
-        self._met: dict[Node, Frame] = {}
+        self._bounded_inputs: dict[Node, Frame] = {}
         self._kept: dict[Node, DataFrame] = {}
         """What is persisted until the emission is released."""
         self._frames: dict[Node, Frame] = dict(given or {})
@@ -176,12 +176,12 @@ class Emission:
         """What a node reads. A bounded input of an unbounded operator was copied, and the copy is followed."""
         if not is_bounded_input(value, node):
             return self.frame(value)
-        if value not in self._met:
+        if value not in self._bounded_inputs:
             assert self.query.bounded_inputs is not None, "a query is emitted by whoever copies its bounded inputs"
             directory = self.query.bounded_inputs / str(bounded_inputs(*self.plan.roots).index(value))
             frame = from_files(self.spark, value, directory, placed=self.needs_order(value))
-            self._met[value] = self._counted(value, frame)
-        return self._met[value]
+            self._bounded_inputs[value] = self._counted(value, frame)
+        return self._bounded_inputs[value]
 
     def beside_stream(self, node: Node, df: DataFrame, *, broadcast: bool) -> DataFrame:
         """A bounded frame that a streaming query reads in every micro-batch: computed once, and kept.
@@ -201,7 +201,7 @@ class Emission:
         return self._kept.setdefault(node, df.persist())
 
     def release(self) -> None:
-        """Give back what was kept."""
+        """Unpersist the frames that are persisted."""
         for df in self._kept.values():
             df.unpersist()
         self._kept.clear()

@@ -36,7 +36,7 @@ class Processor(StatefulProcessor):
         return pickle.loads(self._pickled)
 
     def close(self) -> None:
-        """Spark keeps what was saved."""
+        """Spark has stored the states."""
         leave_modules_alone()
 
 
