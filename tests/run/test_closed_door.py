@@ -124,14 +124,26 @@ def archive_in(cache: Path) -> Path:
     name, _, archive = option.partition("=")
     assert name == "-XX:ArchiveClassesAtExit"
     assert mode(cache) == 0o700
-    Path(archive).write_bytes(b"")
+    Path(archive).write_bytes(b"whole")
     Path(archive).chmod(0o444)
-    return Path(archive)
+    options = archive_options(JAVA)
+    (adopted,) = cache.iterdir()
+    assert options == [f"-XX:SharedArchiveFile={adopted}", "-Xshare:auto"]
+    return adopted
 
 
 def test_an_archive_in_a_private_directory_is_used(cache: Path) -> None:
-    archive = archive_in(cache)
-    assert archive_options(JAVA) == [f"-XX:SharedArchiveFile={archive}", "-Xshare:auto"]
+    archive_in(cache)
+
+
+def test_an_archive_that_others_may_have_written_is_not_adopted(cache: Path) -> None:
+    (option,) = archive_options(JAVA)
+    written = Path(option.partition("=")[2])
+    written.write_bytes(b"whole")
+    written.chmod(0o666)
+    cache.chmod(0o755)
+    assert archive_options(JAVA)[0].startswith("-XX:ArchiveClassesAtExit=")
+    assert not list(cache.iterdir())
 
 
 @pytest.mark.parametrize("bits", [0o777, 0o770, 0o1777])

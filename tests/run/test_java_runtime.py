@@ -10,9 +10,12 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from pyspark.conf import SparkConf
 
 from morisot.config import Config
+from morisot.engines.spark.internals import gateway as gateways
 from morisot.engines.spark.session.class_archive import archive_options, launcher_archive_options
+from morisot.engines.spark.session.java import JAVA_OPTIONS, launch
 from morisot.engines.spark.session.java_runtime import Java, find_java, has_vector_module, launcher_variables
 from morisot.engines.spark.session.session import session_settings
 from morisot.errors import EnvironmentProblem
@@ -226,17 +229,38 @@ def test_a_java_without_an_archive_gets_one_below_that_of_spark(tmp_path: Path, 
     name, archive = archive_of(made)
     assert (made[:-1], name) == ([f"-XX:SharedArchiveFile={base}"], "-XX:ArchiveClassesAtExit")
     assert launcher_archive_options(java) == [f"-XX:SharedArchiveFile={base}", "-Xlog:disable"]
-    archive.write_bytes(b"")
-    assert archive_options(java) == [f"-XX:SharedArchiveFile={archive}", "-Xshare:auto"]
-    assert set(cache.iterdir()) == {base, archive}
+    archive.write_bytes(b"whole")
+    used, _ = archive_options(java)
+    adopted = Path(used.removeprefix("-XX:SharedArchiveFile="))
+    assert set(cache.iterdir()) == {base, adopted}
 
 
 def test_an_archive_is_made_again_with_the_one_below_it(tmp_path: Path, cache: Path) -> None:
     java = fake_runtime(tmp_path / "java", 'echo "$0" > "$file"')
     _, first = archive_of(archive_options(java))
-    (base,) = cache.iterdir()
+    first.write_bytes(b"whole")
+    assert archive_options(java)[-1] == "-Xshare:auto"
+    (base,) = cache.glob("java-*")
     os.utime(base, (0, 0))
-    assert archive_of(archive_options(java))[1] != first
+    assert archive_of(archive_options(java))[0] == "-XX:ArchiveClassesAtExit"
+
+
+def test_each_jvm_writes_an_archive_of_its_own(tmp_path: Path, cache: Path) -> None:
+    """Two JVMs that end together must not write the same file: a damaged archive crashes every later start."""
+    java = java_with_archive(tmp_path)
+    first, second, third = (archive_of(archive_options(java))[1] for _ in range(3))
+    assert len({first, second, third}) == 3
+    first.write_bytes(bytes(100))  # Java writes the header last
+    assert archive_of(archive_options(java))[0] == "-XX:ArchiveClassesAtExit"
+    second.write_bytes(b"second")
+    third.write_bytes(b"third")
+    used, _ = archive_options(java)
+    adopted = Path(used.removeprefix("-XX:SharedArchiveFile="))
+    assert adopted.read_bytes() in (b"second", b"third")
+    assert set(cache.iterdir()) == {adopted, first}
+    os.utime(first, (0, 0))  # the JVM that wrote it was killed
+    archive_options(java)
+    assert set(cache.iterdir()) == {adopted}
 
 
 @pytest.mark.parametrize("dump", ["exit 1", "exit 0"])
@@ -246,9 +270,14 @@ def test_a_java_that_makes_no_archive_starts_without(tmp_path: Path, cache: Path
     assert list(cache.iterdir()) == []
 
 
-def test_a_java_with_an_archive_needs_no_other(tmp_path: Path, cache: Path) -> None:
-    java = fake_runtime(tmp_path / "java", 'echo "$0" > "$file"')
+def java_with_archive(directory: Path) -> Java:
+    java = fake_runtime(directory / "java", 'echo "$0" > "$file"')
     (java.home / "lib" / "server" / "classes.jsa").write_bytes(b"")
+    return java
+
+
+def test_a_java_with_an_archive_needs_no_other(tmp_path: Path, cache: Path) -> None:
+    java = java_with_archive(tmp_path)
     (option,) = archive_options(java)
     assert option.startswith("-XX:ArchiveClassesAtExit=")
     assert launcher_archive_options(java) == []
@@ -287,3 +316,27 @@ def test_the_demo_runs_on_the_java_from_pypi(tmp_path: Path, bare_machine: dict[
     assert counted == {"the": "5", "light": "2", "water": "2", "end": "1", "on": "1"}
     assert "11 words, 5 distinct" in done.stdout
     assert list((tmp_path / "cache").glob("java-*.jsa"))
+
+
+@pytest.mark.parametrize(("signal", "starts"), [("SEGV", 2), ("KILL", 1)])
+def test_a_jvm_that_crashes_with_its_archive_is_started_without(
+    tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch, signal: str, starts: int
+) -> None:
+    java = java_with_archive(tmp_path)
+    archive_of(archive_options(java))[1].write_bytes(b"damaged")
+    options = archive_options(java)
+    (archive,) = cache.iterdir()
+    submit = tmp_path / "spark-submit"
+    submit.write_text(
+        f"#!/bin/sh\necho start >> {tmp_path}/starts\n"
+        f"[ -e {archive} ] && kill -{signal} $$\n"
+        "echo no memory >&2\nexit 1\n"
+    )
+    submit.chmod(0o755)
+    monkeypatch.setattr(gateways, "spark_submit", lambda: submit)
+    conf = SparkConf(loadDefaults=False).set(JAVA_OPTIONS, " ".join(options))
+    said = "no memory" if starts == 2 else "nothing"
+    with pytest.raises(EnvironmentProblem, match=f"It said:\n{said}"):
+        launch(conf, Config(), java)
+    assert (tmp_path / "starts").read_text() == "start\n" * starts
+    assert archive.exists() == (starts == 1)

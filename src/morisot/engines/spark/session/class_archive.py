@@ -1,6 +1,7 @@
 """Archives of classes in the user's cache: Java maps them into memory, which is quicker than loading each class anew.
 
-Whoever can write an archive can run code in the JVM: one that another user may have written is not used.
+Whoever can write an archive can run code in the JVM: one that another user may have written is not used. A damaged
+archive crashes every JVM that maps it: each JVM writes a file of its own, and a later start adopts a complete one.
 """
 
 from __future__ import annotations
@@ -8,9 +9,12 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
+import re
+import secrets
 import stat
 import subprocess
 import tempfile
+import time
 from importlib import metadata
 from pathlib import Path
 
@@ -20,15 +24,22 @@ from morisot.private import is_trustworthy, make_directory
 COLLECTOR = "-XX:+UseParallelGC"
 _CLASSES = "authenticate"
 """A setting that changes which classes a start loads: an archive that was made without it has too few of them."""
+_FORMAT = 2
+"""Archives of the first format were written under their final names, by several JVMs at a time."""
 _DUMP_SECONDS = 60
+_MAPS = "-XX:SharedArchiveFile="
+_IF_IT_FITS = "-Xshare:auto"
+_NEW = ".new"
+_ABANDONED_SECONDS = 24 * 3600
+_MAGIC_BYTES = 4
 
 
 def archive_options(java: Java) -> list[str]:
     """Make Java keep Spark's classes ready to map into memory: every start after the first is much quicker.
 
-    The first JVM writes the archive when it ends. A JVM takes an archive only if it is whole (the header is written
-    last) and made by the same Java from the same jars, and starts without it otherwise. It serves a JVM with another
-    garbage collector too, but less well.
+    A JVM that starts without an archive writes one when it ends, to a file of its own; the next start adopts it. A JVM
+    takes an archive only if it was made by the same Java from the same jars, and starts without it otherwise. It serves
+    a JVM with another garbage collector too, but less well.
     """
     import pyspark
 
@@ -38,13 +49,43 @@ def archive_options(java: Java) -> list[str]:
             return []
         # An archive is of no use after the one below it was made again.
         below = [base.stat().st_mtime_ns] if base else []
-        same = _digest(java.program.resolve(), pyspark.__file__, COLLECTOR, _CLASSES, *below)
+        same = _digest(java.program.resolve(), pyspark.__file__, COLLECTOR, _CLASSES, _FORMAT, *below)
         archive = folder / f"spark-{metadata.version('pyspark')}-java-{java.version}-{same}.jsa"
+        _adopt(archive)
         if archive.exists():
-            return [_maps(archive), "-Xshare:auto"] if is_trustworthy(archive) else []
+            return [_maps(archive), _IF_IT_FITS] if is_trustworthy(archive) else []
     except OSError:
         return []
-    return [*([_maps(base)] if base else []), f"-XX:ArchiveClassesAtExit={archive}"]
+    own = archive.with_name(f"{archive.stem}-{os.getpid()}-{secrets.token_hex(4)}{_NEW}")
+    return [*([_maps(base)] if base else []), f"-XX:ArchiveClassesAtExit={own}"]
+
+
+def drop_archive(options: str) -> bool:
+    """Remove the archive of Spark's classes that the options of a crashed JVM name; whether there was one."""
+    named = re.search(rf"{re.escape(_MAPS)}(\S+) {_IF_IT_FITS}", options)
+    if named is None:
+        return False
+    try:
+        Path(named[1]).unlink()
+    except OSError:
+        return False
+    return True
+
+
+def _adopt(archive: Path) -> None:
+    """Give the archive its name if a JVM has written one, and remove those that nobody needs."""
+    for written in archive.parent.glob(f"{archive.stem}-*{_NEW}"):
+        with contextlib.suppress(OSError):
+            if _is_complete(written) and is_trustworthy(written) and not archive.exists():
+                written.replace(archive)
+            elif _is_complete(written) or time.time() - written.stat().st_mtime > _ABANDONED_SECONDS:
+                written.unlink()
+
+
+def _is_complete(archive: Path) -> bool:
+    """Whether Java has written the whole archive: the header, which begins with a magic number, comes last."""
+    with archive.open("rb") as file:
+        return any(file.read(_MAGIC_BYTES))
 
 
 def launcher_archive_options(java: Java) -> list[str]:
@@ -56,7 +97,7 @@ def launcher_archive_options(java: Java) -> list[str]:
 
 
 def _maps(archive: Path) -> str:
-    return f"-XX:SharedArchiveFile={archive}"
+    return f"{_MAPS}{archive}"
 
 
 def _base_archive(java: Java) -> Path | None:

@@ -8,6 +8,7 @@ import os
 import re
 import shlex
 import shutil
+import signal
 import subprocess
 import sys
 import threading
@@ -19,7 +20,7 @@ from typing import IO, TYPE_CHECKING
 
 from morisot.config import Config
 from morisot.engines.spark.internals import gateway as gateways
-from morisot.engines.spark.session.class_archive import COLLECTOR, archive_options
+from morisot.engines.spark.session.class_archive import COLLECTOR, archive_options, drop_archive
 from morisot.engines.spark.session.ending import at_exit
 from morisot.engines.spark.session.java_runtime import Java, launcher_variables
 from morisot.engines.spark.session.jvm_death import Jvm, remember
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from py4j.java_gateway import JavaGateway
     from pyspark.conf import SparkConf
 
+JAVA_OPTIONS = "spark.driver.defaultJavaOptions"
 _NEWEST_WITH_VFORK = 24
 """Newer ones warn that they will not always have it."""
 _OPTIONS = ("SPARK_SUBMIT_OPTS", "JDK_JAVA_OPTIONS", "JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS")
@@ -103,22 +105,40 @@ class Launch:
 def launch(conf: SparkConf, config: Config, java: Java, start: Launch | None = None) -> JavaGateway:
     """Start the JVM with its stderr in our hands; Spark fetches packages before it is up, and tells of every file."""
     start = start or Launch()
-    receiving, sending = os.pipe()
-    forwarding = _Forwarding(receiving, quiet=not config.verbose, drop=_EVERYTHING if config.packages else _NOISE)
-    connection = temporary_directory("jvm") / "connection"
-    try:
-        process = _spawn(conf, java, connection, sending)
+    while True:
+        connection = temporary_directory("jvm") / "connection"
+        process, forwarding = _begin(conf, config, java, connection)
         start.watch(process)
-    finally:
-        os.close(sending)
-    if not _is_up(process, connection):
-        raise _refusal(forwarding.give_up())
+        if _is_up(process, connection):
+            break
+        process.communicate()
+        said = forwarding.give_up()
+        # A JVM crashes at its start if the archive of classes is damaged.
+        if not (_crashed(process) and drop_archive(conf.get(JAVA_OPTIONS, "") or "")):
+            raise _refusal(said)
     gateway = _gateway(connection)
     gateway.proc = process
     remember(gateways.client_of(gateway), Jvm(process, forwarding.last_words))
     forwarding.open()
     at_exit(functools.partial(_end, gateway, forwarding))
     return gateway
+
+
+def _begin(
+    conf: SparkConf, config: Config, java: Java, connection: Path
+) -> tuple[subprocess.Popen[bytes], _Forwarding]:
+    """A JVM that is on its way up, and the thread that reads its stderr."""
+    receiving, sending = os.pipe()
+    forwarding = _Forwarding(receiving, quiet=not config.verbose, drop=_EVERYTHING if config.packages else _NOISE)
+    try:
+        return _spawn(conf, java, connection, sending), forwarding
+    finally:
+        os.close(sending)
+
+
+def _crashed(process: subprocess.Popen[bytes]) -> bool:
+    """Whether a signal of its own making ended a process."""
+    return process.returncode in (-signal.SIGSEGV, -signal.SIGABRT, -signal.SIGBUS)
 
 
 def _spawn(conf: SparkConf, java: Java, connection: Path, stderr: int) -> subprocess.Popen[bytes]:

@@ -22,7 +22,7 @@ from morisot.engines.spark.internals.sessions import active, is_classic
 from morisot.engines.spark.internals.version import check_version, installed_version
 from morisot.engines.spark.session.class_archive import launcher_archive_options
 from morisot.engines.spark.session.interrupt import anywhere, ending_in_order, handler_as_before, interruptible
-from morisot.engines.spark.session.java import Launch, environment, java_options, launch
+from morisot.engines.spark.session.java import JAVA_OPTIONS, Launch, environment, java_options, launch
 from morisot.engines.spark.session.java_runtime import Java, find_java, launcher_variables
 from morisot.engines.spark.session.jvm_death import forget_dead, is_dead
 from morisot.engines.spark.session.query_settings import CHANGELOG, KEPT, STATES
@@ -171,7 +171,7 @@ def session_settings(config: Config, scratch: str, java: Java) -> dict[str, str]
             # Else any user of this machine can ask Spark for its blocks. On one machine Spark makes the secret itself,
             # in its memory. Encryption would add nothing: others do not see what goes over the loopback.
             "spark.authenticate": "true",
-            "spark.driver.defaultJavaOptions": " ".join([*java_options(config, java), *_temporary_files(scratch)]),
+            JAVA_OPTIONS: " ".join([*java_options(config, java), *_temporary_files(scratch)]),
             "spark.pyspark.python": sys.executable,
             # Modules beside the user's program are on the driver's path, not on that of the workers.
             "spark.executorEnv.PYTHONPATH": os.pathsep.join(_import_path()),
