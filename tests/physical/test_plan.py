@@ -70,13 +70,20 @@ def test_what_is_given_is_not_planned() -> None:
     assert [len(done_by(op)) for op in found.operators.values()] == [1, 1, 1]
 
 
-def test_a_reader_more_ends_a_pass(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Someone who counts the elements of an operator reads them: they have to be there."""
+def test_the_order_that_is_required_is_provided(root: Node) -> None:
+    found = plan_stream(root).plan
+    unordered = [op.node for op, provided in found.provides.items() if provided.order == "none"]
+    assert [node.title for node in unordered if node in found.order.needed] == []
+
+
+def test_metrics_do_not_change_fusion(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A pass counts what its operators give. Connect has no accumulators: there only the end of a pass is counted."""
     monkeypatch.chdir(tmp_path)
     write_files()
     after = followed(mo.StreamContext(engine="reference")).map(lambda line: opaque(len(line))).map(opaque)
     assert stages(plan((after._node,), where="query")) == [2]
-    assert stages(plan((after._node,), Facts(operator_metrics=True), where="query")) == [1, 1]
+    assert stages(plan((after._node,), Facts(operator_metrics=True), where="query")) == [2]
+    assert stages(plan((after._node,), Facts(connect=True, operator_metrics=True), where="query")) == [1, 1]
 
 
 def test_sinks_that_share_a_stream_take_it_from_each_micro_batch(

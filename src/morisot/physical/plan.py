@@ -27,6 +27,7 @@ from morisot.physical.passes.count import count
 from morisot.physical.passes.fuse_stages import fuse_stages
 from morisot.physical.passes.join_kernels import join_kernels
 from morisot.physical.passes.neighbours import Neighbours
+from morisot.physical.passes.provide import Properties, provide
 from morisot.physical.passes.require import OrderRequirements, require
 from morisot.physical.passes.share import share
 from morisot.plan.analysis.graph import consumer_counts, walk
@@ -73,6 +74,11 @@ class Plan:
                 continue
             found[node] = self._operator(node, found)
         return found
+
+    @functools.cached_property
+    def provides(self) -> dict[Physical, Properties]:
+        """What is known of the rows that each operator gives."""
+        return provide(self.operators.values(), self.order)
 
     def _is_inside(self, node: Node) -> bool:
         """Whether a later operator takes this one into its own pass, so that nobody sees its elements by themselves."""
@@ -187,7 +193,8 @@ def plan(
     nodes = tuple(walk(*roots, known=known))
     counted = count(nodes, facts) if where == "query" else frozenset()
     readers = consumer_counts(roots)
-    readers.update(counted)  # who counts is one more reader, for whom elements must be there
+    if facts.connect:
+        readers.update(counted)  # without accumulators, only what leaves a pass can be counted
     refused = demoted | without_native_form(nodes, facts)
     choices = {node: choose(node, refused) for node in nodes if node not in known}
     reader = {value: node for node in nodes for value in node.inputs}

@@ -16,6 +16,9 @@ def text_of(job: PlannedJob) -> str:
     numbers = {operator: number for number, operator in enumerate(job.plan.operators.values())}
     bodies: dict[Node, PlannedJob | None] = {step.node: step.body for step in job.loops}
     lines: list[str] = []
+    for part in job.resumable:
+        lines.append(f"resumable part, up to {part.part.end.operator}")
+        lines.append(textwrap.indent(text_of(part.query.stream), "    "))
     for operator in numbers:
         lines.append(_line(operator, numbers, job.plan))
         body = bodies.get(operator.node)
@@ -44,6 +47,9 @@ def _marks(operator: Physical, plan: Plan) -> Iterator[str]:
         yield "may fail"
     if node in plan.order.needed:
         yield "order needed"
+    provided = plan.provides[operator]
+    if provided.distribution != "any":
+        yield "in one partition" if provided.distribution == "single" else "distributed by key"
     if plan.readers[node] > 1:
         yield f"read {plan.readers[node]} times"
     if node in plan.shared:

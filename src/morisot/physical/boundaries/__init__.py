@@ -1,7 +1,7 @@
 """The boundary nodes that each kind of operator causes in Spark's plans: where rows are read, moved or sorted.
 
-A kind states what it causes, given how the rows that it reads are spread. Projections, filters, generators, unions and
-limits are no boundaries: they run in the stage of what they read. Spark chooses some nodes by sizes that only a run
+A kind states what it causes, given the distribution of the rows that it reads. Projections, filters, generators, unions
+and limits are no boundaries: they run in the stage of what they read. Spark chooses some nodes by sizes that only a run
 knows; `Sizes` names those alternatives. Two rules of Spark's optimizer are no statement of any kind: it drops a sort if
 only joins and aggregates without an order read it, and operators over a source of which it knows all rows.
 """

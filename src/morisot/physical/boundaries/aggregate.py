@@ -35,12 +35,13 @@ def native_aggregate(cause: Causing) -> Nodes:
         return Counter({AGGREGATE: 4, EXCHANGE: 1}) + canonical(cause.key, structs=False)
     if isinstance(node, aggregate.Unique):
         by_bytes = contains_any(node.type)
-        distinct = aggregated(cause.spread == "single", by_sort=by_bytes)
-        return distinct + Counter({PYTHON: 1 if by_bytes else 0}) + restored(cause, single=cause.spread == "single")
+        single = cause.distribution == "single"
+        distinct = aggregated(single, by_sort=by_bytes)
+        return distinct + Counter({PYTHON: 1 if by_bytes else 0}) + restored(cause, single=single)
     if cause.key is None:
         return aggregated(cause.together)
     grouped = aggregated(cause.together, by_sort=sorts(cause.operator) or contains_any(cause.key))
-    return grouped + canonical(cause.key, structs=False) + restored(cause, single=cause.spread == "single")
+    return grouped + canonical(cause.key, structs=False) + restored(cause, single=cause.distribution == "single")
 
 
 def sorts(operator: Physical) -> bool:
@@ -61,4 +62,4 @@ def sort(cause: Causing) -> Nodes:
     """A shuffle into ranges and a sort; with a limit Spark takes the first rows of each partition, and sorts those."""
     node = cause.node
     limited = isinstance(node, aggregate.Limit) or (isinstance(node, aggregate.SortedBy) and node.n is not None)
-    return moved(limited or cause.spread == "single") + Counter({SORT: 1})
+    return moved(limited or cause.distribution == "single") + Counter({SORT: 1})

@@ -8,7 +8,6 @@ from morisot.compile.aggregates.round_folds import NumericFold
 from morisot.physical import ops
 from morisot.physical.boundaries.aggregate import sorts
 from morisot.physical.boundaries.nodes import EXCHANGE, JOIN, PYTHON, SCAN, SORT, Causing, Nodes, aggregated, moved
-from morisot.physical.boundaries.spread import spread_of
 from morisot.physical.boundaries.streams import in_python
 from morisot.physical.choose.iterate import path_of
 from morisot.physical.ops import Physical
@@ -37,7 +36,7 @@ def after_body(node: Loop | DeltaIterate, body: Plan, around: Plan) -> Nodes:
         return Counter({} if native else {SCAN: 1, PYTHON: 1})
     if isinstance(leaving, ops.StageOp):  # the fold is a part of the last stage
         return Counter()
-    return aggregated(spread_of(leaving, body) == "single") if native else Counter({PYTHON: 1})
+    return aggregated(body.provides[leaving].distribution == "single") if native else Counter({PYTHON: 1})
 
 
 _DELTAS_IN_PYTHON = {SCAN: 1, PYTHON: 3, EXCHANGE: 1, SORT: 1}
@@ -49,5 +48,5 @@ def _joined_deltas(leaving: Physical, body: Plan) -> Nodes:
     last = leaving
     while isinstance(last, ops.ColumnsOp):
         last = last.inputs[0]
-    by_key = spread_of(leaving, body) == "key"
+    by_key = body.provides[leaving].distribution == "key"
     return moved(by_key) + Counter({SCAN: 1, SORT: 0 if by_key and sorts(last) else 1, JOIN: 1})

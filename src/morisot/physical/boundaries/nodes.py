@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 
-from morisot.physical.boundaries.spread import Spread, spread_of
 from morisot.physical.ops import Physical
+from morisot.physical.passes.provide import Distribution
 from morisot.physical.plan import Plan
 from morisot.plan.nodes.node import Node
 from morisot.types.element import Keyed, Optional, Tuple, Type, contains_any, leaves
@@ -52,14 +52,15 @@ class Causing:
         return type_.key if isinstance(type_, Keyed) else None
 
     @property
-    def spread(self) -> Spread:
-        return spread_of(self.operator.inputs[0], self.plan)
+    def distribution(self) -> Distribution:
+        """How the rows that it reads are distributed."""
+        return self.plan.provides[self.operator.inputs[0]].distribution
 
     @property
     def together(self) -> bool:
         """Whether the rows of a key, or all if there are none, are in one partition already."""
         by_key = self.key is not None and not contains_any(self.key)
-        return self.spread == "single" or (self.spread == "key" and by_key)
+        return self.distribution == "single" or (self.distribution == "key" and by_key)
 
 
 def nothing(cause: Causing) -> Nodes:

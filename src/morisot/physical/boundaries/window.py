@@ -44,7 +44,7 @@ def native_window(cause: Causing, node: window.Window) -> Nodes:
             windows = aggregated(cause.together, by_sort=by_sort and by_key)
             if not by_key:
                 return windows
-    single = cause.spread == "single" or not (by_key or isinstance(node.kind, window.TimeKind))
+    single = cause.distribution == "single" or not (by_key or isinstance(node.kind, window.TimeKind))
     return canonical(cause.key, structs=False) + windows + restored(cause, single=single)
 
 
