@@ -55,6 +55,39 @@ def test_row_wise_operators_are_counted(spark: Any, tmp_path: Path) -> None:
     assert counts == {"stream_file": (0, 10), "map": (10, 10), "filter": (10, 5), "flat_map": (5, 15)}
 
 
+def collatz(n: int) -> int:
+    steps = 0
+    while n > 1:
+        n = n // 2 if n % 2 == 0 else 3 * n + 1
+        steps += 1
+    return steps
+
+
+def test_operators_inside_a_pass_are_counted(spark: Any, tmp_path: Path) -> None:
+    """Neither a stage nor a pass of machine code ends because its operators are counted."""
+    inbox = tmp_path / "in"
+    inbox.mkdir()
+    for file in range(2):
+        (inbox / f"{file}.txt").write_text("".join(f"{n}\n" for n in range(100)))
+    found: list[Any] = []
+    with mo.StreamContext(spark, config=mo.Config(progress=False, operator_metrics=True)) as ctx:
+        numbers = ctx.stream_file(inbox, unbounded=True, files_per_batch=1).map(lambda line: int(line))
+        short = numbers.map(collatz).filter(lambda n: collatz(n) < 3)
+        texts = short.flat_map(lambda n: [hash(n), -1]).filter(lambda n: hash(n) >= 0, on_error="skip")
+        texts.map(hash).for_each(found.append)
+        operators = [type(each).__name__ for each in ctx.engine.job(texts.map(hash)._node).plan.operators.values()]
+        job = ctx.start()
+        job.catch_up()
+        (sink,) = job.metrics()["sinks"]
+        job.stop()
+    assert operators == ["ReadOp", "ColumnsOp", "KernelOp", "StageOp"]
+    few = [collatz(n) for n in range(100) if collatz(collatz(n)) < 3]
+    counts = [(each["in"], each["out"]) for each in sink["operators"]]
+    given = [200, 200, 200, 2 * len(few), 4 * len(few), 2 * len(few), 2 * len(few)]
+    assert counts == list(zip([0, *given], given, strict=False))
+    assert sorted(found) == sorted(2 * few)
+
+
 TEXTS = [write(n) for n in [*range(0, 30, 2), 100, 102] for write in (hex, oct, bin)]
 JOINED = [text for text in TEXTS if len(text) % 3 < 2]
 LARGE = [text for text in JOINED if len(text) > 3]

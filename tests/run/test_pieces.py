@@ -13,7 +13,10 @@ import pytest
 import morisot as mo
 from morisot.engines.spark.bounded.file_list import Listing, in_pieces
 from morisot.engines.spark.bounded.resumable import Pieces, refuse_unread
+from morisot.engines.spark.bounded.runner import BatchRunner
+from morisot.physical.job import PlannedJob
 from morisot.physical.refusals import refuse_unbounded
+from morisot.physical.text import text_of
 from morisot.plan.analysis.resumable import cut
 from morisot.runtime.local_files import is_partitioned
 
@@ -58,6 +61,37 @@ PARTS: dict[str, tuple[Program, list[str]]] = {
     ),
     "cache": (lambda ctx: numbers(ctx).map(lambda n: n).cache().map(lambda n: n), []),
 }
+
+
+def kinds(text: str) -> list[str]:
+    """The kinds of the operators in the text of a plan, but for how the last one leaves it."""
+    return [kind for kind in re.findall(r"#\d+ (\w+)", text) if kind != "Write"]
+
+
+@pytest.mark.jvm
+def test_explain_shows_the_plans_that_run(
+    spark: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With snapshots a part runs as a query, with other operators than without; a demotion in it is shown, too."""
+    emitted: list[str] = []
+    emission = BatchRunner.emission
+
+    def recorded(runner: BatchRunner, job: PlannedJob, **given: Any) -> Any:
+        emitted.append(text_of(job))
+        return emission(runner, job, **given)
+
+    monkeypatch.setattr(BatchRunner, "emission", recorded)
+    ctx = mo.StreamContext(spark, snapshots=mo.Snapshots(tmp_path), config=mo.Config(progress=False, report=False))
+    sums = numbers(ctx).map(lambda n: n + 2**62).group_by_sum(lambda n: n % 2, lambda n: n).unkey()
+    last = sums.map(lambda pair: pair[1] - hash(pair[0])).sorted_by(lambda n: n)
+    assert last.collect() == sorted(sum(n + 2**62 for n in range(10) if n % 2 == k) - hash(k) for k in (0, 1))
+    monkeypatch.undo()
+    capsys.readouterr()
+    last.explain()
+    _, plan = capsys.readouterr().out.split("physical plan")
+    assert "resumable part, up to group_by_sum" in plan
+    assert kinds(plan) == [kind for text in dict.fromkeys(emitted) for kind in kinds(text)][-len(kinds(plan)) :]
+    assert "KeyedState" in plan
 
 
 @pytest.mark.parametrize("name", PARTS)

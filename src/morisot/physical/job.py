@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 
 from morisot.physical.choose.iterate import path_of, reason_in_tasks
 from morisot.physical.facts import DEFAULT, Facts
@@ -12,6 +12,7 @@ from morisot.physical.ops import Choice, LoopOp
 from morisot.physical.plan import Plan, Where, plan
 from morisot.plan.analysis.graph import bounded_inputs, walk
 from morisot.plan.analysis.query_groups import Group
+from morisot.plan.analysis.resumable import ResumablePart, substituted
 from morisot.plan.analysis.trigger import Trigger
 from morisot.plan.nodes.iterate import DeltaIterate, Loop
 from morisot.plan.nodes.node import Node
@@ -33,7 +34,15 @@ class Batch:
     roots: tuple[Node, ...]
 
 
-JobStep = LoopStep | Batch
+@dataclass(frozen=True, eq=False)
+class ResumableStep:
+    """Run a part of a bounded plan as a query over source splits; the remaining plan reads what it saved."""
+
+    part: ResumablePart
+    query: Query
+
+
+JobStep = LoopStep | Batch | ResumableStep
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,16 +65,26 @@ class PlannedJob:
     plan: Plan
     steps: tuple[JobStep, ...]
     facts: Facts = DEFAULT
+    origins: Mapping[Node, Node] = field(default_factory=dict)
+    """The user's operators by those that run in their stead."""
 
     @property
     def loops(self) -> Iterator[LoopStep]:
         """The loops of the job, without those in the bodies of others."""
         return (step for step in self.steps if isinstance(step, LoopStep))
 
+    @property
+    def resumable(self) -> Iterator[ResumableStep]:
+        """The parts that run as queries over source splits."""
+        return (step for step in self.steps if isinstance(step, ResumableStep))
+
     @functools.cached_property
     def choices(self) -> dict[Node, Choice]:
         """How each operator runs, those in the bodies of loops included."""
         found = dict(self.plan.choices)
+        for part in self.resumable:
+            found |= part.query.stream.choices
+        found |= {self.origins[node]: choice for node, choice in found.items() if node in self.origins}
         for step in self.loops:
             if step.body is not None:
                 found |= step.body.choices
@@ -123,6 +142,30 @@ def plan_query(
         tuple(bounded_inputs(group.stream)),
         trigger,
     )
+
+
+def plan_resumable(
+    root: Node,
+    parts: Iterable[ResumablePart],
+    facts: Facts = DEFAULT,
+    demoted: frozenset[Node] = frozenset(),
+) -> PlannedJob:
+    """The job of one bounded root with snapshots: parts that are queries, then the remaining plan."""
+    origins: dict[Node, Node] = {}
+    steps: list[JobStep] = []
+    saved: dict[Node, Node] = {}
+    for part in parts:
+        twins = part.over(part.placeholder)
+        origins |= {twin: node for node, twin in twins.items()}
+        sink = part.sink(twins[part.end], "", root.operator)
+        saved[part.end] = part.saved(sink)
+        down = frozenset(twin for twin, node in origins.items() if node in demoted)
+        steps.append(ResumableStep(part, plan_query(Group(sink, (sink,)), Trigger(once=True), facts, down)))
+    remaining = substituted((root,), saved)
+    origins |= {new: node for node, new in remaining.items() if node not in saved}
+    down = frozenset(new for node, new in remaining.items() if node in demoted)
+    rest = plan_job((remaining[root],), facts, demoted=down)
+    return PlannedJob(rest.plan, (*steps, *rest.steps), facts, origins)
 
 
 def plan_stream(root: Node, facts: Facts = DEFAULT, demoted: frozenset[Node] = frozenset()) -> PlannedJob:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import functools
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -40,9 +41,11 @@ from morisot.engines.spark.terminal import job_table
 from morisot.engines.spark.terminal.left_out import reported
 from morisot.engines.spark.terminal.progress import progress
 from morisot.errors import PlanError, SnapshotError, SourceError
-from morisot.physical.job import PlannedJob, plan_stream
+from morisot.physical.facts import DEFAULT
+from morisot.physical.job import PlannedJob, plan_resumable, plan_stream
 from morisot.physical.refusals import refuse_unbounded
 from morisot.plan.analysis.graph import bounded_inputs, walk
+from morisot.plan.analysis.resumable import Cut
 from morisot.plan.kafka import without_secrets
 from morisot.plan.nodes.iterate import DeltaIterate, Loop
 from morisot.plan.nodes.node import Node
@@ -109,9 +112,18 @@ class SparkEngine:
 
     def job(self, node: Node) -> PlannedJob:
         """How a stream would run; while there is no session, by the default facts."""
+        found = self._cut(node)
+        if found is not None and found.parts:
+            if self._spark is None:
+                return plan_resumable(node, found.parts, demoted=self.demoted)
+            return self._runner().planned_resumable(node, found.parts)
         if self._spark is None:
-            return plan_stream(node, demoted=self.demoted)
-        return self._runner().planned_stream(node)
+            facts = dataclasses.replace(DEFAULT, operator_metrics=self._config.operator_metrics)
+            return plan_stream(node, facts, self.demoted)
+        return self._planned(self._runner(), node)
+
+    def _planned(self, runner: BatchRunner, node: Node) -> PlannedJob:
+        return runner.planned_stream(node, operator_metrics=self._config.operator_metrics)
 
     @property
     def tally(self) -> Tally:
@@ -268,7 +280,7 @@ class SparkEngine:
         with self._action() as runner, tempfile.TemporaryDirectory(prefix="explain-", dir=scratch()) as name:
             for number, _ in enumerate(bounded_inputs(node)):  # nothing is copied to be explained
                 (Path(name) / str(number)).mkdir()
-            job = runner.planned_stream(node)
+            job = self._planned(runner, node)
             emission = runner.emission(job, query=QueryInputs(bounded_inputs=Path(name)))
             for step in job.loops:
                 emission.bind(step.node, without_running(step, runner.spark))
@@ -281,9 +293,12 @@ class SparkEngine:
 
     def saving(self, node: Node) -> str:
         """What a crash costs a bounded job that ends with a node, if it has snapshots; nothing to say otherwise."""
-        with told_of_death(self._spark):
-            found = self._pieces.cut((node,), self._spark) if node.bounded else None
+        found = self._cut(node)
         return "" if found is None else found.sentence(node)
+
+    def _cut(self, node: Node) -> Cut | None:
+        with told_of_death(self._spark):
+            return self._pieces.cut((node,), self._spark) if node.bounded else None
 
     def uncache(self, node: Node) -> None:
         """Give up what is kept of a stream."""

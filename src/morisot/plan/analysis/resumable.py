@@ -91,15 +91,36 @@ class ResumablePart:
     """The last operator of the part, as it stands in the bounded plan."""
     source: Node
     """The source that is cut."""
+    placeholder: Node
+    """What stands for it where the plan is only looked at."""
     ordered: bool
     """Whether somebody sees the order of its elements."""
 
-    def over(self, source: Node) -> Node:
-        """The last operator on unbounded input, behind another source in the place of the one that is cut."""
-        node = source
-        for each in reversed(_way_up(self.end)[:-1]):
-            node = unbounded(each, node)
-        return node
+    def over(self, source: Node) -> dict[Node, Node]:
+        """The part on unbounded input, behind another source: each operator by that of the bounded plan."""
+        *operators, own = _way_up(self.end)
+        found, node = {own: source}, source
+        for each in reversed(operators):
+            found[each] = node = unbounded(each, node)
+        return found
+
+    def sink(self, end: Node, directory: str, operator: str) -> KeepPieces:
+        """What saves the results of a part whose last operator on unbounded input is `end`."""
+        return KeepPieces(
+            end, directory, self.ordered, type=end.type, location=end.location, operator=operator, label=end.label
+        )
+
+    def saved(self, sink: KeepPieces) -> SavedPieces:
+        """What a part has saved, as a bounded source of the remaining plan."""
+        end = sink.input
+        return SavedPieces(
+            directory=sink.directory,
+            kind=end.time,
+            running=any(gives_running_values(node) for node in walk(end)),
+            type=end.type,
+            location=end.location,
+            operator=self.end.operator,
+        )
 
 
 def _way_up(node: Node) -> list[Node]:
@@ -150,8 +171,11 @@ def cut(roots: Iterable[Node], refuse: Callable[[Node], None], is_partitioned: C
         if twin is not None and not by_first and _fits(node, twin, refuse):  # pieces do not tell which key was first
             twins[node] = twin
     ends = [node for node in nodes if node in twins and node.inputs and _is_read(node, nodes, roots, twins)]
-    parts = tuple(ResumablePart(end, _way_up(end)[-1], _keeps_order(end, twins[end], roots)) for end in ends)
-    return Cut(parts, "" if parts else _problem(nodes, twins))
+    parts = []
+    for end in ends:
+        source = _way_up(end)[-1]
+        parts.append(ResumablePart(end, source, twins[source], _keeps_order(end, twins[end], roots)))
+    return Cut(tuple(parts), "" if parts else _problem(nodes, twins))
 
 
 def _keeps_order(end: Node, twin: Node, roots: tuple[Node, ...]) -> bool:

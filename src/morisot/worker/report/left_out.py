@@ -1,4 +1,4 @@
-"""Elements that `on_error` takes out of a stream: noted where they fail, and counted once however often a task runs.
+"""What operators left out by `on_error` or gave inside a pass: counted once, however often a task runs.
 
 A task reports at its end, under an id of run, operator, micro-batch and partition. If the partition is computed again,
 after a lost machine, for a sample, by a speculative copy, the new report replaces the old one.
@@ -41,6 +41,8 @@ class LeftOut:
 
     count: int = 0
     failures: list[Report] = field(default_factory=list)
+    given: int = 0
+    """How many elements the operator gave, where the pass that runs it counts them."""
 
     def keep(self, element: Any, found: ElementError, dumps: Dumps, *, keep_all: bool, type_: Type = ANY) -> None:
         """Keep why an element was left out, and the element if every one is wanted; else one is an example of all."""
@@ -55,6 +57,7 @@ class LeftOut:
     def __iadd__(self, more: LeftOut) -> Self:
         self.count += more.count
         self.failures += more.failures
+        self.given += more.given
         return self
 
 
@@ -76,11 +79,13 @@ class Policy:
 
 
 class Notes:
-    """What one task has left out so far."""
+    """What one task has left out and counted so far."""
 
     def __init__(self, dumps: Dumps) -> None:
         self.dumps = dumps
         self.by_operator: dict[int, LeftOut] = {}
+        self.given: dict[int, int] = {}
+        """How many elements operators gave, by their numbers, where the task counts them."""
 
     def add(self, policy: Policy, element: Any, error: BaseException | None, skip: int = 1) -> None:
         assert error is not None
@@ -146,14 +151,15 @@ class Account:
 
     def settle(self, policies: Iterable[Policy], notes: Notes) -> None:
         """Report at the end of a task, also that nothing was left out: it replaces what an earlier run said."""
-        self.report({policy: notes.by_operator.get(policy.number, LeftOut()) for policy in policies})
+        reports = {policy.number: notes.by_operator.get(policy.number, LeftOut()) for policy in policies}
+        for number, given in notes.given.items():
+            reports.setdefault(number, LeftOut()).given = given
+        self.report(reports)
 
-    def report(self, left_out: Mapping[Policy, LeftOut]) -> None:
-        """Report what was left out for each policy."""
+    def report(self, reports: Mapping[int, LeftOut]) -> None:
+        """Report for each operator, by its number."""
         micro_batch, partition = self.task()
-        self.ledger.add(
-            {ReportId(self.run, policy.number, micro_batch, partition): noted for policy, noted in left_out.items()}
-        )
+        self.ledger.add({ReportId(self.run, number, micro_batch, partition): each for number, each in reports.items()})
 
 
 class LatestReports:

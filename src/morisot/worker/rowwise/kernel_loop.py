@@ -41,7 +41,7 @@ def fuse(steps: Sequence[Step], kernels: Sequence[Kernel], input_: Type, output:
         match step.kind:
             case "filter":
                 if not kernel.type.children:
-                    lines.append(f"if not {results[()].text}: continue")
+                    lines += [f"if not {results[()].text}:", f"    status[i] = {-1 - number}", "    continue"]
             case "key_by":
                 values = {
                     path[1:] if step.keyed else path: cell for path, cell in cells.items() if not _is_key(step, path)

@@ -66,7 +66,7 @@ class KernelStage:
             for part, by_python in self._parts(batch, loop):
                 code = None if by_python else self._code(loop)
                 if code is not None:
-                    yield self._with_hidden(part, *self._in_machine_code(part, code, loop, pipeline))
+                    yield self._with_hidden(part, *self._in_machine_code(part, code, loop, pipeline, notes))
                     continue
                 began = time.perf_counter()
                 result, origins = self._in_python(decode(self._columns(part), self.input), range(len(part)), pipeline)
@@ -125,13 +125,13 @@ class KernelStage:
         return list(batch.columns[: len(leaves(self.input))])
 
     def _in_machine_code(
-        self, batch: Any, code: Any, loop: FusedLoop, pipeline: Pipeline
+        self, batch: Any, code: Any, loop: FusedLoop, pipeline: Pipeline, notes: Notes
     ) -> tuple[pa.RecordBatch, Any]:
         """The results of a batch, and the number of the row that each came from."""
         import numpy as np
 
         columns = self._columns(batch)
-        status = np.zeros(batch.num_rows, np.int8)
+        status = np.zeros(batch.num_rows, np.int16)
         types = leaves(self.input)
         inputs = [array for place in loop.columns for array in self._arrays(columns[place], types[place].type, status)]
         outputs = {
@@ -140,12 +140,13 @@ class KernelStage:
             if isinstance(output, Type)
         }
         code(batch.num_rows, status, *inputs, *outputs.values())
+        self._count(status, notes)
         results = [
             pa.array(outputs[place]) if isinstance(output, Type) else columns[output]
             for place, output in enumerate(loop.outputs)
         ]
         done = pa.RecordBatch.from_arrays(results, schema=schema_of(self.output))
-        if status.all() and status.max(initial=1) == 1:
+        if (status == 1).all():
             return done, range(batch.num_rows)
         (kept,), (odd,) = np.nonzero(status == 1), np.nonzero(status == 2)
         if not len(odd):
@@ -156,6 +157,16 @@ class KernelStage:
         order = np.argsort(origins, kind="stable")
         both = pa.Table.from_batches([done.take(kept), repaired], schema=done.schema).take(order)
         return (both.combine_chunks().to_batches()[0] if both.num_rows else done.slice(0, 0)), origins[order]
+
+    def _count(self, status: Any, notes: Notes) -> None:
+        """Count what each step gave of the rows that are done in machine code."""
+        if not notes.given:
+            return
+        given = int((status != 2).sum())
+        for number, step in enumerate(self.steps):
+            given -= int((status == -1 - number).sum())
+            if step.counted is not None:
+                notes.given[step.counted] += given
 
     def _arrays(self, column: Any, type_: Type, status: Any) -> list[Any]:
         """The numbers of a column; a row where there is none is for Python. Of lists: all items, and the offsets."""

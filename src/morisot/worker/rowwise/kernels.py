@@ -78,7 +78,7 @@ def _compiled(kernel_sources: tuple[str, ...], loop: str, inputs: tuple[Type, ..
         read = [kind for type_ in inputs for kind in _kinds(type_, kinds)]
         arrays = [types.Array(kind, 1, "C", readonly=True) for kind in read]
         arrays += [types.Array(kinds[number_type(type_)], 1, "C") for type_ in outputs]
-        signature = types.void(types.int64, types.Array(types.int8, 1, "C"), *arrays)
+        signature = types.void(types.int64, types.Array(types.int16, 1, "C"), *arrays)
         return numba.njit(signature, error_model="numpy")(scope["loop"])
     except numba.core.errors.NumbaError as error:
         raise Unavailable(str(error)) from error
@@ -196,7 +196,10 @@ def _checked(numba: Any, name: str) -> Any:
 
 
 def loop_source(lines: Sequence[str], arrays: Sequence[str]) -> str:
-    """The text of the loop over rows around the lines for one row; status 0: dropped, 1: kept, 2: for Python."""
+    """The text of the loop over rows around the lines for one row.
+
+    Status 1: given, 2: for Python, -1 - n: dropped by the step with the number n.
+    """
     head = [
         f"def loop(rows, status, {', '.join(arrays)}):",
         "    for i in range(rows):",

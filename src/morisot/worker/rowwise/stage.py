@@ -93,6 +93,8 @@ class Step:
     """What the function gives, where that must be tested."""
     policy: Policy | None = None
     """What happens to an element on which the function fails; None: the job stops."""
+    counted: int | None = None
+    """The operator's number in the run, if the pass counts what it gives."""
 
 
 class Memo:
@@ -151,6 +153,8 @@ def loop_source(steps: Sequence[Step], names: dict[str, Any], numbered: bool = F
             owner[len(lines)] = number
         if step.kind in ("flat_map", "flatten"):
             indent += 4
+        if step.counted is not None:
+            lines.append(" " * indent + f"given[{step.counted}] += 1")
     result = f"e{len(steps)}"
     lines.append(" " * indent + (f"emit(({result}, number))" if numbered else f"emit({result})"))
     return "\n".join(lines) + "\n", owner
@@ -198,7 +202,7 @@ class Segment:
     def __init__(self, steps: Sequence[Step], notes: Notes, numbered: bool = False) -> None:
         self.steps = tuple(steps)
         self.notes = notes
-        names: dict[str, Any] = {}
+        names: dict[str, Any] = {"given": counters(self.steps, notes)}
         text, self.owner = loop_source(self.steps, names, numbered)
         for number, step in enumerate(self.steps):
             names[f"f{number}"] = step.function
@@ -254,11 +258,14 @@ class AsyncSegment:
         self.step = step
         self.notes = notes
         self.numbered = numbered
+        self._given = counters((step,), notes)
         self._check = None if step.returns is None else checker(step.returns, notes.dumps)
 
     def __call__(self, elements: Iterable[Any], emit: Callable[[Any], None]) -> None:
         given = list(elements)
         results = asyncio.run(self._gather([element for element, _ in given] if self.numbered else given))
+        if self.step.counted is not None:
+            self._given[self.step.counted] += sum(result is not _LEFT_OUT for result in results)
         for result, place in zip(results, given, strict=True):
             if result is not _LEFT_OUT:
                 emit((result, place[1]) if self.numbered else result)
@@ -375,6 +382,14 @@ def with_column(batch: Any, name: str, numbers: Sequence[int]) -> Any:
     """The batch with one more column, of 64-bit numbers."""
     arrays = [*batch.columns, pa.array(numbers, pa.int64())]
     return pa.RecordBatch.from_arrays(arrays, names=[*batch.schema.names, name])
+
+
+def counters(steps: Iterable[Step], notes: Notes) -> dict[int, int]:
+    """Where the steps that are counted count."""
+    for step in steps:
+        if step.counted is not None:
+            notes.given.setdefault(step.counted, 0)
+    return notes.given
 
 
 def policies(steps: Iterable[Step]) -> list[Policy]:

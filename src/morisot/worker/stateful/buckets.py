@@ -113,7 +113,7 @@ class UnpackBuckets:
                 if packed is not None:
                     yield unpack_batch(packed)
         if self.account is not None and self.policy is not None:
-            self.account.report({self.policy: left_out})
+            self.account.report({self.policy.number: left_out})
 
 
 @dataclass(frozen=True)

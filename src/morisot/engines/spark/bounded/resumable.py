@@ -37,7 +37,6 @@ from morisot.plan.analysis.graph import walk
 from morisot.plan.analysis.query_groups import Group
 from morisot.plan.analysis.resumable import Cut, KeepPieces, ResumablePart, SavedPieces, cut, substituted
 from morisot.plan.analysis.trigger import Trigger
-from morisot.plan.analysis.validate import gives_running_values
 from morisot.plan.files import is_local
 from morisot.plan.nodes.node import Node
 from morisot.plan.nodes.sink import SinkNode, WriteSink, WriteTo
@@ -113,6 +112,8 @@ class Pieces:
         except BaseException:
             self._failed = True
             raise
+        finally:
+            runner.demotions.attribute(job.origins)
         job.finish()
         runner.tally.attribute({new: node for node, new in rest.nodes.items()})
 
@@ -148,6 +149,8 @@ class PieceJob:
         self._delivering = directory / "delivering.json"
         self._sources: dict[Node, CutSource] = {}
         self._checkpoints: list[Checkpoint] = []
+        self.origins: dict[Node, Node] = {}
+        """The operators of the bounded plan by those that run in their stead."""
         if settings.restart is None:
             self.clean()
 
@@ -157,11 +160,10 @@ class PieceJob:
         """Do what is not done of a part; what its pieces gave."""
         source = self._source(part.source)
         directory = self._directory / f"part-{len(self._checkpoints)}"
-        end = part.over(source.node)
+        twins = part.over(source.node)
+        self.origins |= {twin: node for node, twin in twins.items()}
         kept = directory / "pieces"
-        sink = KeepPieces(
-            end, str(kept), part.ordered, type=end.type, location=end.location, operator=self._operator, label=end.label
-        )
+        sink = part.sink(twins[part.end], str(kept), self._operator)
         checkpoint = Checkpoint({sink: directory}, keep=self._settings.keep)
         checkpoint.names = [f"{self._directory.name}/{part.end.label or part.end.operator}"]
         self._checkpoints.append(checkpoint)
@@ -179,15 +181,7 @@ class PieceJob:
             write_record(done, "part done", number)
         else:
             check_pieces(kept, number)
-        running = any(gives_running_values(node) for node in walk(end))
-        return SavedPieces(
-            directory=str(kept),
-            kind=end.time,
-            running=running,
-            type=end.type,
-            location=end.location,
-            operator=part.end.operator,
-        )
+        return part.saved(sink)
 
     def _source(self, source: Node) -> CutSource:
         if source not in self._sources:
@@ -282,6 +276,7 @@ class PieceJob:
             else:
                 own.append(path)
         write_record(self._delivering, "delivery", own)
+        self.origins |= {new: node for node, new in new.items()}
         return Rest(new, resumes)
 
     def finish(self) -> None:

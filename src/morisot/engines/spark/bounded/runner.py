@@ -32,10 +32,11 @@ from morisot.engines.spark.streaming import kafka
 from morisot.engines.spark.terminal.left_out import reported
 from morisot.errors import ElementError, JobError, SourceError
 from morisot.physical.facts import Facts
-from morisot.physical.job import Batch, JobStep, PlannedJob, Query, plan_job, plan_query, plan_stream
+from morisot.physical.job import Batch, JobStep, PlannedJob, Query, plan_job, plan_query, plan_resumable, plan_stream
 from morisot.physical.plan import Where
 from morisot.plan.analysis.graph import walk
 from morisot.plan.analysis.query_groups import Group
+from morisot.plan.analysis.resumable import ResumablePart
 from morisot.plan.analysis.trigger import Trigger
 from morisot.plan.files import is_local
 from morisot.plan.kafka import without_secrets
@@ -82,6 +83,10 @@ class Demotions:
         named = {self.operators.named_in(message) for message in guards_in(error)}
         return {node for node in named if node in optimistic and node not in self.nodes} or optimistic
 
+    def attribute(self, origins: Mapping[Node, Node]) -> None:
+        """Let the demotion of an operator hold for the one of the user's that it stood for."""
+        self.nodes |= {origins[node] for node in self.nodes if node in origins}
+
     def add(self, nodes: set[Node]) -> bool:
         """Remember them; whether any is new."""
         new = nodes - self.nodes
@@ -107,9 +112,13 @@ class BatchRunner:
         """The job that computes some roots, by what is known now of the session and of the data."""
         return plan_job(roots, self._facts(roots), demoted=self.demotions.now, given=given, where=where)
 
-    def planned_stream(self, node: Node) -> PlannedJob:
+    def planned_stream(self, node: Node, *, operator_metrics: bool = False) -> PlannedJob:
         """The job of one stream: what `explain()` prints."""
-        return plan_stream(node, self._facts((node,)), self.demotions.now)
+        return plan_stream(node, self._facts((node,), operator_metrics=operator_metrics), self.demotions.now)
+
+    def planned_resumable(self, node: Node, parts: Iterable[ResumablePart]) -> PlannedJob:
+        """The job of one bounded stream with snapshots: what `explain()` prints."""
+        return plan_resumable(node, parts, self._facts((node,)), self.demotions.now)
 
     def planned_query(self, group: Group, trigger: Trigger, *, operator_metrics: bool) -> Query:
         """The query that serves a group of sinks."""

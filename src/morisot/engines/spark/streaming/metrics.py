@@ -64,13 +64,14 @@ class Measures:
         self.total += self.last
         self.behind = {key: value for each in progress["sources"] for key, value in (each["metrics"] or {}).items()}
 
-    def add_given(self, progress: Mapping[str, Any], nodes: Sequence[Node]) -> None:
-        """What each operator gave in one more micro-batch."""
+    def add_given(self, progress: Mapping[str, Any], in_passes: Mapping[int, int], nodes: Sequence[Node]) -> None:
+        """What each operator gave in one more micro-batch: as Spark has observed, or as passes have counted."""
         observed = progress["observedMetrics"] or {}
         for number, node in enumerate(nodes):
             seen = observed.get(counted_as(number))
-            if seen is not None:
-                self.given[node] = self.given.get(node, 0) + int(seen["elements"])
+            given = int(seen["elements"]) if seen is not None else in_passes.get(number)
+            if given is not None:
+                self.given[node] = self.given.get(node, 0) + given
 
     def operators(self, nodes: Sequence[Node]) -> list[OperatorMetrics]:
         """What operators took and gave, in the order of the plan; nothing is known of what is bounded."""

@@ -232,12 +232,12 @@ class Emission:
             return None
         return Policy(node.operator, node.location, self.nodes.index(node), is_diverting(node), failing_type(node))
 
-    def account(self, policies: Sequence[Policy]) -> Account | None:
-        """Where tasks with these policies report; None if there are none."""
-        if not policies:
+    def account(self, policies: Sequence[Policy], steps: Sequence[Step] = ()) -> Account | None:
+        """Where tasks with these policies and steps report; None if there is nothing to report."""
+        if not policies and not any(step.policy or step.counted is not None for step in steps):
             return None
         ledger = self.resources.ledger
-        assert ledger is not None, "a plan that leaves elements out needs somebody who counts them"
+        assert ledger is not None, "a plan whose tasks count elements needs somebody who adds the counts up"
         return Account(self.run, ledger.accumulator, left_out.place())
 
     # -- steps of stages --------------------------------------------------------------------------------------------
@@ -245,6 +245,10 @@ class Emission:
     def steps(self, nodes: Iterable[Node]) -> tuple[Step, ...]:
         """What operators do to an element in Python, ready to travel."""
         return tuple(fused_stage.step(node, self) for node in nodes)
+
+    def counted_in_pass(self, node: Node) -> int | None:
+        """The number of an operator whose elements are counted, and exist inside a pass only."""
+        return self.nodes.index(node) if node in self.plan.counted and node not in self.plan.operators else None
 
     def before(self, node: Node) -> tuple[Frame, tuple[Step, ...]]:
         """What an operator reads, and the steps that it takes into its own pass."""

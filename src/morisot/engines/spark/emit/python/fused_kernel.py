@@ -12,7 +12,6 @@ from morisot.plan.nodes.source import StreamRange
 from morisot.types.element import INT
 from morisot.worker.rowwise import kernel_stage
 from morisot.worker.rowwise.kernel_stage import KernelStage, Numbers
-from morisot.worker.rowwise.stage import policies
 
 if TYPE_CHECKING:
     from morisot.engines.spark.emit.core.emission import Emission
@@ -31,7 +30,7 @@ def run(emission: Emission, operator: KernelOp, source: Node) -> Frame:
         fused_stage.dumps,
         numbers,
         kernel_stage.PATIENCE,
-        emission.account(policies(steps)),
+        emission.account((), steps),
         len(frame.hidden),
     )
     output = operator.node.type

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +17,7 @@ from morisot.types.element import INT, Type
 from morisot.worker.codec.batches import Dumps
 from morisot.worker.garbage import leave_modules_alone, little_garbage_collection
 from morisot.worker.report.failure import reporting
-from morisot.worker.rowwise.stage import Stage, Step, policies
+from morisot.worker.rowwise.stage import Stage, Step
 
 if TYPE_CHECKING:
     from morisot.engines.spark.emit.core.emission import Emission
@@ -30,7 +31,8 @@ def step(node: Node, emission: Emission | None = None) -> Step:
         check_travels(closure)
     if emission is None:
         return step_of(node)
-    return step_of(node, emission.parallelism, emission.policy(node))
+    found = step_of(node, emission.parallelism, emission.policy(node))
+    return dataclasses.replace(found, counted=emission.counted_in_pass(node))
 
 
 def instances(emission: Emission) -> Frame:
@@ -47,7 +49,7 @@ def run(
     rows: int | None = None,
 ) -> Frame:
     """The frame after the steps, which take `rows` elements at a time; without a emission if they leave nothing out."""
-    account = emission.account(policies(steps)) if emission else None
+    account = emission.account((), steps) if emission else None
     stage = Stage(tuple(steps), frame.type, output, dumps, len(frame.hidden), account, rows)
     return frame.over(frame.df.mapInArrow(in_worker(stage), frame.ddl(output)), output)
 

@@ -31,7 +31,7 @@ from morisot.worker.aggregate.accumulators import (
 )
 from morisot.worker.aggregate.two_phase_fold import MergeFold, PartialFold
 from morisot.worker.report.origin import OnElement
-from morisot.worker.rowwise.stage import Step, policies
+from morisot.worker.rowwise.stage import Step
 from morisot.worker.stateful.state import FoldMachine
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ def emit_fold(node: aggregate.Aggregation, emission: Emission, frame: Frame, ste
     element, output = node.input.type, node.type
     key = element.key if isinstance(element, Keyed) else None
     accumulator, origin = mergeable(node), in_order.origin(node, emission)
-    account = emission.account([*policies(steps), *([origin.policy] if origin.policy else [])])
+    account = emission.account([origin.policy] if origin.policy else [], steps)
     partial = PartialFold(steps, frame.type, element, accumulator, origin, partition_id(), dumps, account)
     merge = MergeFold(key, output, accumulator, origin, dumps)
     partial_type = two_phase_fold.partial_type(key)

@@ -14,6 +14,7 @@ from morisot.engines.spark.streaming.query.starter import Attempt
 from morisot.engines.spark.terminal.left_out import by_operator
 from morisot.errors import MorisotError
 from morisot.runtime.tally import Failures, Tally, divert
+from morisot.worker.report.left_out import Reports, totals
 
 
 class BatchCounts:
@@ -45,18 +46,26 @@ class BatchCounts:
         self._spec.checkpoint.note_sizes(batch, self.measures.state)
         self._channels.commit(progress["sources"])
         self.measures.add(progress)
+        reports = self._reports(attempt, batch)
         if self._spec.counts_operators:
-            self.measures.add_given(progress, nodes)
+            counted = attempt.emission.plan.counted
+            in_passes = {number: each.given for number, each in totals(reports).items() if nodes[number] in counted}
+            self.measures.add_given(progress, in_passes, nodes)
         observed = (progress["observedMetrics"] or {}).get(COUNTED)
         if observed is not None:
             self._spec.writers[0].elements_out += int(observed["elements"])
         if self._spec.counted:
-            self._count_left_out(attempt, batch)
+            self._count_left_out(attempt, batch, reports)
 
-    def _count_left_out(self, attempt: Attempt, batch: int) -> None:
+    def _reports(self, attempt: Attempt, batch: int) -> Reports:
+        """What the tasks of a committed micro-batch have reported."""
+        if not self._spec.counted and not self._spec.counts_operators:
+            return {}
+        return self._spec.runner.ledger.take(attempt.emission.run, batch)
+
+    def _count_left_out(self, attempt: Attempt, batch: int, reports: Reports) -> None:
         """Count what a committed micro-batch left out, and call the handlers of what was diverted."""
         numbered = {number: node for number, node in enumerate(attempt.emission.nodes) if node.leaves_out}
-        reports = self._spec.runner.ledger.take(attempt.emission.run, batch)
         for failures in (by_operator(reports, numbered), *attempt.delivery.left_out(batch)):
             self._note_left_out({node: each for node, each in failures.items() if node in self._spec.counted})
 
