@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from morisot.physical.ops import Physical
 from morisot.physical.passes.provide import Distribution
 from morisot.physical.plan import Plan
+from morisot.physical.widening import widens_by_columns
 from morisot.plan.nodes.node import Node
-from morisot.types.element import Keyed, Optional, Tuple, Type, contains_any, leaves
+from morisot.types.element import Keyed, Type, contains_any, leaves
 
 Nodes = Counter[str]
 
@@ -97,15 +98,7 @@ def canonical(key: Type | None, *, structs: bool = True) -> Nodes:
 
 def converted(source: Type, target: Type) -> Nodes:
     """A pass in Python that makes elements of a wider type, where columns cannot."""
-    return Counter({PYTHON: 0 if _widens(source, target) else 1})
-
-
-def _widens(source: Type, target: Type) -> bool:
-    if source == target or (isinstance(target, Optional) and target.inner == source):
-        return True
-    alike = type(source) is type(target) and isinstance(source, Tuple | Keyed)
-    pairs = list(zip(source.children, target.children, strict=False))
-    return alike and len(source.children) == len(target.children) and all(_widens(a, b) for (_, a), (_, b) in pairs)
+    return Counter({PYTHON: 0 if widens_by_columns(source, target) else 1})
 
 
 def times(number: int, nodes: Nodes) -> Nodes:
