@@ -251,7 +251,7 @@ def run(kernel: Kernel, parameters: tuple[Type, ...], rows: Sequence[tuple[Any, 
     code = compiled((kernel.source,), text, tuple(kinds[place] for place in used), tuple(outputs))
     inputs = [np.array([row[place] for row in rows], dtype[kinds[place]]) for place in used]
     results = [np.zeros(len(rows), dtype[type_]) for type_ in outputs]
-    status = np.zeros(len(rows), np.int8)
+    status = np.zeros(len(rows), np.int16)
     code(len(rows), status, *inputs, *results)
     columns = [result.tolist() for result in results]
     return [tuple(column[i] for column in columns) if status[i] == 1 else None for i in range(len(rows))]

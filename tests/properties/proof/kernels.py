@@ -39,7 +39,7 @@ def done(kernel: Kernel, types: Sequence[Type], rows: Sequence[tuple[Any, ...]])
     assert code is not None, "this process cannot run kernels"
     inputs = [np.array([_leaf(row[number], path) for row in rows], _DTYPES[type_]) for number, path, type_ in used]
     results = [np.zeros(len(rows), _DTYPES[type_]) for type_ in outputs]
-    status = np.zeros(len(rows), np.int8)
+    status = np.zeros(len(rows), np.int16)
     code(len(rows), status, *inputs, *results)
     columns = [result.tolist() for result in results]
     return [
