@@ -243,7 +243,7 @@ def test_decisions_are_numbered_and_listed() -> None:
     for page in decisions:
         assert f"({page.name})" in index
         headings = _HEADING.findall(page.read_text(encoding="utf-8"))
-        assert headings[1:] == ["Context", "Options", "Choice", "Consequences"], page.name
+        assert headings[1:] == ["Context", "Options", "Decision", "Consequences"], page.name
 
 
 def test_code_in_architecture_is_the_code() -> None:
