@@ -38,9 +38,10 @@ bench: $(STAMP) ## the benchmarks, as tables of ratios
 bench-closures: $(STAMP) ## a corpus of closures: forms, answers and cost of each
 	@$(BIN)/python -m benchmarks.closures
 
-lint: $(STAMP) ## ruff: rules and format; phrases that the project does not use
+lint: $(STAMP) ## ruff: rules and format; spelling; phrases that the project does not use
 	@$(BIN)/ruff check --quiet .
 	@$(BIN)/ruff format --check --quiet .
+	@$(BIN)/codespell
 	@$(BIN)/python -m tests.house.wording
 
 types: $(STAMP) ## mypy, strict
