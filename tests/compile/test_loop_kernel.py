@@ -273,7 +273,7 @@ def test_a_variable_that_stands_for_two_arrays_is_refused() -> None:
 
     found = compiled([], fold, INT, 0, (np.zeros(3), np.zeros(3)))
     assert isinstance(found, Refusal)
-    assert "stands for one array and then for another" in found.reason
+    assert "refers to one array and later to another" in found.reason
 
 
 def test_the_state_cannot_be_written_to() -> None:

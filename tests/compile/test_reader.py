@@ -103,7 +103,7 @@ def test_lambdas_in_chained_calls() -> None:
 def test_functions_on_one_line_are_told_apart_once(monkeypatch: pytest.MonkeyPatch) -> None:
     first, second = (lambda x: x + 31), (lambda x: x + 32)
     assert [text_of(first), text_of(second)] == ["lambda x: x + 31", "lambda x: x + 32"]
-    monkeypatch.setattr(reader, "_compile_apart", None)
+    monkeypatch.setattr(reader, "_compile_moved", None)
     assert [text_of(first), text_of(second)] == ["lambda x: x + 31", "lambda x: x + 32"]
 
 

@@ -1,1 +1,1 @@
-"""Each closure to its fastest faithful form."""
+"""Compiles each closure to its fastest exact form."""

@@ -1,4 +1,4 @@
-"""The verdict of the compiler on a closure: its fastest exact form, its result type, and why no faster one is possible.
+"""The compiler's verdict on a closure: its fastest exact form, its result type, and why no faster form is possible.
 
 A verdict is about the closure alone. How an operator runs is chosen in `physical`, once for each plan.
 """
@@ -44,7 +44,7 @@ def _verdict(closure: Closure, parameters: tuple[Type, ...]) -> Verdict:
 
 
 def _most_useful(closure: Closure, of_column: Refusal, of_kernel: Refusal) -> Refusal:
-    """Why it is no column; for a function with loops, which never is one, also why it is no kernel."""
+    """Why there is no column form. A function with loops never has one, so the reason against a kernel is added."""
     source = read(closure.function) if isinstance(closure.function, types.FunctionType) else None
     if source is None or isinstance(source, Refusal) or of_column == of_kernel:
         return of_column
@@ -55,7 +55,7 @@ def _most_useful(closure: Closure, of_column: Refusal, of_kernel: Refusal) -> Re
 
 def column(closure: Closure, parameters: tuple[Type, ...]) -> ColumnForm | Refusal:
     """The closure as expressions over columns."""
-    # the compilers are many modules: `import morisot` stays quick without them
+    # imported here: the compilers are many modules, and `import morisot` must stay fast
     from morisot.compile.ir.values import convert, join_types
     from morisot.compile.syntax.function import compile_function
 
@@ -86,15 +86,15 @@ def kernel(closure: Closure, parameters: tuple[Type, ...]) -> KernelForm | Refus
 
 
 NO_REFUSAL = Refusal("")
-"""Stands for the reason of a faster form where none was tried."""
+"""The value of the reason where no faster form was tried."""
 
 RUNGS: tuple[Rung, ...] = (column, kernel)
-"""From the fastest form down; a stage does what none of them can."""
+"""The forms from the fastest to the slowest. What none of them can do runs in a stage."""
 
 
 def declared(closure: Closure) -> Type | None:
     """What the user says the function returns, if anything."""
-    return closure.returns or of_return(closure.original)  # a frozen one lacks the names of its annotations
+    return closure.returns or of_return(closure.original)  # a frozen closure lacks the names that annotations use
 
 
 def captured(closure: Closure) -> tuple[str, ...]:

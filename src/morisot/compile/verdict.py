@@ -1,4 +1,4 @@
-"""What the ladder decided for a closure: its form, its result type, and why no faster form was possible."""
+"""The compiler's verdict on a closure: its form, its result type, and why no faster form is possible."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class ColumnForm:
     form: ClassVar[Form] = "column"
     result: Value
     shared: tuple[tuple[str, Expr], ...] = ()
-    """Values to compute first, each under its name; a later one may use an earlier one."""
+    """Values to compute first, each with its name. A later one may use an earlier one."""
 
     @property
     def type(self) -> Type:
@@ -60,13 +60,13 @@ class ColumnForm:
 
 @dataclass(frozen=True)
 class KernelForm:
-    """Loops and the C library's functions over numbers as machine code; rows it cannot do run in Python."""
+    """Loops and functions of the C library over numbers, as machine code. Rows that it cannot process run in Python."""
 
     form: ClassVar[Form] = "kernel"
     type: Type
     kernel: Kernel
     refusal: Refusal
-    """Why it is no column."""
+    """Why the closure has no column form."""
     captured: tuple[str, ...] = field(default=())
 
 

@@ -1,1 +1,1 @@
-"""Folds that are recognised as Spark's own aggregates."""
+"""Recognition of folds that Spark's native aggregates compute."""

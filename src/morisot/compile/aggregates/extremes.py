@@ -1,4 +1,4 @@
-"""Folds that keep one of their elements: `a if a[0] >= b[0] else b` is the element with the greatest key, the first."""
+"""Folds that select one element: `a if a[0] >= b[0] else b` gives the first element with the greatest key."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from morisot.compile.verdict import ColumnForm
 from morisot.types.element import BOOL, DATE, DATETIME, FLOAT, INT, STR, Optional, Type, leaves
 
 ACCUMULATOR, ELEMENT = 0, 1
-"""The places of a fold function's parameters."""
+"""The positions of a fold function's parameters."""
 
 _LARGER = {"greater": True, "greater_equal": True, "less": False, "less_equal": False}
 _WRITTEN = frozenset({INT, FLOAT, BOOL, STR, DATE, DATETIME})
-"""The types that a start may be made of: those that can be written in a query."""
+"""The types that an initial value may consist of: those that have a literal in SQL."""
 
 
 @dataclass(frozen=True)
 class NativeExtreme:
-    """A fold as the element with the greatest or smallest key; of equals the first, or the last."""
+    """A fold as the element with the greatest or smallest key. Of equal keys it is the first, or the last."""
 
     key: Expr
     """Of an element."""
@@ -29,7 +29,7 @@ class NativeExtreme:
     largest: bool
     last: bool
     keeps: Expr
-    """Whether the accumulator stays; for the start, which is no element."""
+    """Tests whether the accumulator is retained. It is needed for the initial value, which is not an element."""
     init: Any = None
 
     @property
@@ -39,7 +39,7 @@ class NativeExtreme:
 
 
 def recognise_extreme(form: ColumnForm, element: Type) -> NativeExtreme | None:
-    """A function of two elements that gives one of them, by a key that it compares."""
+    """Recognises a function of two elements that returns one of them by comparing a key."""
     if form.type != element:
         return None
     shared = dict(form.shared)
@@ -50,8 +50,8 @@ def recognise_extreme(form: ColumnForm, element: Type) -> NativeExtreme | None:
         case _:
             return None
     for leaf, expr in zip(leaves(element), found, strict=True):
-        kept, other = Input(ACCUMULATOR, leaf.path), Input(ELEMENT, leaf.path)
-        if expr != Case(((test, kept if keeps_accumulator else other),), other if keeps_accumulator else kept):
+        retained, other = Input(ACCUMULATOR, leaf.path), Input(ELEMENT, leaf.path)
+        if expr != Case(((test, retained if keeps_accumulator else other),), other if keeps_accumulator else retained):
             return None
     return _by_key(test, keeps_accumulator)
 
@@ -76,13 +76,13 @@ def _by_key(test: Expr, keeps_accumulator: bool) -> NativeExtreme | None:
 
 
 def with_start(found: NativeExtreme, init: Any, type_: Type) -> NativeExtreme | None:
-    """The same, from a start on; None where the start cannot be written in a query."""
+    """The same with an initial value; None if the initial value has no literal in SQL."""
     plain = (leaf.type.inner if isinstance(leaf.type, Optional) else leaf.type for leaf in leaves(type_))
     return dataclasses.replace(found, init=init) if all(each in _WRITTEN for each in plain) else None
 
 
 def comparison(test: Expr) -> tuple[str, tuple[Expr, ...], bool]:
-    """The name and the sides of a comparison, and whether it is one of floats: then a NaN is looked for beside it."""
+    """The name and the sides of a comparison, and whether it compares floats, which includes a test for NaN."""
     match test:
         case Call("and", (Call(name, operands), Call("not", (Call("is_nan"),)))):
             return name, operands, True
@@ -97,7 +97,7 @@ def parameters(expr: Expr) -> set[int]:
 
 
 def _swapped(expr: Expr) -> Expr:
-    """The expression with the parameters in each other's place."""
+    """The expression with the two parameters exchanged."""
     return _replaced(expr, lambda each: Input(1 - each.parameter, each.path) if isinstance(each, Input) else None)
 
 

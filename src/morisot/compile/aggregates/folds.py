@@ -1,4 +1,4 @@
-"""Folds that are Spark's own aggregates: recognised by their shape, never by trying them out.
+"""Folds that Spark's native aggregates compute. They are recognised by their form, never by executing them.
 
 A fold is native when each leaf of its accumulator is folded by itself, with an operation whose order does not matter,
 and the merge of two partial results does the same. Everything else runs in Python, in order.
@@ -31,7 +31,7 @@ Kind = Literal["sum", "max", "min", "bool_or", "bool_and", "bit_or", "bit_and", 
 
 _ORDERED = frozenset({INT, STR, DATE, DATETIME})
 _OPERATIONS: dict[str, tuple[Kind, frozenset[Type]]] = {
-    "add": ("sum", frozenset({INT})),  # the sum of floats depends on their order
+    "add": ("sum", frozenset({INT})),  # no sum of floats: it depends on their order
     "greatest": ("max", _ORDERED),
     "least": ("min", _ORDERED),
     "or": ("bool_or", frozenset({BOOL})),
@@ -41,12 +41,12 @@ _OPERATIONS: dict[str, tuple[Kind, frozenset[Type]]] = {
     "bit_xor": ("bit_xor", frozenset({INT})),
 }
 _NEUTRAL: dict[Kind, Any] = {"sum": 0, "bit_xor": 0}
-"""Starts that may be used once per partition; the other operations may repeat any start without a difference."""
+"""Neutral initial values, which may be used once per partition. Other operations may repeat any initial value."""
 
 
 @dataclass(frozen=True)
 class FoldPart:
-    """One leaf of the accumulator as a native aggregate of `operand`, over the elements for which `condition` holds."""
+    """One leaf of the accumulator: a native aggregate of `operand` over the elements for which `condition` holds."""
 
     kind: Kind
     operand: Expr
@@ -57,21 +57,21 @@ class FoldPart:
 
 @dataclass(frozen=True)
 class NativeFold:
-    """A fold as one aggregate per leaf; `form` has the values to compute beforehand."""
+    """A fold as one aggregate for each leaf. `form` has the values to compute before."""
 
     parts: tuple[FoldPart, ...]
     form: ColumnForm
 
     @property
     def raises(self) -> bool:
-        """Whether an element may fail; sums that leave 64 bits are no element's failure."""
+        """Whether an element may fail. A sum beyond 64 bits is not the failure of an element."""
         return may_fail(self.parts, self.form)
 
 
 def recognise_fold(
     init: Any, function: Closure, accumulator: Type, element: Type
 ) -> NativeFold | NativeExtreme | Refusal:
-    """`fold` as native aggregates, or why it is none."""
+    """`fold` as native aggregates, or the reason why it is none."""
     form = verdict_of(function, (accumulator, element))
     if not isinstance(form, ColumnForm):
         return form.refusal
@@ -81,7 +81,7 @@ def recognise_fold(
     if extreme is not None:
         return with_start(extreme, init, element) or _REFUSAL
     if any(reads(expr, ACCUMULATOR) for _, expr in form.shared):
-        return Refusal("what it computes on the way depends on the accumulator")
+        return Refusal("an intermediate value depends on the accumulator")
     parts = []
     starts = leaf_values(init, accumulator)
     for leaf, step, start in zip(leaves(accumulator), form.result.leaves(), starts, strict=True):
@@ -95,7 +95,7 @@ def recognise_fold(
 def recognise_fold_assoc(
     init: Any, local: Closure, combine: Closure, accumulator: Type, element: Type
 ) -> NativeFold | NativeExtreme | Refusal:
-    """`fold_assoc` as native aggregates, or why it is none."""
+    """`fold_assoc` as native aggregates, or the reason why it is none."""
     fold = recognise_fold(init, local, accumulator, element)
     if isinstance(fold, Refusal):
         return fold
@@ -117,7 +117,7 @@ def recognise_fold_assoc(
 
 
 def recognise_reduce(function: Closure, element: Type) -> NativeFold | NativeExtreme | Refusal:
-    """`reduce` and `reduce_assoc` as native aggregates, or why they are none."""
+    """`reduce` and `reduce_assoc` as native aggregates, or the reason why they are none."""
     form = verdict_of(function, (element, element))
     if not isinstance(form, ColumnForm):
         return form.refusal
@@ -152,13 +152,13 @@ def leaf_values(value: Any, type_: Type) -> Iterable[Any]:
 
 
 def may_fail(parts: Iterable[FoldPart], form: ColumnForm) -> bool:
-    """Whether something that a fold computes of an element may fail."""
+    """Whether an expression that a fold evaluates for an element may fail."""
     exprs = [expr for part in parts for expr in (part.operand, part.condition) if expr is not None]
     return any(expr.raises for expr in (*exprs, *(expr for _, expr in form.shared)))
 
 
 def part_from(start: Any, step: Expr, leaf: Leaf) -> FoldPart | None:
-    """How one leaf is folded from its start on; None if no native aggregate does that."""
+    """The aggregate of one leaf from its initial value on; None if there is no native one."""
     part = _part(step, leaf.path, leaf.type)
     if part is None or (leaf.type == FLOAT and str(start) in ("nan", "-0.0")):
         return None
@@ -166,7 +166,7 @@ def part_from(start: Any, step: Expr, leaf: Leaf) -> FoldPart | None:
 
 
 def _part(step: Expr, path: tuple[int, ...], type_: Type) -> FoldPart | None:
-    """How one leaf is folded; None if that is no native aggregate."""
+    """The aggregate of one leaf; None if there is no native one."""
     held = Input(ACCUMULATOR, path)
     match step:
         case Call("subtract", (left, right)) if left == held and type_ == INT:
@@ -174,9 +174,9 @@ def _part(step: Expr, path: tuple[int, ...], type_: Type) -> FoldPart | None:
         case Call(name, (left, right)) if name in _OPERATIONS and held in (left, right):
             kind, types = _OPERATIONS[name]
             return _of(kind, right if left == held else left, None, type_) if type_ in types else None
-        case Case(((condition, taken),), kept) if kept == held and not reads(condition, ACCUMULATOR):
+        case Case(((condition, taken),), unchanged) if unchanged == held and not reads(condition, ACCUMULATOR):
             return _under(condition, _part(taken, path, type_))
-        case Case(((condition, kept),), taken) if kept == held and not reads(condition, ACCUMULATOR):
+        case Case(((condition, unchanged),), taken) if unchanged == held and not reads(condition, ACCUMULATOR):
             return _under(negate(condition), _part(taken, path, type_))
         case Case(((test, taken),), other) if type_ in _ORDERED or type_ == FLOAT:
             name, operands, _ = comparison(test)
@@ -187,7 +187,7 @@ def _part(step: Expr, path: tuple[int, ...], type_: Type) -> FoldPart | None:
 def _extreme(
     name: str, operands: tuple[Expr, ...], taken: Expr, other: Expr, held: Expr, type_: Type
 ) -> FoldPart | None:
-    """`x if x > acc else acc` and its seven sisters."""
+    """`x if x > acc else acc` and its seven variants."""
     if {taken, other} != set(operands) or held not in operands or len(set(operands)) < 2:
         return None
     larger = {"greater": True, "greater_equal": True, "less": False, "less_equal": False}.get(name)
@@ -205,7 +205,7 @@ def _under(condition: Expr, part: FoldPart | None) -> FoldPart | None:
 
 
 def _of(kind: Kind, operand: Expr, condition: Expr | None, type_: Type) -> FoldPart | None:
-    """The part, unless its operand depends on the accumulator."""
+    """The part; None if its operand depends on the accumulator."""
     return None if reads(operand, ACCUMULATOR) else FoldPart(kind, operand, condition, type_)
 
 

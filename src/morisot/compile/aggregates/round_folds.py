@@ -1,6 +1,6 @@
-"""The local fold of a loop as Spark's own aggregates: what leaves a round is not sent through Python to be counted.
+"""The local fold of a loop as Spark's native aggregates, so that the elements of a round do not pass through Python.
 
-A round then has one delta, whatever the partitions are: such a fold gives the same in any order.
+A round then has one delta, however many partitions there are, because such a fold gives the same result in any order.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _NUMBERS = frozenset({INT, FLOAT, BOOL})
 
 @dataclass(frozen=True)
 class NumericFold:
-    """One aggregate for each leaf of the delta, None where it stays as it starts; `form` has what is computed first."""
+    """One aggregate for each leaf of the delta, None for a leaf that never changes. `form` has shared values."""
 
     type: Type
     starts: tuple[Any, ...]
@@ -36,7 +36,7 @@ class NumericFold:
 
 
 def recognise_round_fold(delta: Any, function: Closure, element: Type) -> NumericFold | None:
-    """A fold of numbers, each by itself and in any order; None if it is another."""
+    """A fold that folds each of several numbers by itself, in any order; None for other folds."""
     type_ = infer.of_value(delta)
     if not _is_numeric(type_):
         return None
@@ -58,7 +58,7 @@ def recognise_round_fold(delta: Any, function: Closure, element: Type) -> Numeri
 
 
 def _is_numeric(type_: Type) -> bool:
-    """Numbers, and tuples of them: what is put together from its leaves without calling anything of the user's."""
+    """Whether the type is a number or a tuple of numbers: such values are built without calling the user's code."""
     if isinstance(type_, Tuple):
         return all(_is_numeric(child) for _, child in type_.children)
     return type_ in _NUMBERS

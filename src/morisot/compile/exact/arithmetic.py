@@ -10,15 +10,15 @@ from morisot.compile.ir.values import conjunction, disjunction, negate, when
 from morisot.types.element import BOOL, FLOAT
 
 EXACT_FLOAT = 2**53
-"""Beyond this not every int is a float."""
+"""Beyond this limit not every int is exactly a float."""
 
 
 def int_floordiv(a: Expr, b: Expr) -> Expr:
-    """Python rounds towards minus infinity, `div` towards zero."""
+    """Python rounds towards minus infinity, Spark's `div` towards zero."""
     divisor = _positive(b)
     if divisor and _is_power_of_two(divisor):
         return call("shift_right", a, integer(divisor.bit_length() - 1))
-    if divisor:  # the sign bit of the remainder is -1 where the quotient has to go one down
+    if divisor:  # the shifted sign bit of the remainder is -1 where the quotient has to be decremented
         return call("add", call("div", a, b), call("shift_right", call("rem", a, b), integer(63)))
     signs_differ = call("unequal", call("less", a, integer(0)), call("less", b, integer(0)))
     inexact = conjunction(call("unequal", checked("rem", a, b), integer(0)), signs_differ)
@@ -39,7 +39,7 @@ def int_mod(a: Expr, b: Expr) -> Expr:
 
 
 def _positive(b: Expr) -> int:
-    """The divisor if it is a positive constant, for which nothing overflows or fails; else 0."""
+    """The divisor if it is a positive constant, with which nothing overflows or fails; else 0."""
     divisor = number(b)
     return int(divisor) if divisor is not None and divisor > 0 else 0
 
@@ -63,28 +63,28 @@ def _is_exact_float(a: Expr) -> Expr:
 
 
 def int_power(a: Expr, exponent: int) -> Expr:
-    """`pow` goes through floats and loses digits; a product does not."""
+    """Spark's `pow` computes with floats and loses digits; a product does not."""
     product = a
     for _ in range(exponent - 1):
         product = checked("multiply", product, a)
     return product
 
 
-def int_shift_left(a: Expr, places: int) -> Expr:
-    shifted = call("shift_left", a, integer(places))
-    return guard(call("equal", call("shift_right", shifted, integer(places)), a), shifted, "an int beyond 64 bits")
+def int_shift_left(a: Expr, bits: int) -> Expr:
+    shifted = call("shift_left", a, integer(bits))
+    return guard(call("equal", call("shift_right", shifted, integer(bits)), a), shifted, "an int beyond 64 bits")
 
 
-def int_shift_right(a: Expr, places: int) -> Expr:
-    """Spark takes the number of places modulo 64."""
-    return call("shift_right", a, integer(min(places, 63)))
+def int_shift_right(a: Expr, bits: int) -> Expr:
+    """Spark takes the number of bits modulo 64."""
+    return call("shift_right", a, integer(min(bits, 63)))
 
 
 # ---- float
 
 
 def float_mod(a: Expr, b: Expr) -> Expr:
-    """float_rem of CPython's floatobject.c: the divisor's sign, also for a remainder of zero."""
+    """float_rem of CPython's floatobject.c: the remainder has the divisor's sign, also if it is zero."""
     remainder = checked("rem", a, b)
     zero = Literal(0.0, FLOAT)
     signs_differ = call("unequal", call("less", remainder, zero), call("less", b, zero))
@@ -101,7 +101,7 @@ def float_mod(a: Expr, b: Expr) -> Expr:
 
 
 def float_floordiv(a: Expr, b: Expr) -> Expr:
-    """float_floor_div of CPython's floatobject.c, written out."""
+    """float_floor_div of CPython's floatobject.c as an expression."""
     if _constant(b) == 1:
         return _floor(a)
     zero, one = Literal(0.0, FLOAT), Literal(1.0, FLOAT)
@@ -125,12 +125,12 @@ def float_floordiv(a: Expr, b: Expr) -> Expr:
 
 
 def _constant(b: Expr) -> float | None:
-    """A constant divisor, also an int that became a float."""
+    """The value of a constant divisor, also of an int that was converted to a float."""
     return number(b.arguments[0] if isinstance(b, Call) and b.name == "double" else b)
 
 
 def _floor(a: Expr) -> Expr:
-    """`a // 1`: nothing is rounded on the way, -0.0 stays, and of an infinity or NaN the remainder is NaN."""
+    """`a // 1`: no intermediate result is rounded, -0.0 stays -0.0, and infinities and NaN give NaN."""
     infinite = call("equal", call("abs", a), Literal(math.inf, FLOAT))
     naught = call("equal", a, Literal(0.0, FLOAT))
     return Case(((infinite, Literal(math.nan, FLOAT)), (naught, a)), call("floor_double", a))
@@ -172,7 +172,7 @@ def _unless_nan(condition: Expr, a: Expr) -> Expr:
 
 
 def float_min(a: Expr, b: Expr) -> Expr:
-    """`least` orders NaN last; Python keeps the first unless the second is smaller."""
+    """`least` orders NaN last; Python takes the first argument unless the second is smaller."""
     return when(float_less(b, a), b, a)
 
 
@@ -181,13 +181,13 @@ def float_max(a: Expr, b: Expr) -> Expr:
 
 
 def float_to_int(function: str) -> Form:
-    """int, round, floor and ceil of a float: a cast to BIGINT saturates at 2**63 and makes NaN 0."""
+    """int, round, floor and ceil of a float, guarded: a cast to BIGINT saturates at 2**63 and gives 0 for NaN."""
 
     def form(a: Expr) -> Expr:
         above, below = Literal(-(2.0**63), FLOAT), Literal(2.0**63, FLOAT)
         inside = conjunction(
             call("greater_equal", a, above), call("less", a, below)
-        )  # NaN is not below: it is greatest
+        )  # false for NaN, which is greatest in Spark
         return guard(inside, checked("bigint", call(function, a) if function else a), "a float beyond 64 bits")
 
     return form
@@ -212,7 +212,7 @@ def bool_text(a: Expr) -> Expr:
 
 
 def mixed_compare(name: str) -> Form:
-    """An int with a float: a float holds not every int, so constants move to the int's side and the rest is guarded."""
+    """Compares an int with a float. Constants become ints. Others are guarded: a float cannot hold every int."""
     floats = {
         "equal": float_equal,
         "unequal": float_unequal,
@@ -232,7 +232,7 @@ def mixed_compare(name: str) -> Form:
 
 
 def _compare_with_constant(name: str, a: Expr, value: float) -> Expr:
-    """An int lies below 2.5 if it lies below 3, above 2.5 if above 2, and never equals it."""
+    """An int is less than 2.5 if it is less than 3, greater than 2.5 if greater than 2, and never equal to it."""
     if value == int(value):
         return call(name, a, integer(int(value)))
     if name.startswith("less"):
@@ -243,7 +243,7 @@ def _compare_with_constant(name: str, a: Expr, value: float) -> Expr:
 
 
 def int_hash(a: Expr) -> Expr:
-    """`hash(n)`: the remainder by 2**61 - 1, with the sign; -1 tells C of an error, so it is never one."""
+    """`hash(n)`: the remainder by 2**61 - 1 with the sign. -1 is replaced by -2, because it is an error code in C."""
     prime = integer(2**61 - 1)
     size = call("pmod", checked("abs", a), prime)
     signed = when(call("less", a, integer(0)), call("negative", size), size)
@@ -255,7 +255,7 @@ def bit_length(a: Expr) -> Expr:
 
 
 def bit_count(a: Expr) -> Expr:
-    """Of the number without its sign; Spark counts the bits of the complement."""
+    """`n.bit_count()` ignores the sign; Spark counts the bits of the two's complement."""
     return call("bit_count", checked("abs", a))
 
 
@@ -270,7 +270,7 @@ def with_base(prefix: str, function: str) -> Form:
 
 
 def float_extreme(function: str) -> Form:
-    """The least or greatest of floats; NaN, which Spark takes for the greatest, is left to Python.
+    """The least or greatest of floats. Lists with NaN, which is greatest in Spark, are left to Python.
 
     Of 0.0 and -0.0, which are equal, Python gives the first.
     """
@@ -291,5 +291,5 @@ def is_infinite(a: Expr) -> Expr:
 
 
 def is_finite(a: Expr) -> Expr:
-    """NaN is greater than any number."""
+    """In Spark NaN is greater than any number."""
     return call("less", call("abs", a), Literal(math.inf, FLOAT))

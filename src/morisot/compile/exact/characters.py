@@ -1,9 +1,9 @@
-"""Characters: where the texts of Python and of Spark differ, found by trying every code point.
+"""Characters that Python and Spark treat differently, found by trying every code point.
 
 Spark 4.3 changes case by ICU 78 (Unicode 17), CPython 3.11 by Unicode 14. Over all code points, alone and around a
 final sigma, lower() and upper() differ on the 311 characters below and on no others: letters and marks that Unicode
-14 does not have, and six that it has and that changed since: U+019B, U+0264, U+A7D3 and U+A7D5 got a partner in the
-other case, U+0295 and U+1171E another property. A younger Python differs on fewer.
+14 does not have, and six that it has and that changed since: U+019B, U+0264, U+A7D3 and U+A7D5 got a counterpart in
+the other case, U+0295 and U+1171E another property. A newer Python differs on fewer.
 """
 
 from __future__ import annotations
@@ -29,6 +29,6 @@ def _character_class(ranges: str) -> str:
 
 _ICU_KNOWS_ALL = int(unicodedata.unidata_version.split(".")[0]) <= 17
 CASED_DIFFERENTLY = _character_class(_CASED_DIFFERENTLY) if _ICU_KNOWS_ALL else "[^\\x00-\\x7f]"
-"""A regular expression for the characters whose case only Python may change."""
+"""A regular expression for the characters whose case is left to Python."""
 BEYOND_LATIN = "[^\\x00-\\u017f]" if _ICU_KNOWS_ALL else CASED_DIFFERENTLY
-"""Where they are: a text without these has none of them, and to see that takes a tenth of the time."""
+"""A superset of these characters, in ranges. Texts without it need no further test, which takes a tenth of the time."""

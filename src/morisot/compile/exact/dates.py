@@ -13,15 +13,15 @@ from morisot.types.element import DATE, DATETIME
 DAY = 86_400_000_000
 SECOND = 1_000_000
 _LONGEST = 3_652_058
-"""From 0001-01-01 to 9999-12-31; Spark knows more days, Python does not."""
+"""The days from 0001-01-01 to 9999-12-31, the range of Python's dates. Spark's range is larger."""
 
 _FIRST, _LAST = dt.datetime.min, dt.datetime.max  # noqa: DTZ901 - columns of times are naive
 _FIRST_DAY, _LAST_DAY = dt.date.min, dt.date.max
 
 _LAYOUT = "YYYY-mm-dd HH:MM:SS"
-"""How Spark writes a time, with a fraction behind it unless that is 0; a date is the first ten characters."""
+"""How Spark writes a timestamp. A fraction that is not 0 follows. A date is the first ten characters."""
 _WRITTEN = {"Y": (1, 5), "y": (3, 5), "m": (6, 8), "d": (9, 11), "H": (12, 14), "M": (15, 17), "S": (18, 20)}
-"""The directives that stand there: the number of the first character and of the one behind the last."""
+"""The directives in that layout: the number of their first character, and the number after their last one."""
 _COMPUTED: dict[str, Form] = {
     "j": lambda a: call("lpad", call("string", call("day_of_year", a)), integer(3), text("0")),
     "f": lambda a: call("lpad", call("string", call("microsecond", a)), integer(6), text("0")),
@@ -34,7 +34,7 @@ _ENGLISH: dict[str, Form] = {
     "I": lambda a: call("lpad", call("string", _hour_of_twelve(a)), integer(2), text("0")),
     "p": lambda a: when(call("less", call("hour", a), integer(12)), text("AM"), text("PM")),
 }
-"""What depends on the locale in Python; Spark always writes English."""
+"""The directives that depend on the locale in Python. Spark always writes English."""
 _OF_TIMES = frozenset("HMSfIp")
 
 
@@ -48,7 +48,7 @@ def directives_of(pattern: str) -> list[tuple[str, str]] | None:
     >>> directives_of("%Y-%m.")
     [('', 'Y'), ('-', 'm'), ('.', '')]
     """
-    if not pattern.isascii() or "\0" in pattern:  # the C library has its own ideas
+    if not pattern.isascii() or "\0" in pattern:  # the C library's result is not portable
         return None
     known = {*_WRITTEN, *_COMPUTED} | (set(_ENGLISH) if locale.setlocale(locale.LC_TIME) in ("C", "POSIX") else set())
     found, literal = [], ""
@@ -66,7 +66,7 @@ def directives_of(pattern: str) -> list[tuple[str, str]] | None:
 
 
 def strftime(a: Expr, pattern: str) -> Expr:
-    """Parts of what Spark writes for the whole value. `date_format` would go through the time zone of the session.
+    """Substrings of the text that Spark writes for the value. `date_format` would use the time zone of the session.
 
     The C library does not pad a year below 1000, Spark does.
     """
@@ -74,18 +74,18 @@ def strftime(a: Expr, pattern: str) -> Expr:
     assert directives is not None, f"{pattern} has no column form"
     used = {directive for _, directive in directives}
     whole = call("timestamp" if used & _OF_TIMES else "date", a)
-    pieces = _pieces(directives, whole)
-    if not pieces:
+    parts = _format_parts(directives, whole)
+    if not parts:
         return text("")
-    written = pieces[0] if len(pieces) == 1 else call("concat", *pieces)
+    written = parts[0] if len(parts) == 1 else call("concat", *parts)
     if "Y" not in used:
         return written
     return guard(call("greater_equal", call("year", a), integer(1000)), written, "a year of three digits")
 
 
-def _pieces(directives: list[tuple[str, str]], whole: Expr) -> list[Expr]:
-    """The texts that make up a format; neighbours that are neighbours in Spark's text too are one substring of it."""
-    pieces: list[Expr] = []
+def _format_parts(directives: list[tuple[str, str]], whole: Expr) -> list[Expr]:
+    """The texts that a format consists of. Directives that are adjacent in Spark's text too are one substring of it."""
+    parts: list[Expr] = []
     begin = end = 0
     for literal, directive in [*directives, ("", "")]:
         first, behind = _WRITTEN.get(directive, (0, 0))
@@ -93,17 +93,17 @@ def _pieces(directives: list[tuple[str, str]], whole: Expr) -> list[Expr]:
             end = behind
             continue
         if begin:
-            pieces.append(call("substring", call("string", whole), integer(begin), integer(end - begin)))
+            parts.append(call("substring", call("string", whole), integer(begin), integer(end - begin)))
         if literal:
-            pieces.append(text(literal))
+            parts.append(text(literal))
         if directive in _COMPUTED or directive in _ENGLISH:
-            pieces.append((_COMPUTED | _ENGLISH)[directive](whole))
+            parts.append((_COMPUTED | _ENGLISH)[directive](whole))
         begin, end = first, behind
-    return pieces
+    return parts
 
 
 def isoformat(separator: str) -> Form:
-    """`t.isoformat()` and `str(t)`: the microseconds are written only if there are any, and then all six digits."""
+    """`t.isoformat()` and `str(t)`: microseconds are written only if they are not 0, and then with six digits."""
 
     def form(a: Expr) -> Expr:
         written = call("string", a)
@@ -151,7 +151,7 @@ def microseconds(delta: Expr) -> Expr:
 
 
 def total_seconds(delta: Expr) -> Expr:
-    """Beyond 2**53 microseconds a float would be rounded twice."""
+    """Beyond 2**53 microseconds the float would be rounded twice."""
     exact = call("between", delta, integer(-(2**53)), integer(2**53))
     quotient = call("divide", call("double", delta), call("double", integer(SECOND)))
     return guard(exact, quotient, "a timedelta of more than 285 years")
@@ -190,12 +190,12 @@ def time_moved(sign: int) -> Form:
 
 
 def make_date(year: Expr, month: Expr, day: Expr) -> Expr:
-    """Spark fails on the 30th of February, but knows a year 0."""
+    """Spark fails on the 30th of February, as Python does, but accepts the year 0."""
     return guard(_is_year(year), checked("make_date", year, month, day), "year is out of range")
 
 
 def make_time(*parts: Expr) -> Expr:
-    """Spark takes 60 seconds for a minute."""
+    """Spark accepts 60 seconds as a minute."""
     everything = [*parts, *[integer(0) for _ in range(6 - len(parts))]]
     inside = conjunction(_is_year(everything[0]), call("between", everything[5], integer(0), integer(59)))
     return guard(inside, checked("make_time", *everything), "a part is out of range")
@@ -206,7 +206,7 @@ def _is_year(year: Expr) -> Expr:
 
 
 def date_of_text(a: Expr) -> Expr:
-    """`date.fromisoformat`: also a week's form is accepted from Python 3.11 on; that is left to Python."""
+    """`date.fromisoformat`. Forms with a week, which Python accepts from 3.11 on, are left to Python."""
     plain = conjunction(call("rlike", a, text("^[0-9]{4}-[0-9]{2}-[0-9]{2}\\z")), _not_year_zero(a))
     return guard(plain, checked("date", a), "a date in another form")
 
@@ -236,36 +236,36 @@ _WIDTHS = {"Y": 4, "m": 2, "d": 2, "H": 2, "M": 2, "S": 2}
 _ORDER = "YmdHMS"
 
 
-def places_of(directives: str) -> tuple[str, dict[str, int]] | None:
-    r"""The regular expression of a format of strptime in which every part has its width, and where each part begins.
+def fixed_positions(directives: str) -> tuple[str, dict[str, int]] | None:
+    r"""The regular expression of a strptime format whose parts have fixed widths, and the position of each part.
 
-    >>> places_of("%Y-%m-%d")
+    >>> fixed_positions("%Y-%m-%d")
     ('^[0-9]{4}\\Q-\\E[0-9]{2}\\Q-\\E[0-9]{2}\\z', {'Y': 1, 'm': 6, 'd': 9})
     """
-    pattern, places, place = "^", {}, 1
+    pattern, positions, position = "^", {}, 1
     characters = iter(directives)
     for character in characters:
         if character != "%":
             if not character.isascii() or character in "\\\0":
                 return None
-            pattern, place = pattern + f"\\Q{character}\\E", place + 1
+            pattern, position = pattern + f"\\Q{character}\\E", position + 1
             continue
         directive = next(characters, "")
-        if directive not in _WIDTHS or directive in places:
+        if directive not in _WIDTHS or directive in positions:
             return None
-        places[directive] = place
-        pattern, place = pattern + f"[0-9]{{{_WIDTHS[directive]}}}", place + _WIDTHS[directive]
-    return (pattern + "\\z", places) if {"Y", "m", "d"} <= set(places) else None
+        positions[directive] = position
+        pattern, position = pattern + f"[0-9]{{{_WIDTHS[directive]}}}", position + _WIDTHS[directive]
+    return (pattern + "\\z", positions) if {"Y", "m", "d"} <= set(positions) else None
 
 
 def strptime(a: Expr, directives: str) -> Expr:
-    """`datetime.strptime`: Python also takes one digit for two, which is left to it."""
-    found = places_of(directives)
-    assert found is not None, f"{directives} has no fixed places"
-    pattern, places = found
+    """`datetime.strptime`. Python also accepts one digit for two: such texts are left to Python."""
+    found = fixed_positions(directives)
+    assert found is not None, f"{directives} has no fixed positions"
+    pattern, positions = found
     parts = [
-        checked("bigint", call("substring", a, integer(places[name]), integer(_WIDTHS[name])))
-        if name in places
+        checked("bigint", call("substring", a, integer(positions[name]), integer(_WIDTHS[name])))
+        if name in positions
         else integer(0)
         for name in _ORDER
     ]
@@ -288,7 +288,7 @@ _UNITS = {"hour": (24, 3600 * SECOND), "minute": (60, 60 * SECOND), "second": (6
 
 
 def time_replaced(a: Expr, parts: dict[str, Expr], given: set[str]) -> Expr:
-    """The day, changed or not, and the microseconds since it began."""
+    """The day, perhaps replaced, and the microseconds since midnight."""
     day: Expr = call("date", a)
     if given & {"year", "month", "day"}:
         day = make_date(parts["year"], parts["month"], parts["day"])

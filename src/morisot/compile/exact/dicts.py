@@ -1,4 +1,4 @@
-"""Dicts: displays, merges, and dicts made of pairs. Keys keep the order in which they came, as in Python."""
+"""Dicts: displays, merges, and dicts made of pairs. Keys have insertion order, as in Python."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from morisot.types.element import NONE, STR, Dict, List, Tuple, Type
 
 @translates(ast.Dict)
 def _dict(node: ast.Dict, scope: Scope) -> Value | Known:
-    """`{"a": x, "b": y}` and `{**d, "a": x}`: the keys that are written are constants, so that none comes twice."""
+    """`{"a": x, "b": y}` and `{**d, "a": x}`. The written keys have to be constants, so that duplicates are known."""
     constants = _all_constant(node)
     if constants is not None and not all(type(key) is str for key in constants):
-        return Known(constants)  # a table to look things up in
+        return Known(constants)  # a lookup table
     merged: Value | None = None
     found: dict[str, Value] = {}
     for key_node, value_node in zip(node.keys, node.values, strict=True):
@@ -36,7 +36,7 @@ def _dict(node: ast.Dict, scope: Scope) -> Value | Known:
 
 
 def _all_constant(node: ast.Dict) -> dict[Any, Any] | None:
-    """The dict itself, if it is made of constants only."""
+    """The dict, if it has only constants; None otherwise."""
     made = {}
     for key_node, value_node in zip(node.keys, node.values, strict=True):
         if not isinstance(key_node, ast.Constant) or not isinstance(value_node, ast.Constant):
@@ -66,7 +66,7 @@ def _common(node: ast.AST, left: Type, right: Type) -> Type:
 
 
 def as_dict(found: Value | Known) -> Value | None:
-    """A captured dict of plain constants as a column; None for what is none."""
+    """A captured dict of plain constants as a column; None for other values."""
     if isinstance(found, Value):
         return found if isinstance(found.type, Dict) else None
     if type(found.object) is not dict or not found.object or len(found.object) > 100:
@@ -85,7 +85,7 @@ def as_dict(found: Value | Known) -> Value | None:
 
 
 def merge(node: ast.AST, left: Value | None, right: Value | Known, scope: Scope) -> Value:
-    """`left | right`: left's keys first, with right's values where it has them, then right's other keys.
+    """`left | right`: left's keys first, with right's values where right has the key, then right's other keys.
 
     Spark's map_concat fails on a key that both have.
     """
@@ -103,13 +103,13 @@ def merge(node: ast.AST, left: Value | None, right: Value | Known, scope: Scope)
     a, b = pack(scope.small(left)), pack(scope.small(merged))
     key, old = Variable(f"k{scope.loops}"), Variable(f"o{scope.loops}")
     newer = when(call("has_key", b, key), call("value_at", b, key), old)
-    kept = Each("transform_values", a, key.name, newer, old.name)
+    updated = Each("transform_values", a, key.name, newer, old.name)
     added = Each("map_filter", b, key.name, negate(call("has_key", a, key)), old.name)
-    return Value(left.type, call("map_concat", kept, added))
+    return Value(left.type, call("map_concat", updated, added))
 
 
 def of_pairs(node: ast.AST, pairs: Value, scope: Scope) -> Value:
-    """`dict(pairs)`: a key that comes twice keeps its first place and its last value; Spark would fail."""
+    """`dict(pairs)`: a repeated key has its first position and its last value. Spark's function would fail."""
     if not isinstance(pairs.type, List):
         refuse(node, f"a dict of {pairs.type} has no column form", STAGE)
     item = pairs.type.item

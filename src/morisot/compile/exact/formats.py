@@ -21,40 +21,40 @@ from morisot.types.element import BOOL, DATE, DATETIME, FLOAT, INT, STR, Tuple
 
 _SYNTAX = re.compile(
     r"((?P<fill>.)?(?P<align>[<>^=]))?(?P<sign>[+-])?(?P<zero>0)?(?P<width>[1-9][0-9]*)?"
-    r"(?P<comma>,)?(\.(?P<places>[0-9]+))?(?P<kind>[a-zA-Z%])?",
+    r"(?P<comma>,)?(\.(?P<precision>[0-9]+))?(?P<kind>[a-zA-Z%])?",
     re.DOTALL,
 )
 
 
 @dataclass(frozen=True)
 class Spec:
-    """A format specification, read."""
+    """A parsed format specification."""
 
     fill: str
     align: str
     plus: bool
     width: int
     comma: bool
-    places: int | None
+    precision: int | None
     kind: str
 
 
 def read(source: str) -> Spec | None:
-    """The parts of a specification; None for one that is not understood.
+    """The parts of a specification; None for one without a column form.
 
     >>> read("05d")
-    Spec(fill='0', align='=', plus=False, width=5, comma=False, places=None, kind='d')
+    Spec(fill='0', align='=', plus=False, width=5, comma=False, precision=None, kind='d')
     """
     found = _SYNTAX.fullmatch(source)
     if found is None or (found["zero"] and (found["align"] or found["comma"])):
         return None
     width = int(found["width"] or 0)
-    places = None if found["places"] is None else int(found["places"])
-    if width > text_edges.LONGEST or (places or 0) > text_edges.LONGEST:
+    precision = None if found["precision"] is None else int(found["precision"])
+    if width > text_edges.LONGEST or (precision or 0) > text_edges.LONGEST:
         return None
     fill = found["fill"] or ("0" if found["zero"] else " ")
     align = found["align"] or ("=" if found["zero"] else "")
-    return Spec(fill, align, found["sign"] == "+", width, bool(found["comma"]), places, found["kind"] or "")
+    return Spec(fill, align, found["sign"] == "+", width, bool(found["comma"]), precision, found["kind"] or "")
 
 
 def formatted(node: ast.AST, found: Value, source: str, scope: Scope) -> Expr:
@@ -83,8 +83,8 @@ def formatted(node: ast.AST, found: Value, source: str, scope: Scope) -> Expr:
 def _text(a: Expr, spec: Spec, scope: Scope) -> Expr | None:
     if spec.kind not in ("", "s") or spec.align == "=" or spec.plus or spec.comma:
         return None
-    if spec.places is not None:
-        a = scope.small_expr(call("substring", a, integer(1), integer(spec.places)), STR)
+    if spec.precision is not None:
+        a = scope.small_expr(call("substring", a, integer(1), integer(spec.precision)), STR)
     return _aligned(a, spec, spec.align or "<")
 
 
@@ -97,7 +97,7 @@ def _aligned(a: Expr, spec: Spec, align: str) -> Expr:
 
 
 def _centered(a: Expr, spec: Spec) -> Expr:
-    """An odd space too many goes to the right, other than in str.center."""
+    """An odd padding character goes to the right, unlike in str.center."""
     length = call("length", a)
     left = call("shift_right", call("subtract", integer(spec.width), length), integer(1))
     widened = call("lpad", a, call("add", length, left), text(spec.fill))
@@ -108,7 +108,7 @@ def _centered(a: Expr, spec: Spec) -> Expr:
 def _int(a: Expr, spec: Spec, scope: Scope) -> Expr | None:
     if spec.kind in ("f", "F", "%"):
         return _float(scope.small_expr(call("double", a), FLOAT), spec, scope)
-    if spec.places is not None:
+    if spec.precision is not None:
         return None
     negative = call("less", a, integer(0))
     match spec.kind, spec.comma:
@@ -124,20 +124,20 @@ def _int(a: Expr, spec: Spec, scope: Scope) -> Expr | None:
 
 
 def _float(a: Expr, spec: Spec, scope: Scope) -> Expr | None:
-    places = 6 if spec.places is None else spec.places
-    if spec.kind not in ("f", "F", "%") or places > decimals.MOST_PLACES:
+    precision = 6 if spec.precision is None else spec.precision
+    if spec.kind not in ("f", "F", "%") or precision > decimals.MOST_DIGITS:
         return None
     if spec.kind == "%":
         a = scope.small_expr(call("multiply", a, decimals.HUNDRED), FLOAT)
-    shown = decimals.digits(a, places, spec.comma, scope)
+    shown = decimals.digits(a, precision, spec.comma, scope)
     if spec.kind == "%":
         shown = call("concat", shown, text("%"))
-    inside = decimals.is_in_range(decimals.shifted(a, places, scope))
+    inside = decimals.is_in_range(decimals.shifted(a, precision, scope))
     return guard(inside, _signed(decimals.is_negative(a), shown, spec, scope), "the digits of so large a float")
 
 
 def _signed(negative: Expr, shown: Expr, spec: Spec, scope: Scope) -> Expr:
-    """A number's text from its sign and its digits, padded."""
+    """The padded text of a number, from its sign and its digits."""
     sign = when(negative, text("-"), text("+" if spec.plus else ""))
     if spec.align != "=" or not spec.width:
         return _aligned(scope.small_expr(call("concat", sign, shown), STR), spec, spec.align or ">")
@@ -152,18 +152,19 @@ def _signed(negative: Expr, shown: Expr, spec: Spec, scope: Scope) -> Expr:
 
 @translates(ast.JoinedStr)
 def _format(node: ast.JoinedStr, scope: Scope) -> Value:
-    pieces = [_piece(piece, scope) for piece in node.values]
-    if all(isinstance(piece, Literal) for piece in pieces):
-        return Value(STR, Literal("".join(piece.value for piece in pieces if isinstance(piece, Literal)), STR))
-    return Value(STR, Call("concat", tuple(pieces)) if len(pieces) > 1 else pieces[0])
+    parts = [_formatted_part(part, scope) for part in node.values]
+    if all(isinstance(part, Literal) for part in parts):
+        return Value(STR, Literal("".join(part.value for part in parts if isinstance(part, Literal)), STR))
+    return Value(STR, Call("concat", tuple(parts)) if len(parts) > 1 else parts[0])
 
 
-def _piece(node: ast.expr, scope: Scope) -> Expr:
+def _formatted_part(node: ast.expr, scope: Scope) -> Expr:
     if isinstance(node, ast.Constant):
         return Literal(node.value, STR)
     assert isinstance(node, ast.FormattedValue)
     found = operand(node.value, scope)
-    if node.conversion not in (-1, ord("s")) and found.type not in (INT, FLOAT, BOOL):  # repr() is str() for those
+    # repr() and str() are the same for these types
+    if node.conversion not in (-1, ord("s")) and found.type not in (INT, FLOAT, BOOL):
         refuse(node, "!r and !a of a text have no column form", "put it in quotes with f\"'{…}'\"")
     if node.conversion != -1:
         found = Value(STR, formatted(node, found, "", scope))
@@ -185,11 +186,11 @@ def _by_format(node: ast.Call, owner: Value, scope: Scope) -> Value:
     known_, template = rows.constant_of(owner)
     if not known_ or any(isinstance(one, ast.Starred) for one in node.args):
         refuse(node, "a template that is not constant has no column form", STAGE)
-    places = iter(range(len(node.args)))
+    numbers = iter(range(len(node.args)))
     named = {keyword.arg: keyword.value for keyword in node.keywords}
-    for one in (*node.args, *named.values()):  # evaluated whether or not the template has a place for it
-        scope.owe(value(one, scope))
-    pieces: list[Expr] = []
+    for one in (*node.args, *named.values()):  # evaluated even if the template does not use it
+        scope.add_strict(value(one, scope))
+    parts: list[Expr] = []
     try:
         fields = list(string.Formatter().parse(template))
     except ValueError as error:
@@ -198,29 +199,29 @@ def _by_format(node: ast.Call, owner: Value, scope: Scope) -> Value:
         refuse(node, f"{ast.unparse(node)} always fails: it numbers its fields in two ways")
     for literal, name, spec, conversion in fields:
         if literal:
-            pieces.append(text(literal))
+            parts.append(text(literal))
         if name is None:
             continue
-        given = _argument(node, name, places, named)
+        given = _argument(node, name, numbers, named)
         if conversion or "{" in (spec or "") or given is None:
             refuse(node, f"the field {{{name}}} of a template has no column form", STAGE)
-        pieces.append(formatted(node, operand(given, scope), spec or "", scope))
-    return _joined(pieces)
+        parts.append(formatted(node, operand(given, scope), spec or "", scope))
+    return _joined(parts)
 
 
 calls.SPECIAL_METHODS[STR, "format"] = _by_format
 
 
-def _argument(node: ast.Call, name: str, places: Iterator[int], named: dict[str | None, ast.expr]) -> ast.expr | None:
+def _argument(node: ast.Call, name: str, numbers: Iterator[int], named: dict[str | None, ast.expr]) -> ast.expr | None:
     if name in named:
         return named[name]
     if name and not name.isdecimal():
         return None
-    place = int(name) if name else next(places, len(node.args))
-    return node.args[place] if place < len(node.args) else None
+    index = int(name) if name else next(numbers, len(node.args))
+    return node.args[index] if index < len(node.args) else None
 
 
-_PERCENT = re.compile(r"%(?P<flags>[-+0]*)(?P<width>[1-9][0-9]*)?(\.(?P<places>[0-9]+))?(?P<kind>[sdifxX%])")
+_PERCENT = re.compile(r"%(?P<flags>[-+0]*)(?P<width>[1-9][0-9]*)?(\.(?P<precision>[0-9]+))?(?P<kind>[sdifxX%])")
 
 
 def by_percent(node: ast.BinOp, template: Value, given: Value, scope: Scope) -> Value:
@@ -232,34 +233,34 @@ def by_percent(node: ast.BinOp, template: Value, given: Value, scope: Scope) -> 
     odd = any(one["kind"] == "%" and one.group() != "%%" for one in found) or "%" in _PERCENT.sub("", source or "")
     if not known_ or len(wanted) != len(arguments) or odd:
         refuse(node, "this template has no column form", "use an f-string")
-    pieces: list[Expr] = []
+    parts: list[Expr] = []
     end = 0
     for one in found:
-        pieces.append(text(source[end : one.start()]))
+        parts.append(text(source[end : one.start()]))
         end = one.end()
-        pieces.append(text("%") if one["kind"] == "%" else _percent(node, one, arguments.pop(0), scope))
-    return _joined([*pieces, text(source[end:])])
+        parts.append(text("%") if one["kind"] == "%" else _percent(node, one, arguments.pop(0), scope))
+    return _joined([*parts, text(source[end:])])
 
 
 def _percent(node: ast.AST, one: re.Match[str], given: Value, scope: Scope) -> Expr:
     given = usable(given, node)
     flags, kind = one["flags"], one["kind"]
     whole = kind in "dixX"
-    if (whole and (given.type != INT or one["places"])) or (kind == "f" and given.type not in (INT, FLOAT)):
+    if (whole and (given.type != INT or one["precision"])) or (kind == "f" and given.type not in (INT, FLOAT)):
         refuse(node, f"%{kind} of {given.type} has no column form", "use an f-string")
-    places = f".{one['places']}" if one["places"] else ""
+    precision = f".{one['precision']}" if one["precision"] else ""
     width = one["width"] or ""
     if kind == "s":
         shown_ = Value(STR, formatted(node, given, "", scope))
-        return formatted(node, shown_, f"{'<' if '-' in flags else '>'}{width}{places}", scope)
+        return formatted(node, shown_, f"{'<' if '-' in flags else '>'}{width}{precision}", scope)
     sign = "+" if "+" in flags else ""
     align = "<" if "-" in flags else "" if "0" in flags else ">"
     zero = "0" if "0" in flags and not align and width else ""
-    return formatted(node, given, f"{align}{sign}{zero}{width}{places}{'d' if kind == 'i' else kind}", scope)
+    return formatted(node, given, f"{align}{sign}{zero}{width}{precision}{'d' if kind == 'i' else kind}", scope)
 
 
-def _joined(pieces: list[Expr]) -> Value:
-    full = [piece for piece in pieces if piece != text("")]
+def _joined(parts: list[Expr]) -> Value:
+    full = [part for part in parts if part != text("")]
     if not full:
         return Value(STR, text(""))
     return Value(STR, Call("concat", tuple(full)) if len(full) > 1 else full[0])

@@ -1,8 +1,8 @@
-"""What exact forms are built of; the forms themselves are in `arithmetic` and `texts`.
+"""Building blocks of exact forms. The forms themselves are in the other modules of this package.
 
-A form gives CPython's value or fails: it may refuse some inputs (Python then does the job again), it never gives
-another value. Each was measured against CPython 3.11 on Spark 4.3 with ANSI arithmetic; where a plainer form looks
-right and is not, it is named. Forms may repeat their arguments: the caller passes small ones.
+A form gives CPython's value or fails. It may refuse some inputs (Python then runs the job again), but it never gives
+another value. Each was compared with CPython 3.11 on Spark 4.3 with ANSI arithmetic. Where a simpler form looks right
+and is not, the docstring says so. Forms may repeat their arguments, so the caller passes small ones.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Form = Callable[..., Expr]
 
 @dataclass(frozen=True)
 class Plain:
-    """The form that is just a call: it uses each argument once, so these may be of any size."""
+    """A form that is a single call. It uses each argument once, so arguments may be of any size."""
 
     name: str
     fails: bool = False
@@ -41,15 +41,15 @@ def call(name: str, *arguments: Expr) -> Call:
 
 
 def checked(name: str, *arguments: Expr) -> Call:
-    """A function that itself fails on some input: overflow, division by zero."""
+    """A call of a function that fails on some input: overflow, division by zero."""
     return Call(name, arguments, fails=True)
 
 
 def guard(condition: Expr, value: Expr, reason: str) -> Expr:
-    """`value` where the condition holds; elsewhere Python has to do it."""
+    """`value` where the condition holds; elsewhere the expression fails, and the element is left to Python."""
     return when(condition, value, Raise(reason))
 
 
 def number(expr: Expr) -> float | None:
-    """The number an expression is, if it is a constant one."""
+    """The value of a constant number; None for other expressions."""
     return expr.value if isinstance(expr, Literal) and type(expr.value) in (int, float) else None

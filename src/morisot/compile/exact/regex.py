@@ -1,9 +1,9 @@
-r"""Regular expressions that are constant: translated for Java where both engines do the same.
+r"""Constant regular expressions, translated to Java's syntax where both engines give the same matches.
 
-Python's pattern is read by Python's own parser and written anew: character by character, with classes spelled out,
-from a part of the language in which both engines look for the same match in the same order. What differs stays in
-Python: flags, look-around, back-references, word boundaries, loops around anything but a single character (Java's
-stack is short), and classes such as \d on text in other scripts than Latin.
+Python's parser reads the pattern, and it is written again in Java's syntax, with character classes spelled out. Only
+a subset of the language is translated, in which both engines search for the same match in the same order. The rest
+runs in Python: flags, look-around, back-references, word boundaries, repetition of anything but a single character
+(Java's stack is short), and classes such as \d on text in other scripts than Latin.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ class _Unsure(Exception):  # noqa: N818 - it never leaves this file
 
 @dataclass
 class JavaPattern:
-    """A pattern in Java's words, and what is known of it."""
+    """A pattern in Java's syntax, and its properties."""
 
     source: str
     groups: int
     sure: frozenset[int]
     """The groups that take part in every match."""
     latin_only: bool
-    """Whether it means the same on Latin text only."""
+    """Whether it gives the same matches on Latin text only."""
     shortest: int
 
 
@@ -94,7 +94,7 @@ class _Writer:
                     self.optional.add(group)
                 return f"({self.sequence(inner, optional)})"
             case codes.BRANCH:
-                return "(?:" + "|".join(self.sequence(way, True) for way in argument[1]) + ")"
+                return "(?:" + "|".join(self.sequence(branch, True) for branch in argument[1]) + ")"
             case codes.AT if argument in (codes.AT_BEGINNING, codes.AT_BEGINNING_STRING):
                 return "\\A"
             case codes.AT if argument is codes.AT_END:
@@ -130,7 +130,7 @@ class _Writer:
         return f"[{'^' if negative else ''}{''.join(parts)}]"
 
     def member(self, kind: Any, what: Any) -> list[tuple[int, int]]:
-        """The ranges of characters that a member of a class stands for."""
+        """The ranges of characters that a member of a class matches."""
         match kind:
             case codes.LITERAL:
                 return [(what, what)]
@@ -143,14 +143,14 @@ class _Writer:
 
 
 def _times(least: int, most: Any) -> str:
-    """How often: Java is twice as fast with a sign as with the same in numbers."""
+    """The quantifier. Java is twice as fast with `*`, `+` or `?` as with the same quantifier in numbers."""
     last = None if most is codes.MAXREPEAT else int(most)
     sign = {(0, None): "*", (1, None): "+", (0, 1): "?"}.get((least, last))
     return sign or (f"{{{least}}}" if last == least else f"{{{least},{'' if last is None else last}}}")
 
 
 def _range(first: int, last: int, *, alone: bool) -> str:
-    """Characters of a class: Java looks single ones up in a table, and asks one range after the other."""
+    """Characters of a class. Java looks single characters up in a table, but tests ranges one by one."""
     if last <= _LAST_IN_TABLE and not alone:
         return "".join(map(_character, range(first, last + 1)))
     return _character(first) if first == last else f"{_character(first)}-{_character(last)}"
@@ -166,7 +166,7 @@ def _character(code: int) -> str:
 
 
 def java(pattern: Any) -> JavaPattern | None:
-    """A constant pattern, a text or a compiled one, for Java; None where the engines may differ."""
+    """A constant pattern, given as text or compiled, in Java's syntax; None where the engines may differ."""
     source, flags = (pattern.pattern, pattern.flags) if isinstance(pattern, re.Pattern) else (pattern, re.UNICODE)
     if type(source) is not str or flags & ~(re.UNICODE | re.DOTALL) or flags & re.DOTALL:
         return None
@@ -188,7 +188,7 @@ def java(pattern: Any) -> JavaPattern | None:
 def _searched(node: ast.Call, pattern: Any, name: str, a: Value, scope: Scope) -> Value:
     found = java(pattern)
     if found is None:
-        refuse(node, f"the regular expression {_shown(pattern)} may mean something else to Java", _ADVICE)
+        refuse(node, f"the regular expression {_shown(pattern)} may match differently in Java", _ADVICE)
     if a.type != STR:
         refuse(node, f"re.{name} of {a.type} has no column form", STAGE)
     expr = pack(scope.small(a))
@@ -198,10 +198,10 @@ def _searched(node: ast.Call, pattern: Any, name: str, a: Value, scope: Scope) -
             anchored = before + found.source + after
             match = Match(anchored, found.groups, found.sure)
             matches = call("rlike", expr, text(anchored))
-            if _is_cut_at_once(match):
-                matches = call("contained", text(_BETWEEN), scope.small_expr(_all_groups(expr, match), STR))
-            kept = when(_sure(found, expr, matches), expr, Literal(None, Optional(STR)))
-            return Value(Optional(match), scope.small_expr(kept, Optional(STR)))
+            if _is_extracted_at_once(match):
+                matches = call("contained", text(_SEPARATOR), scope.small_expr(_all_groups(expr, match), STR))
+            searched = when(_sure(found, expr, matches), expr, Literal(None, Optional(STR)))
+            return Value(Optional(match), scope.small_expr(searched, Optional(STR)))
         case "findall" if found.groups <= 1 and found.shortest > 0 and len(found.sure) == found.groups:
             every = call("regexp_extract_all", expr, text(found.source), integer(found.groups))
             return Value(List(STR), _sure(found, expr, every))
@@ -222,10 +222,10 @@ def _shown(pattern: Any) -> str:
 
 
 def _substituted(node: ast.Call, pattern: Any, arguments: list[Value], scope: Scope) -> Value:
-    """`re.sub(pattern, replacement, text)`: of what matches at least one character."""
+    """`re.sub(pattern, replacement, text)`, for patterns that match at least one character."""
     found = java(pattern)
     if len(arguments) != 2 or found is None or found.shortest == 0:
-        refuse(node, f"re.sub with {_shown(pattern)} may mean something else to Java", _ADVICE)
+        refuse(node, f"re.sub with {_shown(pattern)} may match differently in Java", _ADVICE)
     known, replacement = rows.constant_of(arguments[0])
     if not known or type(replacement) is not str or "\\" in replacement or arguments[1].type != STR:
         refuse(node, "re.sub with a replacement that is not a constant text without \\ has no column form", _ADVICE)
@@ -280,30 +280,30 @@ calls.OBJECT_METHODS[re.Pattern] = _method
 
 
 _MANY = 3
-"""With so many groups all of them are cut out at once."""
-_BETWEEN = "\0"
+"""With at least this many groups, one search extracts all of them."""
+_SEPARATOR = "\0"
 
 
 def group(node: ast.AST, owner: Value, index: Value, scope: Scope) -> Value:
     """`found[1]`, `found.group(1)`."""
     assert isinstance(owner.type, Match)
-    known, place = rows.constant_of(index)
-    if not known or type(place) is not int or not (place == 0 or place in owner.type.sure):
+    known, number = rows.constant_of(index)
+    if not known or type(number) is not int or not (number == 0 or number in owner.type.sure):
         refuse(node, "a group that may be missing from the match, or that is not constant, has no column form", _ADVICE)
-    if place and _is_cut_at_once(owner.type):
+    if number and _is_extracted_at_once(owner.type):
         joined = scope.small_expr(_all_groups(_searched_text(owner, scope), owner.type), STR)
-        parts = scope.small_expr(call("split", joined, text(_BETWEEN), integer(-1)), List(STR))
-        return Value(STR, call("get", parts, integer(place - 1)))
-    return Value(STR, call("regexp_extract", pack(owner), text(owner.type.pattern), integer(place)))
+        parts = scope.small_expr(call("split", joined, text(_SEPARATOR), integer(-1)), List(STR))
+        return Value(STR, call("get", parts, integer(number - 1)))
+    return Value(STR, call("regexp_extract", pack(owner), text(owner.type.pattern), integer(number)))
 
 
-def _is_cut_at_once(match: Match) -> bool:
-    """Whether one search finds the match, which is at the beginning, and all its groups."""
+def _is_extracted_at_once(match: Match) -> bool:
+    """Whether one search finds the match, which is at the start of the text, and all its groups."""
     return match.groups >= _MANY and match.pattern.startswith("\\A")
 
 
 def _searched_text(owner: Value, scope: Scope) -> Expr:
-    """The text in which a match was looked for: a match is kept as this text, where there is one."""
+    """The text that was searched. A match is represented by this text."""
     match scope.sharing.written_out(pack(owner)):
         case Case(((_, whole),), Literal(None)):
             return whole
@@ -311,10 +311,10 @@ def _searched_text(owner: Value, scope: Scope) -> Expr:
 
 
 def _all_groups(a: Expr, match: Match) -> Expr:
-    """The groups of a match at the beginning of a text, each with a mark behind it; no mark says that there is none."""
-    written = "".join(f"${index}{_BETWEEN}" for index in range(1, match.groups + 1))
+    """The groups of a match at the start of a text, each followed by a separator. Without a match there is none."""
+    written = "".join(f"${index}{_SEPARATOR}" for index in range(1, match.groups + 1))
     replaced = call("regexp_replace", a, text(match.pattern), text(written))
-    return when(call("contained", text(_BETWEEN), a), Raise("a text with the character 0"), replaced)
+    return when(call("contained", text(_SEPARATOR), a), Raise("a text with the character 0"), replaced)
 
 
 def _group_method(node: ast.Call, owner: Value, scope: Scope) -> Value:

@@ -1,4 +1,4 @@
-"""Sets inside a closure: the lists of their distinct items, which only what does not ask for an order may read."""
+"""Sets inside a closure: lists of their distinct items, which only operations independent of order may read."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _ITEMS = (INT, STR, BOOL, BYTES, DATE, DATETIME)
 
 
 def _is_distinct(type_: Type) -> bool:
-    """Whether Spark tells values apart as Python does: no floats, for NaN and -0.0, and no None."""
+    """Whether Spark distinguishes values of the type as Python does. It does not for floats (NaN, -0.0) and None."""
     return type_ in _ITEMS or (isinstance(type_, Tuple) and all(map(_is_distinct, type_.items)))
 
 
@@ -61,7 +61,7 @@ def distinct(node: ast.AST, found: Value) -> Value:
     if not isinstance(found.type, List) or not _is_distinct(found.type.item):
         refuse(node, f"a set of {found.type} has no exact column form", STAGE)
     match found.expr:
-        case Call("array_remove", (items, gone)):  # one pass does both
+        case Call("array_remove", (items, gone)):  # one pass computes both
             return Value(Set(found.type.item), call("except", items, call("array", gone)))
     return Value(Set(found.type.item), call("distinct", pack(found)))
 
@@ -111,7 +111,7 @@ def combined(node: ast.AST, op: ast.operator, left: Value | Known, right: Value 
 
 
 def compared(node: ast.AST, op: ast.cmpop, left: Value | Known, right: Value | Known, scope: Scope) -> Expr:
-    """`left <= right` and its kin: whether one holds all items of the other."""
+    """`left <= right` and the like: whether one set has all items of the other."""
     if isinstance(op, ast.LtE) and isinstance(left, Value) and isinstance(right, Known) and is_set(right):
         within = _within_constant(left, right.object, scope)
         if within is not None:
@@ -138,7 +138,7 @@ def compared(node: ast.AST, op: ast.cmpop, left: Value | Known, right: Value | K
 
 
 def _within_constant(found: Value, members: frozenset[Any], scope: Scope) -> Expr | None:
-    """`set(text) <= {…}`: whether each item is one of some texts; which of them come twice is all the same."""
+    """`set(text) <= {…}`: whether each item is one of some texts. Duplicates make no difference."""
     if found.type != Set(STR) or not members or not all(type(each) is str for each in members):
         return None
     item = Variable(iteration.variable(scope))

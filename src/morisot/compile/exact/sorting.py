@@ -1,4 +1,4 @@
-"""Orders over lists: `sorted`, `min` and `max`, with a key, reversed, or with a default."""
+"""Sorting of lists: `sorted`, `min` and `max`, with a key, reversed, or with a default."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _ORDERED = (INT, STR, BYTES, DATE, DATETIME, BOOL)
 
 
 def is_ordered(type_: Type) -> bool:
-    """Whether Spark orders values of the type as Python does: no floats, for NaN, and no None."""
+    """Whether Spark orders values of the type as Python does. It does not for floats (NaN) and None."""
     return type_ in _ORDERED or (isinstance(type_, Tuple) and all(map(is_ordered, type_.items)))
 
 
@@ -80,13 +80,13 @@ def _is_dict(argument: Value | Known) -> bool:
 
 
 def _are_tuples(arguments: Arguments) -> bool:
-    """Whether it is about a list of tuples, which are ordered by their first items that differ."""
+    """Whether the arguments are a list of tuples, which are ordered by their first items that differ."""
     (only,) = arguments if len(arguments) == 1 else (None,)
     return isinstance(only, Value) and isinstance(only.type, List) and isinstance(only.type.item, Tuple)
 
 
 def _extreme(node: ast.AST, function: object, arguments: Arguments, keywords: Keywords, scope: Scope) -> Value:
-    """The first of the smallest or greatest items."""
+    """The smallest or greatest item; of equal ones the first."""
     if not keywords and not (len(arguments) == 1 and _is_dict(arguments[0])) and not _are_tuples(arguments):
         return calls.by_table(node, function, arguments, keywords, scope)
     source = _list(node, arguments, keywords, ("key", "default"))
@@ -116,7 +116,7 @@ def _list(node: ast.AST, arguments: Arguments, keywords: Keywords, allowed: tupl
 
 
 def _has_dict(type_: Type) -> bool:
-    """Spark sorts no struct with a map in it, even if it never looks at the map."""
+    """Whether the type contains a dict: Spark refuses to sort structs with a map."""
     match type_:
         case Optional(inner) | List(inner):
             return _has_dict(inner)
@@ -125,22 +125,22 @@ def _has_dict(type_: Type) -> bool:
 
 
 def _ranked(node: ast.AST, source: Value, key: Value | Known | None, backwards: bool, scope: Scope) -> Expr:
-    """The items behind their keys and places: places tell equal keys apart, so that the order is stable."""
+    """Structs of key, index and item. The index orders items with equal keys, so that sorting is stable."""
     assert isinstance(source.type, List)
-    name, place = f"v{scope.loops}", f"i{scope.loops}"
+    name, index_name = f"v{scope.loops}", f"i{scope.loops}"
     item = expand(source.type.item, Variable(name))
-    inner = dataclasses.replace(scope.forked(), per_item=True, loops=scope.loops + 1)
+    inner = dataclasses.replace(scope.on_path(), per_item=True, loops=scope.loops + 1)
     ranked = item
     if isinstance(key, Known):
-        owed = len(scope.sharing.debts)
-        ranked = inner.settle(usable(calls.apply(node, key.object, [item], {}, inner), node), owed)
+        strict_before = len(scope.sharing.strict)
+        ranked = inner.enforce_strict(usable(calls.apply(node, key.object, [item], {}, inner), node), strict_before)
     elif key is not None and key.type != NONE:
         refuse(node, f"a key of type {key.type} is called")
     if not is_ordered(ranked.type):
         refuse(node, f"{shown(sorted)} by {ranked.type} has no exact column form (NaN and None have no order)", STAGE)
-    index: Expr = Variable(place)
+    index: Expr = Variable(index_name)
     index = Call("negative", (index,)) if backwards else index
-    keys = ranked.leaves()  # side by side: a struct in a struct is compared in a slower way
-    names = (*(f"key{number}" for number in range(len(keys))), "place", "item")
+    keys = ranked.leaves()  # in one struct, because Spark compares nested structs more slowly
+    names = (*(f"key{number}" for number in range(len(keys))), "index", "item")
     body = Struct(names, (*keys, index, pack(item)))
-    return Each("transform", pack(source), name, body, place)
+    return Each("transform", pack(source), name, body, index_name)

@@ -1,4 +1,4 @@
-"""Exact forms of str methods that ask what a text is made of, pad it, or cut something off."""
+"""Exact forms of str methods that test the characters of a text, pad it, or remove a part of it."""
 
 from __future__ import annotations
 
@@ -9,28 +9,28 @@ from morisot.compile.ir.expressions import Expr
 from morisot.compile.ir.values import conjunction, disjunction, negate, when
 
 LONGEST = 1000
-"""Texts are padded to so many characters at most: further is left to Python."""
+"""The most characters that a text is padded to. Longer ones are left to Python."""
 
 
 def _spelled(*ranges: str) -> str:
-    """Every character of some ranges: Java looks single ones up in a table, and asks one range after the other."""
+    """Every character of some ranges. Java looks single characters up in a table, but tests ranges one by one."""
     return "".join(chr(code) for ends in ranges for code in range(ord(ends[0]), ord(ends[1]) + 1))
 
 
 LOWER, UPPER = _spelled("az", "àö", "øÿ"), _spelled("AZ", "ÀÖ", "ØÞ")
-"""The letters of western Europe, but ß, whose capitals are two letters."""
+"""The letters of western Europe without ß, whose upper case has two letters."""
 
 
 _PLAIN = f"^[\\x00-\\x7f{LOWER}{UPPER}]*\\z"
 
 
 def is_plain(a: Expr) -> Expr:
-    """Whether a text is of characters whose kind and case every Unicode says the same of: ASCII and LOWER and UPPER."""
+    """Whether a text has only ASCII, LOWER and UPPER: characters of one kind and case in every version of Unicode."""
     return disjunction(is_ascii(a), call("rlike", a, text(_PLAIN)))
 
 
 def made_of(pattern: str, without: str = "") -> Form:
-    """`s.isdigit()` and the like: what a letter is in other scripts differs between versions of Unicode."""
+    """`s.isdigit()` and the like. In other scripts the kind of a character differs between versions of Unicode."""
 
     def form(a: Expr) -> Expr:
         found: Expr = call("rlike", a, text(pattern))
@@ -46,7 +46,7 @@ def is_space(a: Expr) -> Expr:
 
 
 def count(a: Expr, part: str) -> Expr:
-    """What is gone once every occurrence is removed, from left to right, as in Python."""
+    """Computed from the length that remains once every occurrence is removed, from left to right, as in Python."""
     gone = call("subtract", call("length", a), call("length", call("replace", a, text(part), text(""))))
     return gone if len(part) == 1 else call("div", gone, integer(len(part)))
 
@@ -62,7 +62,7 @@ def replace_varying(a: Expr, old: Expr, new: Expr) -> Expr:
 
 
 def partition(a: Expr, separator: str, *, last: bool) -> tuple[Expr, Expr, Expr]:
-    """`s.partition(sep)`, or `s.rpartition(sep)`: what is before the first, or after the last, is Spark's too."""
+    """`s.partition(sep)` or `s.rpartition(sep)`. Spark has functions for the first and the last part."""
     there = call("contained", text(separator), a)
     found = when(there, text(separator), text(""))
     if last:
@@ -83,7 +83,7 @@ def split_last(a: Expr, separator: str, limit: int) -> Expr:
 
 
 def lines(a: Expr) -> Expr:
-    """`s.splitlines()` where lines end in a newline and in nothing else."""
+    """`s.splitlines()` of texts whose lines end in a newline only."""
     plain = negate(call("rlike", a, text("[\\r\\x0b\\f\\x1c-\\x1e\\x85\\u2028\\u2029]")))
     kept = call("substring", a, integer(1), call("subtract", call("length", a), integer(1)))
     ended = when(call("endswith", a, text("\n")), kept, a)
@@ -93,8 +93,8 @@ def lines(a: Expr) -> Expr:
 
 def find_last(a: Expr, part: str) -> Expr:
     after = call("length", call("substring_index", a, text(part), integer(-1)))
-    place = call("subtract", call("subtract", call("length", a), after), integer(len(part)))
-    return when(call("contained", text(part), a), place, integer(-1))
+    position = call("subtract", call("subtract", call("length", a), after), integer(len(part)))
+    return when(call("contained", text(part), a), position, integer(-1))
 
 
 def index_last(a: Expr, part: str) -> Expr:
@@ -114,12 +114,12 @@ def index_from(a: Expr, part: str, start: Expr) -> Expr:
 
 
 def translated(a: Expr, table: dict[int, int | str | None]) -> Expr | None:
-    """`s.translate(table)`, where characters become single ones or go; None where one becomes several."""
+    """`s.translate(table)`, where characters are replaced by one or removed; None where one is replaced by several."""
     pairs = {chr(key): chr(to) if isinstance(to, int) else to or "" for key, to in table.items()}
     beyond = any(ord(character) > 0xD7FF for character in "".join((*pairs, *pairs.values())))
     if beyond or any(len(to) > 1 for to in pairs.values()):
         return None
-    ordered = sorted(pairs, key=lambda key: not pairs[key])  # those that go come last: they have no partner
+    ordered = sorted(pairs, key=lambda key: not pairs[key])  # characters to remove come last: they have no counterpart
     return call("translate", a, text("".join(ordered)), text("".join(pairs[key] for key in ordered))) if pairs else a
 
 
@@ -138,7 +138,7 @@ _ASCII = _spelled("AZ", "az")
 
 
 def title(a: Expr) -> Expr:
-    """Letters after what is no letter are capitals, also in "o'neil"; `initcap` knows blanks only, so it gets some."""
+    """Letters after any non-letter are capitals, as in "O'Neil". `initcap` splits at blanks, so these are inserted."""
     simple = negate(call("rlike", a, text(f"[^{_ASCII} ]")))
     marked = call("regexp_replace", a, text(f"[^{LOWER}{UPPER}]"), text(f"$0{_MARK}"))
     shown = call("replace", call("initcap", marked), text(_MARK), text(""))
@@ -153,7 +153,7 @@ def casefold(a: Expr) -> Expr:
 
 
 def padded(function: str) -> Form:
-    """`lpad` and `rpad` cut a text that is longer; Python does not."""
+    """`lpad` and `rpad` truncate a longer text; Python does not."""
 
     def form(a: Expr, width: int, fill: str = " ") -> Expr:
         longer = call("less", call("length", a), integer(width))
@@ -163,7 +163,7 @@ def padded(function: str) -> Form:
 
 
 def center(a: Expr, width: int, fill: str = " ") -> Expr:
-    """An odd space too many goes to the left if the width is odd, else to the right; like str.center."""
+    """An odd padding character goes to the left if the width is odd, else to the right, as in str.center."""
     length = call("length", a)
     missing = call("subtract", integer(width), length)
     left = call("shift_right", missing, integer(1))
@@ -174,7 +174,7 @@ def center(a: Expr, width: int, fill: str = " ") -> Expr:
 
 
 def zero_filled(a: Expr, width: int) -> Expr:
-    """Zeros go between the sign and the rest."""
+    """Zeros go between the sign and the digits."""
     sign, rest = call("substring", a, integer(1), integer(1)), call("substring_from", a, integer(2))
     signed = call("concat", sign, call("lpad", rest, integer(width - 1), text("0")))
     filled = when(call("in", sign, text("+"), text("-")), signed, call("lpad", a, integer(width), text("0")))
@@ -193,15 +193,15 @@ def without_suffix(a: Expr, suffix: Expr) -> Expr:
 
 
 def code_point(a: Expr) -> Expr:
-    """`ord(c)`: Spark takes the first of many characters."""
+    """`ord(c)`. Spark takes the first of several characters, where Python raises."""
     return guard(call("equal", call("length", a), integer(1)), call("code_point", a), "ord() of no single character")
 
 
 def character(a: Expr) -> Expr:
-    """`chr(n)`: Spark's goes round at 256."""
+    """`chr(n)`. Spark's function takes n modulo 256."""
     return guard(call("between", a, integer(0), integer(127)), call("character", a), "a character beyond ASCII")
 
 
 def characters(a: Expr) -> Expr:
-    """`list(s)`: a sequence from 1 to 0 would count down."""
+    """`list(s)`. The empty text is a case of its own, because Spark's sequence from 1 to 0 counts down."""
     return when(call("equal", a, text("")), call("no_texts"), call("characters", a))

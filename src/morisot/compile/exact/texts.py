@@ -1,4 +1,4 @@
-"""Exact forms of what Python does with str, and of indexing and slicing, which lists share."""
+"""Exact forms of operations on str, and of indexing and slicing of texts and lists."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from morisot.compile.ir.values import FALSE, conjunction, disjunction, negate, w
 from morisot.types.element import FLOAT
 
 _FAR = 2**31 - 2
-"""No text and no list has a place beyond this: Spark counts places in 32 bits."""
+"""Beyond every index of a text or a list: Spark's indexes have 32 bits."""
 
 
 def is_ascii(a: Expr) -> Expr:
@@ -17,7 +17,7 @@ def is_ascii(a: Expr) -> Expr:
 
 
 def text_case(function: str) -> Form:
-    """`s.lower()`, `s.upper()`: the same tables but for few characters, which need not be looked for in ASCII."""
+    """`s.lower()`, `s.upper()`. Python and Spark differ on a few characters only, none of them in ASCII."""
 
     def form(a: Expr) -> Expr:
         beyond = conjunction(negate(is_ascii(a)), call("rlike", a, text(BEYOND_LATIN)))
@@ -32,7 +32,7 @@ def text_repeat(a: Expr, times: Expr) -> Expr:
 
 
 TRIMS = {"strip": "trim", "lstrip": "trim_left", "rstrip": "trim_right"}
-"""Spark's functions that cut spaces off, and nothing else; with other characters they take several times as long."""
+"""Spark's functions that remove spaces only. Variants for other characters take several times as long."""
 
 
 def text_strip(name: str, a: Expr, characters: str) -> Expr:
@@ -44,8 +44,8 @@ def text_stripped(name: str) -> Form:
 
 
 def is_bare(name: str, a: Expr) -> Expr:
-    """Whether a text begins and ends, where `name` cuts, with a character of ASCII that is seen."""
-    begins = _lies(a, "!", "\x7f")
+    """Whether a text begins and ends, on the sides that `name` strips, with a visible ASCII character."""
+    begins = _sorts_between(a, "!", "\x7f")
     ends = _ends_between(a, "!", "~")
     return {"strip": conjunction(begins, ends), "lstrip": begins, "rstrip": ends}[name]
 
@@ -61,9 +61,9 @@ def text_starts(name: str) -> Form:
 
 
 def text_split_words(a: Expr) -> Expr:
-    r"""`s.split()`: every whitespace to a space, split at spaces, drop what is empty.
+    r"""`s.split()`: replace all whitespace by spaces, split at spaces, drop empty texts.
 
-    Java splits at a single character without a regular expression, which Spark would compile anew for each row. So
+    Java splits at a single character without a regular expression, which Spark would compile for each row. So
     lower().split() on ASCII text takes 0.87 of the CPU of `split(lower(s), '\\s+')`, which is not even exact; the
     exact regular expression, [29 characters]+ between trimmed ends, takes 4.5 of it.
     """
@@ -73,22 +73,22 @@ def text_split_words(a: Expr) -> Expr:
 
 
 def text_split(a: Expr, separator: str, limit: int = -1) -> Expr:
-    """`s.split(sep)`: Java splits by a regular expression, but knows a single character when it sees one."""
+    """`s.split(sep)`. Java splits by a regular expression, but has a fast path for a single character."""
     return call("split", a, text(quoted(separator)), integer(limit + 1 if limit >= 0 else -1))
 
 
-def split_end(a: Expr, place: float | None) -> Expr | None:
-    """`s.split(sep)[0]`, and `[-1]`: what is before the first, or after the last, without the list."""
+def split_end(a: Expr, index: float | None) -> Expr | None:
+    """`s.split(sep)[0]` and `[-1]`: the text before the first separator, or after the last, without a list."""
     match a:
         case Call("split", (whole, Literal(str() as pattern), Literal(limit))) if limit != 1:
             separator = pattern[-1]
-            if quoted(separator) == pattern and (place == 0 or (place == -1 and limit == -1)):
-                return call("substring_index", whole, text(separator), integer(1 if place == 0 else -1))
+            if quoted(separator) == pattern and (index == 0 or (index == -1 and limit == -1)):
+                return call("substring_index", whole, text(separator), integer(1 if index == 0 else -1))
     return None
 
 
 def quoted(separator: str) -> str:
-    r"""The regular expression that matches just this text.
+    r"""The regular expression that matches exactly this text.
 
     >>> quoted("|"), quoted(","), quoted("--")
     ('\\|', ',', '\\Q--\\E')
@@ -99,12 +99,12 @@ def quoted(separator: str) -> str:
 
 
 def text_index(a: Expr, index: Expr) -> Expr:
-    place = number(index)
-    if place is not None and abs(place) > _FAR:
+    constant = number(index)
+    if constant is not None and abs(constant) > _FAR:
         return Raise("string index out of range")
-    if place is not None and place >= 0:
+    if constant is not None and constant >= 0:
         inside: Expr = call("greater", call("length", a), index)
-        start: Expr = integer(int(place) + 1)
+        start: Expr = integer(int(constant) + 1)
     else:
         normal, inside = _normalised(index, call("length", a))
         start = call("add", normal, integer(1))
@@ -112,30 +112,30 @@ def text_index(a: Expr, index: Expr) -> Expr:
 
 
 def list_index(a: Expr, index: Expr) -> Expr:
-    """`element_at` counts from one and takes a missing place for NULL."""
+    """`element_at` counts from one, and gives NULL for an index out of range."""
     size = call("size", a)
-    place = number(index)
-    if place is not None and abs(place) > _FAR:
-        # A failure alone has no type, and Spark takes a field of it for NULL without looking.
+    constant = number(index)
+    if constant is not None and abs(constant) > _FAR:
+        # A bare failure has no type, and Spark replaces a field of it by NULL without evaluating it.
         return Case(((FALSE, call("get", a, integer(0))),), Raise("list index out of range"))
-    if place is not None and place >= 0:
+    if constant is not None and constant >= 0:
         return guard(call("greater", size, index), call("get", a, index), "list index out of range")
     normal, inside = _normalised(index, size)
     return guard(inside, call("get", a, normal), "list index out of range")
 
 
 def is_inside(index: Expr, length: Expr) -> Expr:
-    """Whether there is an item at a place, counted from the start or, if negative, from the end."""
+    """Whether an index is in range. A negative index counts from the end."""
     return conjunction(call("greater_equal", index, call("negative", length)), call("less", index, length))
 
 
 def _normalised(index: Expr, length: Expr) -> tuple[Expr, Expr]:
-    """A place counted from the start, and the condition that it lies inside."""
+    """The index counted from the start, and the condition that it is in range."""
     return when(call("less", index, integer(0)), call("add", index, length), index), is_inside(index, length)
 
 
 def text_slice(a: Expr, start: Expr | None, stop: Expr | None) -> Expr:
-    start, stop = (bound if bound is None else _near(bound) for bound in (start, stop))
+    start, stop = (bound if bound is None else _clamped_constant(bound) for bound in (start, stop))
     first = 0 if start is None else number(start)
     last = None if stop is None else number(stop)
     if first is not None and first >= 0 and stop is None:
@@ -146,31 +146,31 @@ def text_slice(a: Expr, start: Expr | None, stop: Expr | None) -> Expr:
     return call("substring", a, begin, count)
 
 
-def _near(bound: Expr) -> Expr:
-    """A constant bound, but not beyond the longest text."""
-    place = number(bound)
-    return bound if place is None else integer(max(-_FAR, min(_FAR, int(place))))
+def _clamped_constant(bound: Expr) -> Expr:
+    """A constant bound, clamped to the length of the longest text."""
+    constant = number(bound)
+    return bound if constant is None else integer(max(-_FAR, min(_FAR, int(constant))))
 
 
 def list_slice(a: Expr, start: Expr | None, stop: Expr | None) -> Expr:
-    start, stop = (bound if bound is None else _near(bound) for bound in (start, stop))
+    start, stop = (bound if bound is None else _clamped_constant(bound) for bound in (start, stop))
     begin, count = _slice_bounds(call("size", a), start, stop)
     return call("slice", a, begin, count)
 
 
 def _slice_bounds(length: Expr, start: Expr | None, stop: Expr | None) -> tuple[Expr, Expr]:
-    """The first place, from one, and the number of items: PySlice_AdjustIndices."""
+    """The first index, from one, and the number of items, as in CPython's PySlice_AdjustIndices."""
     begin = integer(0) if start is None else _clamped(start, length)
     end = length if stop is None else _clamped(stop, length)
     return call("add", begin, integer(1)), call("greatest", call("subtract", end, begin), integer(0))
 
 
 def _clamped(index: Expr, length: Expr) -> Expr:
-    place = number(index)
+    constant = number(index)
     from_end = call("greatest", call("add", length, index), integer(0))
     from_start = call("least", index, length)
-    if place is not None:
-        return from_end if place < 0 else from_start
+    if constant is not None:
+        return from_end if constant < 0 else from_start
     return when(call("less", index, integer(0)), from_end, from_start)
 
 
@@ -178,55 +178,55 @@ _SPACES = "[ \\t\\n\\r\\x0b\\f]*"
 
 
 def _ends_between(a: Expr, low: str, high: str) -> Expr:
-    """Whether the last character of a text is one of some neighbours."""
+    """Whether the last character of a text is in a range."""
     return call("between", call("substring", a, integer(-1), integer(1)), text(low), text(high))
 
 
-def _lies(a: Expr, low: str, high: str) -> Expr:
-    """Whether a text sorts from `low` on and before `high`: a test of its first characters that cuts nothing out."""
+def _sorts_between(a: Expr, low: str, high: str) -> Expr:
+    """Whether `low` <= text < `high`: a test of its first characters without a substring."""
     return call("and", call("greater_equal", a, text(low)), call("less", a, text(high)))
 
 
 def text_to_int(a: Expr) -> Expr:
-    """A cast accepts a NUL in front, which int() does not, and not '1_000', which int() does.
+    """`int(text)`. A cast accepts a leading NUL, which int() does not, and not '1_000', which int() does.
 
-    From a text that begins with a sign or digit (or , . /, which always fail) and ends in a digit a cast trims nothing:
-    it takes [+-]?[0-9]+ and fails on the rest. That costs 70 ns above a plain cast, where the regular expression, which
-    is left to texts with spaces around the number, costs 260.
+    A cast trims nothing from a text that begins with a sign or digit (or , . /, which always fail) and ends in a digit:
+    it accepts [+-]?[0-9]+ and fails on other texts. This test costs 70 ns more than a plain cast. The regular
+    expression costs 260 ns, and is used only for texts with spaces around the number.
     """
-    quick = call("and", _lies(a, "+", ":"), _ends_between(a, "0", "9"))
+    quick = call("and", _sorts_between(a, "+", ":"), _ends_between(a, "0", "9"))
     plain = call("rlike", a, text(f"^{_SPACES}[+-]?[0-9]+{_SPACES}\\z"))
     slow = guard(plain, checked("bigint", call("trim_of", a, text(" \t\n\r\x0b\f"))), "a text that is not a plain int")
     return when(quick, checked("bigint", a), slow)
 
 
 def text_to_int_of_base(a: Expr, base: int) -> Expr:
-    """`int(text, 16)`: digits only, and so few that 64 bits hold them."""
+    """`int(text, 16)`: only texts of digits that fit into 64 bits."""
     digits, most = {2: ("[01]", 62), 8: ("[0-7]", 20), 16: ("[0-9a-fA-F]", 15)}[base]
     plain = call("rlike", a, text(f"^{digits}{{1,{most}}}\\z"))
     return guard(plain, checked("bigint", call("conv", a, integer(base))), "a text that is not a plain number")
 
 
 def text_to_float(a: Expr) -> Expr:
-    """A cast accepts '1d' and '0x1p3', which float() does not; a text like those is not quick."""
+    """`float(text)`. A cast accepts '1d' and '0x1p3', which float() does not: such texts are tested separately."""
     number = "[+-]?([0-9]+\\.?[0-9]*|\\.[0-9]+)([eE][+-]?[0-9]+)?"
     plain = call("rlike", a, text(f"^{_SPACES}{number}{_SPACES}\\z"))
     slow = guard(
         plain, checked("double", call("trim_of", a, text(" \t\n\r\x0b\f"))), "a text that is not a plain float"
     )
-    hexadecimal = call("or", _lies(a, "0A", "0z"), _lies(a, "-0A", "-0z"))
-    quick = call("and", call("and", _lies(a, "-", ":"), negate(hexadecimal)), _ends_between(a, "0", "9"))
+    hexadecimal = call("or", _sorts_between(a, "0A", "0z"), _sorts_between(a, "-0A", "-0z"))
+    quick = call("and", call("and", _sorts_between(a, "-", ":"), negate(hexadecimal)), _ends_between(a, "0", "9"))
     return when(quick, checked("double", a), slow)
 
 
 def list_sum(a: Expr) -> Expr:
-    """The sum of floats, from left to right; of none it is the int 0."""
+    """The sum of floats, from left to right. An empty sum is the int 0, so it is left to Python."""
     total = call("fold_sum", a, Literal(0.0, FLOAT))
     return guard(call("greater", call("size", a), integer(0)), total, "the sum of an empty list")
 
 
 def list_extreme(function: str) -> Form:
-    """Of an empty list Spark's greatest item is NULL."""
+    """`min` and `max` of a list. Spark gives NULL for an empty list, where Python raises."""
 
     def form(a: Expr) -> Expr:
         return guard(call("greater", call("size", a), integer(0)), call(function, a), "the extreme of an empty list")

@@ -1,4 +1,4 @@
-"""Values that are computed beforehand, used also where the same was written out: `words[0] if words else ""`."""
+"""Common subexpressions: a shared value also replaces equal expressions elsewhere: `words[0] if words else ""`."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from morisot.compile.ir.expressions import Call, Case, Each, Expr, Shared, rebui
 from morisot.compile.verdict import ColumnForm, Value
 
 _LARGEST = 1_000
-"""Parts of a form that is looked through; to compare every part with every value takes its time."""
+"""The most parts of a form that is searched, because every part is compared with every shared value."""
 
 
-def reusing(form: ColumnForm) -> ColumnForm:
-    """The form with each shared value in the place of what equals it."""
+def share_equal(form: ColumnForm) -> ColumnForm:
+    """The form with every expression that equals a shared value replaced by it."""
     parts = (part for expr in (*form.result.leaves(), *(expr for _, expr in form.shared)) for part in walk(expr))
     if not form.shared or next(islice(parts, _LARGEST, None), None) is not None:
         return form

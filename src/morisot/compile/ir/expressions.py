@@ -1,4 +1,4 @@
-"""Expressions over columns, free of Spark: what a compiled closure is made of before it becomes SQL text."""
+"""Expressions over columns, independent of Spark. Compiled closures consist of them; SQL text is rendered from them."""
 
 from __future__ import annotations
 
@@ -47,12 +47,12 @@ class Literal(Expr):
 
 @dataclass(frozen=True)
 class Call(Expr):
-    """A Spark SQL function, operator or cast: `name` is a key of the renderer's table of templates."""
+    """A Spark SQL function, operator or cast. `name` is a key of the renderer's table of templates."""
 
     name: str
     arguments: tuple[Expr, ...]
     fails: bool = False
-    """Whether the function itself can fail (overflow, division by zero), apart from its arguments."""
+    """Whether the function itself can fail (overflow, division by zero), even if its arguments do not."""
 
     @property
     def parts(self) -> tuple[Expr, ...]:
@@ -65,7 +65,7 @@ class Call(Expr):
 
 @dataclass(frozen=True)
 class Case(Expr):
-    """CASE WHEN … THEN … ELSE … END: only the branch taken is evaluated."""
+    """CASE WHEN … THEN … ELSE … END. Only the branch taken is evaluated."""
 
     branches: tuple[tuple[Expr, Expr], ...]
     otherwise: Expr
@@ -77,7 +77,7 @@ class Case(Expr):
 
 @dataclass(frozen=True)
 class Struct(Expr):
-    """A tuple or record as one value: what a list of tuples, or a tuple that may be None, is made of."""
+    """A tuple or record as one value: an item of a list of tuples, or a tuple that may be None."""
 
     names: tuple[str, ...]
     items: tuple[Expr, ...]
@@ -101,7 +101,7 @@ class Field(Expr):
 
 @dataclass(frozen=True)
 class Variable(Expr):
-    """The item an enclosing `Each` stands at."""
+    """The current item of an enclosing `Each`."""
 
     name: str
 
@@ -115,7 +115,7 @@ class Each(Expr):
     variable: str
     body: Expr
     index: str = ""
-    """The name of the item's place, from 0, if the body asks for it."""
+    """The name of the item's index, from 0, if the body reads it."""
 
     @property
     def parts(self) -> tuple[Expr, ...]:
@@ -124,7 +124,7 @@ class Each(Expr):
 
 @dataclass(frozen=True)
 class Raise(Expr):
-    """Fail: the element has to be done by Python, which gives the true value or the true exception."""
+    """Fails. Python then processes the element, and gives its value or its exception."""
 
     reason: str
 
@@ -134,14 +134,14 @@ class Raise(Expr):
 
 
 def walk(expr: Expr) -> Iterator[Expr]:
-    """The expression and everything in it."""
+    """The expression and all its parts, recursively."""
     yield expr
     for part in expr.parts:
         yield from walk(part)
 
 
 def rebuilt(expr: Expr, change: Callable[[Expr], Expr | None]) -> Expr:
-    """The expression with each part for which `change` gives another one replaced by that."""
+    """The expression with each part replaced for which `change` gives another one."""
     changed = change(expr)
     if changed is not None:
         return changed

@@ -1,7 +1,7 @@
-"""What a result owes: Python evaluates what a function then drops, and an exception there is one of the function.
+"""Strict expressions: those that Python evaluates although their value is not used.
 
-A local that only one branch reads, an argument that is not used, the other parts of a tuple of which one is taken: each
-may fail. Where the result does not evaluate such an expression anyway, it is made to.
+A local that only one branch reads, an unused argument, the other parts of a tuple of which one is read: each may fail,
+and then the function fails. If the result does not evaluate such an expression anyway, it is extended to do so.
 """
 
 from __future__ import annotations
@@ -13,39 +13,39 @@ from morisot.compile.ir.expressions import Call, Case, Each, Expr, Field, Litera
 from morisot.compile.verdict import Value
 from morisot.types.element import BOOL, Dict, List, Optional, Type
 
-_NEVER = Raise("what is not read")
+_NEVER = Raise("an unused expression")
 _TRUE, _FALSE = Literal(True, BOOL), Literal(False, BOOL)
 
 
 @dataclass(frozen=True)
-class Debt:
-    """An expression that Python evaluates where a condition holds."""
+class StrictExpr:
+    """An expression that Python evaluates wherever a condition holds."""
 
     condition: Expr
     expr: Expr
     type: Type
 
 
-def settled(result: Value, debts: Sequence[Debt], entries: Sequence[tuple[str, Expr]]) -> Value:
-    """The result, which now evaluates everything that is owed."""
+def enforced(result: Value, strict: Sequence[StrictExpr], entries: Sequence[tuple[str, Expr]]) -> Value:
+    """The result, extended so that it evaluates every strict expression."""
     leaves, shared = result.leaves(), dict(entries)
-    left = [debt for debt in dict.fromkeys(debts) if not any(_pays(leaf, debt, shared) for leaf in leaves)]
+    left = [each for each in dict.fromkeys(strict) if not any(_covers_strict(leaf, each, shared) for leaf in leaves)]
     if not left:
         return result
     test: Expr = _TRUE
-    for debt in left:
-        due = _when(debt.condition, Call("evaluated", (_hashable(debt.expr, debt.type),)), _TRUE)
-        test = due if test == _TRUE else _when(test, due, _FALSE)
+    for each in left:
+        evaluated = _when(each.condition, Call("evaluated", (_hashable(each.expr, each.type),)), _TRUE)
+        test = evaluated if test == _TRUE else _when(test, evaluated, _FALSE)
     return _with_first_leaf(result, test)
 
 
-def has_variables(debt: Debt) -> bool:
-    """Whether a debt is about the items of a list, which are known inside a comprehension only."""
-    return any(map(_has_free, (debt.condition, debt.expr)))
+def has_variables(strict_expr: StrictExpr) -> bool:
+    """Whether a strict expression reads the item of a comprehension, which exists only inside the comprehension."""
+    return any(map(_has_free, (strict_expr.condition, strict_expr.expr)))
 
 
 def _has_free(expr: Expr, bound: frozenset[str] = frozenset()) -> bool:
-    """Whether an expression reads an item of a list around it, not only of those inside it."""
+    """Whether an expression reads the item of an enclosing comprehension."""
     match expr:
         case Variable(name):
             return name not in bound
@@ -67,7 +67,7 @@ def _when(condition: Expr, then: Expr, otherwise: Expr) -> Expr:
 
 
 def _hashable(expr: Expr, type_: Type) -> Expr:
-    """Spark hashes no maps."""
+    """The expression without maps, which Spark cannot hash."""
     return Call("size", (expr,)) if _holds_dict(type_) else expr
 
 
@@ -81,22 +81,22 @@ def _holds_dict(type_: Type) -> bool:
             return any(_holds_dict(child) for _, child in type_.children)
 
 
-def _pays(expr: Expr, debt: Debt, shared: dict[str, Expr]) -> bool:
+def _covers_strict(expr: Expr, strict_expr: StrictExpr, shared: dict[str, Expr]) -> bool:
     held, not_held = set[Expr](), set[Expr]()
-    _assume(debt.condition, True, held, not_held, shared)
-    return _settles(expr, _whole(debt.expr, shared), held, not_held, shared)
+    _assume(strict_expr.condition, True, held, not_held, shared)
+    return _covers(expr, _whole(strict_expr.expr, shared), held, not_held, shared)
 
 
-def _settles(expr: Expr, target: Expr, held: set[Expr], not_held: set[Expr], shared: dict[str, Expr]) -> bool:
-    """Whether an expression evaluates the target, or at least everything in it that can fail."""
+def _covers(expr: Expr, target: Expr, held: set[Expr], not_held: set[Expr], shared: dict[str, Expr]) -> bool:
+    """Whether an expression evaluates the target, or at least every part of it that can fail."""
     if _evaluates(expr, target, held, not_held, shared):
         return True
     match target:
         case Shared(name):
-            return _settles(expr, shared[name], held, not_held, shared)
+            return _covers(expr, shared[name], held, not_held, shared)
         case Call(fails=False) | Case():
             failing = [part for part in target.parts if may_raise(part, shared)]
-            return all(_settles(expr, part, held, not_held, shared) for part in failing)
+            return all(_covers(expr, part, held, not_held, shared) for part in failing)
     return False
 
 
@@ -106,7 +106,7 @@ def may_raise(expr: Expr, shared: dict[str, Expr]) -> bool:
 
 
 def _whole(expr: Expr, shared: dict[str, Expr]) -> Expr:
-    """The struct a field is read from, which is read as a whole; unless Spark knows what each field is made of."""
+    """The struct that a field is read from: Spark evaluates it as a whole, unless it sees the struct's construction."""
     whole = expr
     while isinstance(whole, Field):
         whole = whole.struct
@@ -121,7 +121,7 @@ def _has_struct(expr: Expr, shared: dict[str, Expr]) -> bool:
 
 
 def _assume(condition: Expr, truth: bool, held: set[Expr], not_held: set[Expr], shared: dict[str, Expr]) -> None:
-    """What is known to be true and to be false where a condition came out as `truth`."""
+    """Adds the conditions that are known to hold, and not to hold, where a condition has the value `truth`."""
     (held if truth else not_held).add(condition)
     match condition:
         case Shared(name):
@@ -147,7 +147,7 @@ def _assume(condition: Expr, truth: bool, held: set[Expr], not_held: set[Expr], 
 
 
 def _evaluates(expr: Expr, target: Expr, held: set[Expr], not_held: set[Expr], shared: dict[str, Expr]) -> bool:
-    """Whether evaluating an expression evaluates the target, where some conditions hold and others do not."""
+    """Whether evaluating an expression evaluates the target, given conditions that hold and conditions that do not."""
     if expr == target:
         return True
     if isinstance(expr, Case):
@@ -166,7 +166,7 @@ def _evaluates(expr: Expr, target: Expr, held: set[Expr], not_held: set[Expr], s
 
 
 def _feasible(expr: Case, held: set[Expr], not_held: set[Expr]) -> Iterator[tuple[Expr | None, Expr]]:
-    """The branches that can be taken, each with its test unless that is known to hold."""
+    """The branches that can be taken, each with its test, or None if the test is known to hold."""
     for test, result in expr.branches:
         if test in not_held:
             continue
@@ -182,7 +182,7 @@ def _strict_parts(expr: Expr) -> tuple[Expr, ...]:
         case Call("coalesce" | "and" | "or", arguments):
             return arguments[:1]
         case Call("array" | "map"):
-            return ()  # Spark takes an item out of these without the others
+            return ()  # Spark may evaluate one item of these without the others
         case Each(_, items):
             return (items,)
         case _:

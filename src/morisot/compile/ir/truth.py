@@ -1,4 +1,4 @@
-"""Truth: what `if value` decides, for predicates that return something else than a bool."""
+"""Truth values of predicates that return something other than a bool."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from morisot.compile.verdict import Value
 
 
 def truth(value: Value) -> Expr:
-    """`bool(value)` as a column; a predicate whose truth only Python knows runs there."""
+    """`bool(value)` as a column. If the type has no column form for it, the column fails, and Python is used."""
     known = known_truth(value)
     assert known is not None, f"the truth of a value of type {value.type}"
     return known

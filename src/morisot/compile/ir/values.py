@@ -1,4 +1,4 @@
-"""Symbolic values: how Python's values are made of columns, joined where branches meet, and tested for truth."""
+"""Symbolic values: how Python's values are represented by columns, merged after branches, and tested for truth."""
 
 from __future__ import annotations
 
@@ -36,18 +36,18 @@ from morisot.types.infer import of_value, unify, without_none
 TRUE = Literal(True, BOOL)
 FALSE = Literal(False, BOOL)
 EMPTY_LIST = List(NONE)
-"""The type of `[]` before anything says what its items would be."""
+"""The type of `[]` as long as the type of its items is unknown."""
 
 DELTA = Scalar("timedelta")
-"""A timedelta inside a closure, as its microseconds: no column holds one, so no closure returns one."""
+"""A timedelta inside a closure, as its microseconds. No column holds a timedelta, so no closure returns one."""
 
 NEVER = Scalar("never")
-"""The type of what raises on every way: it joins with any other."""
+"""The type of code that raises on every path. It joins with any other type."""
 
 
 @dataclass(frozen=True)
 class Set(Type):
-    """A set inside a closure, as the list of its distinct items: no column holds one, so no closure returns one."""
+    """A set inside a closure, as the list of its distinct items. No column holds a set, so no closure returns one."""
 
     item: Type
 
@@ -73,7 +73,7 @@ _CONSTANT_CLASSES = (int, float, bool, str, bytes, type(None), dt.date, dt.datet
 
 @dataclass(frozen=True)
 class Known:
-    """A Python object known while compiling that is not itself a column: a function, a class, a module, a set."""
+    """A Python object known while compiling that is not a column: a function, a class, a module, a set."""
 
     object: Any
 
@@ -82,20 +82,21 @@ def parameter(index: int, type_: Type, path: tuple[int, ...] = ()) -> Value:
     """The value of a closure's parameter: one input column for each leaf."""
     if not isinstance(type_, Product):
         return Value(type_, Input(index, path))
-    items = tuple(parameter(index, child, (*path, place)) for place, (_, child) in enumerate(type_.children))
+    items = tuple(parameter(index, child, (*path, position)) for position, (_, child) in enumerate(type_.children))
     return Value(_plain(type_), items=items)
 
 
 def _plain(type_: Type) -> Type:
-    """A keyed pair is a plain tuple to the user's function."""
+    """The user's function gets a keyed pair as a plain tuple."""
     return Tuple((type_.key, type_.value)) if isinstance(type_, Keyed) else type_
 
 
 def constant(value: Any) -> Value | None:
-    """A captured or written constant as a value; None for what has no column form (see `Known`)."""
+    """A captured or literal constant as a value; None if it has no column form (see `Known`)."""
     if type(value) in _CONSTANT_CLASSES:
         type_ = of_value(value)
-        negative_zero = type_ == FLOAT and str(value) == "-0.0"  # Spark merges 0.0 and -0.0 in the branches of a CASE
+        # -0.0 has no column form: Spark merges 0.0 and -0.0 in the branches of a CASE
+        negative_zero = type_ == FLOAT and str(value) == "-0.0"
         return None if type_ == ANY or negative_zero else Value(type_, Literal(value, type_))
     if type(value) is dt.timedelta:
         duration = value // dt.timedelta(microseconds=1)
@@ -111,19 +112,19 @@ def constant(value: Any) -> Value | None:
 
 
 def literal_of(value: Value) -> Literal | None:
-    """The constant a value is, if it is one."""
+    """The literal of a constant value; None for other values."""
     return value.expr if isinstance(value.expr, Literal) else None
 
 
 def field_names(type_: Type) -> tuple[str, ...]:
-    """The names of a product's parts when it travels as one struct."""
+    """The field names of a product that is represented by one struct."""
     if isinstance(type_, Record):
         return type_.names
     return tuple(f"_{index}" for index in range(len(type_.children)))
 
 
 def expand(type_: Type, expr: Expr) -> Value:
-    """The value that one column holds: a product's parts are the fields of a struct."""
+    """The value that one column holds. The parts of a product are the fields of a struct."""
     if not isinstance(type_, Product):
         return Value(type_, expr)
     fields = zip(field_names(type_), type_.children, strict=True)
@@ -131,14 +132,14 @@ def expand(type_: Type, expr: Expr) -> Value:
 
 
 def pack(value: Value) -> Expr:
-    """The value as one column: the opposite of `expand`."""
+    """The value as one column, the inverse of `expand`."""
     if value.expr is not None:
         return value.expr
     return Struct(field_names(value.type), tuple(map(pack, value.items)))
 
 
 def join_types(left: Type, right: Type) -> Type | None:
-    """The type of a value that is one or the other; None where a column would have to change values to hold both."""
+    """The common type of two values; None where one column could not hold both without changing them."""
     if right in (left, NEVER):
         return left
     if left == NEVER:
@@ -182,11 +183,11 @@ def choose(condition: Expr, then: Value, otherwise: Value) -> Value | None:
 
 
 def when(condition: Expr, then: Expr, otherwise: Expr) -> Expr:
-    """CASE WHEN, in the plainest form: Spark pushes `a AND b` down to a source, a CASE it does not."""
+    """CASE WHEN in its simplest form: Spark pushes `a AND b` down to a source, but not a CASE."""
     if condition == TRUE or (then == otherwise and not condition.raises):
         return then
-    if then == otherwise:  # Spark would not look at the condition, which may fail
-        return Case(((Call("evaluated", (condition,)), then),), Raise("what is not read"))
+    if then == otherwise:  # of a CASE with equal branches Spark would not evaluate the condition, which may fail
+        return Case(((Call("evaluated", (condition,)), then),), Raise("an unused expression"))
     if condition == FALSE:
         return otherwise
     if (then, otherwise) == (TRUE, FALSE):
@@ -199,7 +200,7 @@ def when(condition: Expr, then: Expr, otherwise: Expr) -> Expr:
 
 
 def conjunction(left: Expr, right: Expr) -> Expr:
-    """`left and right` of two bools: a CASE only where a side can fail, since Spark takes the sides in any order."""
+    """`left and right` of two bools. It is a CASE where a side can fail, because Spark evaluates AND in any order."""
     if TRUE in {left, right}:
         return right if left == TRUE else left
     return when(left, right, FALSE) if left.raises or right.raises else Call("and", (left, right))
@@ -235,7 +236,7 @@ def is_none(value: Value) -> Expr:
 
 
 def required(value: Value) -> Value:
-    """The value with None ruled out: Python's operators fail on None, so does the column."""
+    """The value, with a guard against None: Python's operators fail on None, so the column fails too."""
     if not isinstance(value.type, Optional):
         return value
     expr = pack(value)
@@ -244,7 +245,7 @@ def required(value: Value) -> Value:
 
 
 def truth(value: Value) -> Expr | None:
-    """`bool(value)`; None where it is not known for the type."""
+    """`bool(value)`; None if the type has no column form for it."""
     type_, expr = value.type, value.expr
     match type_:
         case Optional(inner):
@@ -271,7 +272,7 @@ def truth(value: Value) -> Expr | None:
 
 
 def facts(condition: Expr, truth_: bool) -> dict[Expr, bool]:
-    """Which columns are known to be None (True) or not None (False) where `condition` came out as `truth_`."""
+    """The columns known to be None (True) or not None (False) where `condition` has the value `truth_`."""
     match condition:
         case Call("is_null", (expr,)):
             return {expr: truth_}
@@ -296,7 +297,7 @@ def facts(condition: Expr, truth_: bool) -> dict[Expr, bool]:
 
 
 def _strict_operands(expr: Expr) -> tuple[Expr, ...]:
-    """What cannot be NULL if `expr`, one of the tests that `truth` builds, is true."""
+    """The expressions that cannot be NULL if `expr`, one of the tests that `truth` builds, is true."""
     match expr:
         case Call("unequal", (operand, Literal())) | Call("greater", (Call("size", (operand,)), Literal())):
             return (operand,)
@@ -305,7 +306,7 @@ def _strict_operands(expr: Expr) -> tuple[Expr, ...]:
 
 
 def refine(value: Value, known: dict[Expr, bool]) -> Value:
-    """The value, given which columns are known to be None or not."""
+    """The value with a narrower type, given the columns that are known to be None or not None."""
     if not isinstance(value.type, Optional) or value.expr not in known:
         return value
     if known[value.expr]:
@@ -314,5 +315,5 @@ def refine(value: Value, known: dict[Expr, bool]) -> Value:
 
 
 def is_opaque(type_: Type) -> bool:
-    """Whether values of the type only pass through: nothing is known of what is inside."""
+    """Whether values of the type can only be passed on, because their content is unknown."""
     return type_ == ANY or isinstance(type_, Decimal)

@@ -1,4 +1,4 @@
-"""Operators inside kernels: checked arithmetic that gives CPython's value or gives the row back to Python."""
+"""Operators inside kernels: checked arithmetic that gives CPython's value, or leaves the row to Python."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from morisot.types.element import BOOL, FLOAT, INT, NONE, NUMBERS, Product, Reco
 
 LEAST = "(-9223372036854775807 - 1)"
 EXACT = 2**53
-"""Up to here every int is a float."""
+"""Every int up to this limit is exactly a float."""
 
 _FOLDS: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Add: operator.add,
@@ -87,7 +87,7 @@ def _fold(node: ast.AST, op: ast.operator, left: Any, right: Any) -> Term | None
         return None
     try:
         found = literal(_FOLDS[type(op)](left, right))
-    except Exception as error:  # what fails on constants fails on every row: Python will say how
+    except Exception as error:  # an operation that fails on constants fails on every row: Python raises its exception
         refuse(node, f"{ast.unparse(node)} always fails: {error}")
     if not isinstance(found, Term):
         refuse(node, f"{ast.unparse(node)} is beyond 64 bits", STAGE)
@@ -132,7 +132,7 @@ def _of_ints(out: Writer, node: ast.AST, op: ast.operator, left: Term, right: Te
 
 def _floor_division(out: Writer, a: str, divisor: Term) -> Term:
     b, known = divisor.text, divisor.constant
-    if _is_power_of_two(known):  # numba would look at the signs
+    if _is_power_of_two(known):  # a shift, because numba's // also tests the signs
         return Term(INT, f"({a} >> {known.bit_length() - 1})")
     if known in (None, -1):
         out.bad_if(f"{b} == -1 and {a} == {LEAST}")
@@ -149,7 +149,7 @@ def _modulo(out: Writer, a: str, divisor: Term) -> Term:
     if known is not None:
         out.line(f"{result} = {a} % {b}")
         return Term(INT, result)
-    with out.block(f"if {b} == -1:"):  # the processor traps on the least int % -1
+    with out.block(f"if {b} == -1:"):  # the processor traps on (smallest int) % -1
         out.line(f"{result} = 0")
     with out.block("else:"):
         out.line(f"{result} = {a} % {b}")
@@ -173,7 +173,7 @@ def _power_of_ints(out: Writer, node: ast.AST, left: Term, right: Term) -> Term:
     if right.constant == 0:
         return Term(INT, "1", constant=1)
     result = left
-    for bit in f"{right.constant:b}"[1:]:  # every power on the way divides the last: none overflows if that fits
+    for bit in f"{right.constant:b}"[1:]:  # every intermediate power divides the last one, so none overflows
         result = _of_ints(out, node, ast.Mult(), result, result)
         if bit == "1":
             result = _of_ints(out, node, ast.Mult(), result, left)
@@ -202,7 +202,7 @@ def _of_floats(out: Writer, node: ast.AST, op: ast.operator, left: Term, right: 
 
 
 def float_power(out: Writer, left: Term, right: Term) -> Term:
-    """`left ** right` of floats by the C library; whatever CPython treats specially is left to it."""
+    """`left ** right` of floats by the C library. Rows that CPython treats specially are left to Python."""
     left, right = out.atom(left), out.atom(right)
     result = out.bound(FLOAT, f"c_pow({left.text}, {right.text})")
     parts = [f"not {finite(term.text)}" for term in (left, right, result) if term.constant is None]
@@ -223,7 +223,7 @@ def _refuse_zero(out: Writer, node: ast.AST, divisor: Term) -> None:
 
 
 def guard_exact(out: Writer, term: Term) -> None:
-    """Give the row back where an int is not exactly a float."""
+    """Leaves the row to Python where an int is not exactly a float."""
     if term.constant is None:
         out.bad_if(f"{term.text} > {EXACT} or {term.text} < -{EXACT}")
     elif abs(term.constant) > EXACT:
@@ -252,7 +252,7 @@ def compare(out: Writer, node: ast.AST, op: ast.cmpop, left: Term, right: Term) 
     """`left op right`, a bool."""
     if isinstance(op, ast.Is | ast.IsNot) and NONE in (left.type, right.type):
         for side in (left, right):
-            if side.is_number:  # it may be None in the data: reading it sends those rows to Python
+            if side.is_number:  # the column may hold None: rows with None are left to Python when it is read
                 out.snapshot(side)
             elif not isinstance(side.type, Product) and side.type != NONE:
                 refuse(node, f"whether a value of type {side.type} is None has no kernel form", STAGE)
@@ -272,7 +272,7 @@ def compare(out: Writer, node: ast.AST, op: ast.cmpop, left: Term, right: Term) 
 
 
 def _among(out: Writer, node: ast.AST, left: Term, right: Term, negated: bool) -> Term:
-    """`left in (…)` of ints; floats are found by identity too, which a NaN shows."""
+    """`left in (…)` of ints. Floats have no kernel form: `in` compares by identity first, which matters for NaN."""
     if any(term.type not in (INT, BOOL) for term in (left, *right.items)):
         refuse(node, f"{ast.unparse(node)} has a kernel form for ints only", "compare with == instead")
     left = out.atom(integer(left))

@@ -1,4 +1,4 @@
-"""Function bodies as kernels: statements, branches and loops, with what is known of each variable on every way."""
+"""Function bodies as kernels: statements, branches and loops. The type of each variable is tracked on every path."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from morisot.types.element import NONE, Product, Record, Tuple
 
 
 class FunctionWriter(Expressions):
-    """Writes one function of the user's as one generated function."""
+    """Writes one of the user's functions as one generated function."""
 
     def __init__(self, program: Program, function: types.FunctionType, caller: ast.AST) -> None:
         super().__init__(program, function, caller)
         self.result: Term | None = None
         self.loops: list[OpenLoop] = []
-        """Those around this place, the innermost last."""
+        """The loops around the current statement, the innermost last."""
 
     def run(self, name: str, arguments: Sequence[Term], keywords: Mapping[str, Term]) -> Term:
-        """Writes the function under a name; a term like its result."""
+        """Writes the function under a name. Returns a term with the shape of its result."""
         source = read(self.function)
         if isinstance(source, Refusal):
             raise Refused(source)
@@ -42,26 +42,26 @@ class FunctionWriter(Expressions):
         return result
 
     def _returned(self, node: FunctionNode) -> Term:
-        """Writes the body; a term like what every way through it returns."""
+        """Writes the body. Returns a term with the shape that every path returns."""
         if isinstance(node, ast.Lambda):
             self.careful = _sets_inside(node.body)
             self._return(node.body)
         else:
             self.statements(node.body)
             if self.state is not None:
-                refuse(node, "the function returns None on some way", "return a number on every way")
+                refuse(node, "the function returns None on some path", "return a number on every path")
         return self.result or refuse(node, "the function never returns a value", STAGE)
 
     def _bind(self, node: FunctionNode, arguments: Sequence[Term], keywords: Mapping[str, Term]) -> dict[str, Term]:
         spec, function = node.args, self.function
         if spec.vararg or spec.kwarg:
             refuse(node, "a function with *args or **kwargs has no kernel form", "name the parameters")
-        places = [argument.arg for argument in (*spec.posonlyargs, *spec.args)]
+        positional = [argument.arg for argument in (*spec.posonlyargs, *spec.args)]
         defaults = function.__defaults__ or ()
-        given = dict(zip(places[len(places) - len(defaults) :], defaults, strict=True))
+        given = dict(zip(positional[len(positional) - len(defaults) :], defaults, strict=True))
         given |= function.__kwdefaults__ or {}
-        bound = dict(zip(places, arguments, strict=False)) | dict(keywords)
-        everything = [*places, *(argument.arg for argument in spec.kwonlyargs)]
+        bound = dict(zip(positional, arguments, strict=False)) | dict(keywords)
+        everything = [*positional, *(argument.arg for argument in spec.kwonlyargs)]
         if len(bound) < len(arguments) + len(keywords) or set(bound) - set(everything):
             refuse(node, f"{function.__name__} gets arguments it does not take")
         for name in everything:
@@ -70,7 +70,7 @@ class FunctionWriter(Expressions):
                 if not isinstance(found, Term):
                     refuse(node, f"the parameter {name} has no number", STAGE)
                 bound[name] = found
-        # in variables of their own: a parameter may be assigned to
+        # copied to variables of their own, because a parameter may be assigned to
         return {name: self.out.store(name, term) for name, term in bound.items()}
 
     # -- statements ---------------------------------------------------------------------------------------------------
@@ -78,7 +78,7 @@ class FunctionWriter(Expressions):
     def statements(self, statements: Sequence[ast.stmt]) -> None:
         for statement in statements:
             if self.state is None:
-                return  # code that is never reached
+                return  # unreachable code
             self._statement(statement)
 
     def _statement(self, statement: ast.stmt) -> None:
@@ -100,7 +100,7 @@ class FunctionWriter(Expressions):
             case ast.Return(ast.expr() as value):
                 self._return(value)
             case ast.Raise():
-                self.out.line(BAD)  # Python will raise it
+                self.out.line(BAD)  # Python raises the exception
                 self.state = None
             case ast.Assert(test, _):
                 self.out.bad_if(f"not {self.condition(test).text}")
@@ -123,15 +123,15 @@ class FunctionWriter(Expressions):
         term = self.term(value)
         for leaf in term.leaves():
             if leaf.type == NONE:
-                refuse(value, "the result is None on some way", "return a number on every way")
+                refuse(value, "the result is None on some path", "return a number on every path")
         if self.result is not None and self.result.type != term.type:
             refuse(
                 value,
-                f"the result is {self.result.type} on one way and {term.type} on another",
+                f"the result is {self.result.type} on one path and {term.type} on another",
                 "give all of them one type, such as 0.0 for 0",
             )
         if self.result is not None and self.result.shape != term.shape:
-            refuse(value, "the result has another text or object on each way: a kernel passes one on", STAGE)
+            refuse(value, "the paths return different texts or objects: a kernel can only pass on one", STAGE)
         self.result = term
         numbers = (leaf.text for leaf in term.leaves() if leaf.is_number)
         self.out.line(f"return ({', '.join(['True', *numbers])},)")
@@ -139,9 +139,9 @@ class FunctionWriter(Expressions):
 
     def _assign_all(self, targets: Sequence[ast.expr], term: Term) -> None:
         plain = len(targets) == 1 and isinstance(targets[0], ast.Name) and not isinstance(term.type, Product)
-        kept = term if plain else self.out.snapshot(term)
+        current = term if plain else self.out.snapshot(term)
         for target in targets:
-            self.assign(target, kept)
+            self.assign(target, current)
 
     def assign(self, target: ast.expr, term: Term) -> None:
         match target:
@@ -160,7 +160,7 @@ class FunctionWriter(Expressions):
                 refuse(target, f"assigning to {ast.unparse(target)} has no kernel form", "use a plain variable")
 
     def _mapped(self, node: ast.Call) -> Term:
-        """`a, b = map(f, pair)`: the function of each part."""
+        """`a, b = map(f, pair)`: the function applied to each part."""
         assert isinstance(node.func, ast.Name)
         source = self.term(node.args[1])
         if self.object(node.func) is not map or not isinstance(source.type, Tuple):
@@ -179,12 +179,12 @@ class FunctionWriter(Expressions):
         if orelse:
             with self.out.block("else:"):
                 self.statements(orelse)
-        ways: list[State] = [state for state in (after_body, self.state) if state is not None]
-        self.state = merge(ways)
+        paths: list[State] = [state for state in (after_body, self.state) if state is not None]
+        self.state = merge(paths)
 
 
 def _sets_inside(node: ast.AST) -> bool:
-    """Whether a := sets a variable inside the node's own expressions; statements inside it come later."""
+    """Whether a := sets a variable in the node's own expressions. Statements inside the node are not looked at."""
     return any(
         isinstance(each, ast.NamedExpr)
         for child in ast.iter_child_nodes(node)

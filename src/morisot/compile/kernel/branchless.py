@@ -1,8 +1,8 @@
-"""Short branches without a jump: both sides are computed, and the condition chooses.
+"""Short branches without a jump: both sides are computed, and the condition selects one of the results.
 
-The processor guesses which way a branch goes, and a branch on the data, such as whether a number is even, is guessed
-wrong every second time. Where both sides are a few additions and multiplications it is faster to do both. A side that
-is not taken may overflow: that counts only on the side that is.
+The processor mispredicts a branch on data, such as whether a number is even, about every second time. Where both
+sides are a few additions and multiplications, computing both is faster. The side that is not taken may overflow:
+only an overflow of the side that is taken counts.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ _PLAIN = re.compile(r"(t\d+) = ([\w ()+*&|^~<>=!.-]+)")
 _FAILS = re.compile(rf"if (t\d+): {re.escape(BAD)}")
 _CALL = re.compile(r"\w\(")
 _LONGEST = 8
-"""Lines of a side: with more of them a jump may cost less."""
+"""The most lines of a side: with more of them a jump may cost less."""
 
 
 def branchless(lines: Sequence[str]) -> list[str]:
-    """The lines of an if with an else, without a jump if both sides are short and do nothing else."""
+    """The lines of an if with an else, without a jump if both sides are short and only compute values."""
     head = _HEAD.fullmatch(lines[0]) if lines else None
     if head is None:
         return list(lines)
@@ -41,7 +41,7 @@ def branchless(lines: Sequence[str]) -> list[str]:
     made = [f"{chosen} = {test}"]
     made += [_renamed(text, results, "a") for text in then.values()]
     made += [_renamed(text, results, "b") for text in otherwise.values()]
-    # `&` and `|`, because `and` and `or` are jumps
+    # `&` and `|`, because `and` and `or` compile to jumps
     fails = [
         f"({' | '.join(names)}) & {when}"
         for names, when in ((then_fails, chosen), (otherwise_fails, f"(not {chosen})"))
@@ -54,7 +54,7 @@ def branchless(lines: Sequence[str]) -> list[str]:
 
 
 def _side(lines: Sequence[str], indent: str) -> tuple[dict[str, str], list[str]] | None:
-    """What each variable of a side becomes, in order, and the variables that say that it failed."""
+    """The value that each variable of a side gets, in order, and the variables that hold whether it failed."""
     if len(lines) > _LONGEST:
         return None
     assigned: dict[str, str] = {}
@@ -73,7 +73,7 @@ def _side(lines: Sequence[str], indent: str) -> tuple[dict[str, str], list[str]]
 
 
 def _renamed(text: str, names: Sequence[str], suffix: str) -> str:
-    """The text with variables of one side, where both sides have one of the name."""
+    """The text with a suffix on the variables that both sides assign."""
     for name in names:
         text = re.sub(rf"\b{name}\b", f"{name}{suffix}", text)
     return text
@@ -84,7 +84,7 @@ _WITH_CONSTANT = re.compile(r"(t\d+), (t\d+) = (add|multiply)\((\w+), (\w+)\)")
 
 
 def early_checks(text: str) -> str:
-    """The text with overflows of `x + 7` and `3 * x` known from x, so that nothing waits for the check.
+    """The text with overflow checks of `x + 7` and `3 * x` computed from x, so that they do not depend on the result.
 
     >>> early_checks("t3, t4 = multiply(3, n_i)")
     't3, t4 = 3 * n_i, (n_i > 3074457345618258602) | (n_i < -3074457345618258602)'

@@ -1,4 +1,4 @@
-"""The functions kernels understand: builtins on numbers, and those of `math` that are exact or the C library's own."""
+"""The functions that have a kernel form: builtins on numbers, and those of `math` that are exact or the C library's."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ _ONE = (
 _TWO = ("atan2", "fmod", "pow")
 _LOGARITHMS = ("log", "log2", "log10")
 LIBM = (*_ONE, *_TWO, *_LOGARITHMS)
-"""The functions that CPython takes from the C library as they are; the tests compare each, bit for bit.
+"""The functions that CPython takes unchanged from the C library. The tests compare each of them, bit for bit.
 
 Not among them: hypot, dist, gamma, lgamma and fsum, which CPython computes in its own way.
 """
 
 
 def calls(*functions: Any, takes: range | None = None) -> Callable[[Rule], Rule]:
-    """Registers the rule for calls of some functions, with how many arguments it takes."""
+    """Registers the rule for calls of some functions, with the numbers of arguments that it takes."""
 
     def register(rule: Rule) -> Rule:
         for function in functions:
@@ -50,7 +50,7 @@ def understood(function: Any) -> bool:
 
 
 def call(out: Writer, node: ast.AST, function: Any, arguments: Sequence[Term]) -> Term:
-    """A call of a function that is understood."""
+    """A call of a function that has a rule."""
     takes, rule = _RULES[function]
     if len(arguments) not in takes:
         refuse(node, f"{shown(function)} with {len(arguments)} arguments has no kernel form", STAGE)
@@ -94,7 +94,7 @@ calls(max, takes=range(1, 9))(_extreme(ast.Gt()))
 
 
 def _to_int(name: str) -> Rule:
-    """A float to an int; what is not finite or beyond 64 bits is left to Python."""
+    """A float to an int. Floats that are not finite or beyond 64 bits are left to Python."""
 
     def rule(out: Writer, node: ast.AST, arguments: Sequence[Term]) -> Term:
         term = number(node, arguments[0])
@@ -119,26 +119,26 @@ def _len(_: Writer, node: ast.AST, arguments: Sequence[Term]) -> Term:
     return lists.length(arguments[0])
 
 
-_MOST_PLACES = 15
+_MOST_DIGITS = 15
 
 
 @calls(round, takes=range(1, 3))
 def _round(out: Writer, node: ast.AST, arguments: Sequence[Term]) -> Term:
     if len(arguments) == 1:
         return _to_int("c_rint")(out, node, arguments)
-    term, places = number(node, arguments[0]), arguments[1].constant
-    if type(places) is not int or not 0 <= places <= _MOST_PLACES:
-        refuse(node, f"{ast.unparse(node)} has a kernel form for a constant number of places only", STAGE)
+    term, digits = number(node, arguments[0]), arguments[1].constant
+    if type(digits) is not int or not 0 <= digits <= _MOST_DIGITS:
+        refuse(node, f"{ast.unparse(node)} has a kernel form for a constant number of digits only", STAGE)
     if term.type == INT:
         return term
     done, result = out.new(), out.new()
-    out.line(f"{done}, {result} = round_places({term.text}, {10.0**places!r})")
+    out.line(f"{done}, {result} = round_to_digits({term.text}, {10.0**digits!r})")
     out.bad_if(f"not {done}")
     return Term(FLOAT, result)
 
 
 def _of_whole(name: str, count: int) -> Rule:
-    """A function of the prelude that takes ints and gives whether it could, and an int."""
+    """A function of the prelude that takes ints. It gives whether it could compute the result, and an int."""
 
     def rule(out: Writer, node: ast.AST, arguments: Sequence[Term]) -> Term:
         terms = [number(node, argument) for argument in arguments]
@@ -220,13 +220,13 @@ def _radians(_: Writer, node: ast.AST, arguments: Sequence[Term]) -> Term:
 
 
 def _library(name: str) -> Rule:
-    """A function of the C library; where it has no finite value CPython may raise, so Python decides."""
+    """A function of the C library. Where its value is not finite CPython may raise, so the row is left to Python."""
 
     def rule(out: Writer, node: ast.AST, arguments: Sequence[Term]) -> Term:
         terms = [out.atom(floating(number(node, argument))) for argument in arguments]
         result = out.bound(FLOAT, f"c_{name}({', '.join(term.text for term in terms)})")
         argument = terms[0].text
-        if len(terms) == 1:  # a NaN gives a NaN, without an error
+        if len(terms) == 1:  # a NaN gives a NaN without an error
             out.bad_if(f"not {finite(result.text)} and {argument} == {argument}")
         else:
             out.bad_if(" or ".join(f"not {finite(term.text)}" for term in (*terms, result)))
@@ -236,7 +236,7 @@ def _library(name: str) -> Rule:
 
 
 for _name in _ONE:
-    if hasattr(math, _name):  # exp2 and cbrt came with 3.11
+    if hasattr(math, _name):  # exp2 and cbrt are new in Python 3.11
         calls(getattr(math, _name))(_library(_name))
 for _name in _TWO:
     calls(getattr(math, _name), takes=range(2, 3))(_library(_name))
@@ -253,7 +253,7 @@ def _log(out: Writer, node: ast.AST, arguments: Sequence[Term]) -> Term:
 
 
 def construct(node: ast.AST, cls: type, arguments: Sequence[Term], keywords: dict[str, Term]) -> Term:
-    """A record of the user's, made of its parts."""
+    """A user's record, constructed of its fields."""
     names = field_names(cls)
     if not records.is_plain_constructor(cls) or len(arguments) > len(names) or set(keywords) - set(names):
         refuse(node, f"making a {cls.__name__} does more than store its fields", STAGE)

@@ -1,7 +1,7 @@
-"""Functions over numbers as kernels: from the syntax tree to the text of a function for numba, with every step checked.
+"""Functions over numbers as kernels: from the syntax tree to the text of a function for numba, with checked steps.
 
-The user's function itself is never given to numba, which wraps on overflow and has types of its own. Each function
-of the generated text returns whether it could and its result; a row it could not do is done again in Python.
+The user's function itself is never given to numba, which wraps on overflow and has types of its own. Each generated
+function returns whether it processed the row, and its result. A row that it could not process runs again in Python.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ _ENTRY = "kernel"
 
 
 def compile_kernel(function: Any, parameters: Sequence[Type], declared: Type | None) -> tuple[Type, Kernel] | Refusal:
-    """The function as a kernel with its result's type, or why that cannot be."""
+    """The function as a kernel with the type of its result, or the reason why it has none."""
     program = Program()
     plain = [Tuple((type_.key, type_.value)) if isinstance(type_, Keyed) else type_ for type_ in parameters]
-    arguments = [term_of(type_, f"p{place}") for place, type_ in enumerate(plain)]
+    arguments = [term_of(type_, f"p{index}") for index, type_ in enumerate(plain)]
     try:
         if isinstance(function, types.FunctionType):
             result = FunctionWriter(program, function, ast.Pass()).run(_ENTRY, arguments, {})
@@ -46,7 +46,7 @@ def compile_kernel(function: Any, parameters: Sequence[Type], declared: Type | N
     except RecursionError:
         return Refusal("the function is nested too deeply", advice="split it into several operators")
     source = early_checks("\n".join(program.functions))
-    return type_, Kernel(source, tuple(place[:2] for place in inputs), type_, passed)
+    return type_, Kernel(source, tuple((index, path) for index, path, _ in inputs), type_, passed)
 
 
 def _builtin(program: Program, function: Any, arguments: Sequence[Term]) -> Term:
@@ -59,8 +59,8 @@ def _builtin(program: Program, function: Any, arguments: Sequence[Term]) -> Term
 
 
 def _passed(result: Term, parameters: Sequence[Type]) -> Iterator[tuple[int, LeafPath]]:
-    """The leaves of the result that are no numbers: each has to be a leaf of a parameter, passed on untouched."""
-    places = {
+    """The leaves of the result that are not numbers. Each has to be a leaf of a parameter, passed on unchanged."""
+    parameter_leaves = {
         "_".join([f"p{number}", *map(str, leaf.path)]): (number, leaf.path)
         for number, type_ in enumerate(parameters)
         for leaf in leaves(type_)
@@ -68,19 +68,19 @@ def _passed(result: Term, parameters: Sequence[Type]) -> Iterator[tuple[int, Lea
     for number, leaf in enumerate(result.leaves()):
         if leaf.is_number:
             continue
-        if leaf.text not in places:
+        if leaf.text not in parameter_leaves:
             refuse(None, f"the result has a part of type {leaf.type}: a kernel gives numbers", STAGE)
-        yield number, places[leaf.text]
+        yield number, parameter_leaves[leaf.text]
 
 
 def _as_declared(result: Type, declared: Type | None) -> Type:
-    """The declared type, if the columns of the result are those of it."""
+    """The declared type, if it has the columns of the result."""
     if declared in (None, ANY, result):
         return result
     assert declared is not None
-    places, wanted = leaves(result), leaves(declared)
-    same = len(places) == len(wanted) and all(
-        a.path == b.path and b.type in (a.type, Optional(a.type)) for a, b in zip(places, wanted, strict=True)
+    found, wanted = leaves(result), leaves(declared)
+    same = len(found) == len(wanted) and all(
+        a.path == b.path and b.type in (a.type, Optional(a.type)) for a, b in zip(found, wanted, strict=True)
     )
     classes = {type_.cls for type_ in (result, declared) if isinstance(type_, Record)}
     if not same or (declared.children and type(result) is not type(declared)) or len(classes) > 1:
@@ -93,7 +93,7 @@ def _as_declared(result: Type, declared: Type | None) -> Type:
 
 
 def _used_inputs(program: Program, parameters: Sequence[Type]) -> list[tuple[int, tuple[int, ...], Type]]:
-    """The leaves of the parameters that the kernel reads; its parameters become just those."""
+    """The leaves of the parameters that the kernel reads. The other leaves are removed from its parameters."""
     head, _, body = program.functions[-1].partition("\n")
     for copy in re.findall(r"^    \w+ = p\d+(?:_\d+)*\n", body, re.MULTILINE):
         if len(re.findall(rf"\b{copy.split()[0]}\b", body)) == 1:
@@ -115,7 +115,7 @@ def _used_inputs(program: Program, parameters: Sequence[Type]) -> list[tuple[int
 def _check_rows_in_python(
     program: Program, inputs: Sequence[tuple[int, tuple[int, ...], Type]], declared: Type | None
 ) -> None:
-    """Where a row that runs in Python may give another type, the user has to say which one it should be."""
+    """Refuses a kernel of which a row in Python may give another type, unless the user declares the type."""
     reason = program.may_differ
     if any(isinstance(type_, Optional) for _, _, type_ in inputs):
         reason = "what it gives for None is not known"

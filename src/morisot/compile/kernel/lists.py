@@ -1,4 +1,4 @@
-"""Lists of numbers inside kernels: read, never changed; each is a part of an array of all rows' items."""
+"""Lists of numbers inside kernels. They are read only. Each is a slice of one array with the items of all rows."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ def length(term: Term) -> Term:
 
 
 def item(out: Writer, node: ast.AST, term: Term, index: Term) -> Term:
-    """`xs[i]`; a place outside the list is Python's to complain about."""
+    """`xs[i]`. An index out of range leaves the row to Python, which raises."""
     type_ = item_type(node, term)
     if index.type not in (INT, BOOL):
         refuse(node, f"{ast.unparse(node)} has no kernel form", STAGE)
-    place = out.bound(INT, f"int({index.text})")
-    out.line(f"if {place.text} < 0: {place.text} = {place.text} + {length(term).text}")
-    out.bad_if(f"{place.text} < 0 or {place.text} >= {length(term).text}")
-    return out.bound(type_, f"{term.text}_items[{term.text}_start + {place.text}]")
+    position = out.bound(INT, f"int({index.text})")
+    out.line(f"if {position.text} < 0: {position.text} = {position.text} + {length(term).text}")
+    out.bad_if(f"{position.text} < 0 or {position.text} >= {length(term).text}")
+    return out.bound(type_, f"{term.text}_items[{term.text}_start + {position.text}]")
 
 
 def part(out: Writer, term: Term, start: Term | None, stop: Term | None) -> Term:
-    """`xs[start:stop]`, clamped as Python does it."""
+    """`xs[start:stop]`, with bounds clamped as in Python."""
     name = out.new()
     begin, end = (_clamped(out, term, bound) for bound in (start, stop))
     out.line(f"{name}_items = {term.text}_items")
@@ -50,15 +50,15 @@ def part(out: Writer, term: Term, start: Term | None, stop: Term | None) -> Term
 def _clamped(out: Writer, term: Term, bound: Term | None) -> str:
     if bound is None:
         return ""
-    place = out.bound(INT, f"int({bound.text})").text
+    position = out.bound(INT, f"int({bound.text})").text
     size = length(term).text
-    out.line(f"if {place} < 0: {place} = max({place} + {size}, 0)")
-    out.line(f"if {place} > {size}: {place} = {size}")
-    return place
+    out.line(f"if {position} < 0: {position} = max({position} + {size}, 0)")
+    out.line(f"if {position} > {size}: {position} = {size}")
+    return position
 
 
 def total(out: Writer, node: ast.AST, arguments: Sequence[Term]) -> Term:
-    """`sum(xs)`: floats from left to right, up to Python 3.11; of none it is the int 0."""
+    """`sum(xs)`. Floats are added from left to right, which is exact up to Python 3.11. An empty sum is the int 0."""
     (term,) = arguments
     type_ = item_type(node, term)
     if type_ == FLOAT and sys.version_info >= (3, 12):
@@ -66,21 +66,21 @@ def total(out: Writer, node: ast.AST, arguments: Sequence[Term]) -> Term:
     if type_ == FLOAT:
         out.bad_if(f"{length(term).text} == 0")
     result = out.bound(INT if type_ == BOOL else type_, "0.0" if type_ == FLOAT else "0")
-    place = out.new()
-    with out.block(f"for {place} in range({term.text}_start, {term.text}_stop):"):
-        added = binary(out, node, ast.Add(), result, Term(type_, f"{term.text}_items[{place}]"))
+    position = out.new()
+    with out.block(f"for {position} in range({term.text}_start, {term.text}_stop):"):
+        added = binary(out, node, ast.Add(), result, Term(type_, f"{term.text}_items[{position}]"))
         out.line(f"{result.text} = {added.text}")
     return result
 
 
 def extreme(out: Writer, node: ast.AST, sign: ast.cmpop, term: Term) -> Term:
-    """`min(xs)`, `max(xs)`: the first of the extreme items."""
+    """`min(xs)`, `max(xs)`: of equal items the first."""
     type_ = item_type(node, term)
     out.bad_if(f"{length(term).text} == 0")
     result = out.bound(type_, f"{term.text}_items[{term.text}_start]")
-    place = out.new()
-    with out.block(f"for {place} in range({term.text}_start + 1, {term.text}_stop):"):
-        other = out.bound(type_, f"{term.text}_items[{place}]")
+    position = out.new()
+    with out.block(f"for {position} in range({term.text}_start + 1, {term.text}_stop):"):
+        other = out.bound(type_, f"{term.text}_items[{position}]")
         with out.block(f"if {compare(out, node, sign, other, result).text}:"):
             out.line(f"{result.text} = {other.text}")
     return result

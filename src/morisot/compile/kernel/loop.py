@@ -1,7 +1,7 @@
-"""The body and the fold of a loop as one kernel: the round's state is a parameter, and may be made of arrays.
+"""The body and the fold of a loop as one kernel. The round's state is a parameter, and may hold arrays.
 
-An array's items are read and written with checked indexes. What the kernel cannot do for an element, such as an
-index that is out of bounds or a sum beyond 64 bits, is Python's to do.
+Array items are read and written with checked indexes. An element that the kernel cannot process, such as one with an
+index out of bounds or a sum beyond 64 bits, is left to Python.
 """
 
 from __future__ import annotations
@@ -35,21 +35,21 @@ class LoopProgram(Program):
     handle: LoopState | None = None
     state: Term | None = None
     writes: bool = False
-    """Whether something is written to an array."""
+    """Whether the kernel writes to an array."""
 
     constants: list[tuple[Any, Term]] = field(default_factory=list)
-    """The arrays that functions captured, and what they are called."""
+    """The arrays that the functions captured, each with its name in the kernel."""
 
     @property
     def state_names(self) -> list[str]:
-        """What every generated function gets besides its arguments."""
+        """The parameters that every generated function has besides its arguments."""
         state = [] if self.state is None else [leaf.text for leaf in self.state.leaves()]
         return [*state, *(term.text for _, term in self.constants)]
 
 
 @dataclass(frozen=True)
 class LoopFunctions:
-    """What a loop is made of, as far as its kernel is concerned."""
+    """The parts of a loop that its kernel is generated from."""
 
     steps: tuple[Step, ...]
     fold: Any
@@ -61,7 +61,7 @@ class LoopFunctions:
 
 
 def compile_loop(loop: LoopFunctions) -> LoopKernel | Refusal:
-    """The loop as one kernel, or why that cannot be."""
+    """The loop as one kernel, or the reason why it has none."""
     state = None if loop.state is None else term_of(loop.state, "S")
     arrays = captured_arrays([*(step.function for step in loop.steps), loop.fold])
     constants = [(array, Term(of_array(array), f"C{index}")) for index, array in enumerate(arrays)]
@@ -75,19 +75,19 @@ def compile_loop(loop: LoopFunctions) -> LoopKernel | Refusal:
 
 
 def captured_arrays(functions: Iterable[Any]) -> list[Any]:
-    """The arrays of numbers that functions, and those they call, captured."""
+    """The arrays of numbers that the functions, and the functions that they call, captured."""
     found: dict[int, Any] = {}
     seen: set[int] = set()
-    waiting = list(functions)
-    while waiting:
-        value = waiting.pop(0)
+    pending = list(functions)
+    while pending:
+        value = pending.pop(0)
         if id(value) in seen:
             continue
         seen.add(id(value))
         if isinstance(value, types.FunctionType):
             cells = [cell for cell in value.__closure__ or () if cell != types.CellType()]
-            waiting += [cell.cell_contents for cell in cells]
-            waiting += [value.__globals__[name] for name in value.__code__.co_names if name in value.__globals__]
+            pending += [cell.cell_contents for cell in cells]
+            pending += [value.__globals__[name] for name in value.__code__.co_names if name in value.__globals__]
         elif isinstance(of_numbers(value), Array):
             found[id(value)] = value
     return list(found.values())
@@ -109,8 +109,8 @@ class _Loop:
         self.element = term_of(loop.input, "a<>")
 
     def kernel(self) -> LoopKernel:
-        places = leaves(self.loop.input)
-        texts = [f"a{place}[i]" for place in range(len(places))]
+        inputs = leaves(self.loop.input)
+        texts = [f"a{index}[i]" for index in range(len(inputs))]
         self.element = _built(self.loop.input, iter(texts), iter(()))
         for number, step in enumerate(self.loop.steps):
             self._step(f"step{number}", step)
@@ -120,10 +120,10 @@ class _Loop:
             self._output(leaving)
         self.lines.append("n += 1")
         text = "\n".join(self.lines)
-        columns = tuple(place for place in range(len(places)) if f"a{place}[i]" in text)
-        for place in columns:
-            if places[place].type not in NUMBERS:
-                refuse(None, f"the elements have a part of type {places[place].type}: a kernel works on numbers", STAGE)
+        columns = tuple(index for index in range(len(inputs)) if f"a{index}[i]" in text)
+        for index in columns:
+            if inputs[index].type not in NUMBERS:
+                refuse(None, f"the elements have a part of type {inputs[index].type}: a kernel works on numbers", STAGE)
         return LoopKernel(
             early_checks("\n".join(self.program.functions)),
             self._loop_text(text, columns, result),
@@ -142,10 +142,10 @@ class _Loop:
                 value = self._call(name, step.function, parts, 1)
                 self._become(Term(Keyed(parts[0].type, value.type), items=(parts[0], value)) if step.keyed else value)
             case "filter":
-                kept = self._call(name, step.function, parts, 1)
-                if kept.type not in NUMBERS:
-                    refuse(None, f"the predicate gives {kept.type}: a kernel filters by a number", STAGE)
-                self.lines.append(f"if not {kept.text}: continue")
+                test = self._call(name, step.function, parts, 1)
+                if test.type not in NUMBERS:
+                    refuse(None, f"the predicate gives {test.type}: a kernel filters by a number", STAGE)
+                self.lines.append(f"if not {test.text}: continue")
             case "key_by":
                 key = self._call(name, step.function, parts[-1:], 1)
                 self._become(Term(Keyed(key.type, parts[-1].type), items=(key, parts[-1])))
@@ -164,7 +164,7 @@ class _Loop:
     def _call(
         self, name: str, function: Any, given: Sequence[Term], code: int, writable: frozenset[str] = frozenset()
     ) -> Term:
-        """The lines that call a function on terms; the row is Python's if it could not."""
+        """Writes the call of a function on terms. If the call cannot process the row, the row is left to Python."""
         inner = [_without_lists(term_of(term.type, f"p{index}")) for index, term in enumerate(given)]
         result = _LoopWriter.written(self.program, function, name, inner, writable)
         texts = [leaf.text for term in given for leaf in term.leaves() if _passed(leaf)]
@@ -175,7 +175,7 @@ class _Loop:
         return _built(result, iter(names), iter([leaf for leaf in given[0].leaves() if isinstance(leaf.type, Array)]))
 
     def _fold(self) -> list[str]:
-        """The lines of the fold; the names of the numbers that the delta is made of."""
+        """Writes the fold. Returns the names of the delta's numbers."""
         delta = term_of(self.loop.delta, "D")
         plain = Tuple(arguments(self.element.type)) if isinstance(self.element.type, Keyed) else self.element.type
         element = Term(plain, self.element.text, self.element.items, self.element.constant)
@@ -197,15 +197,15 @@ class _Loop:
         if leaving.type != self.loop.input:
             refuse(
                 None,
-                f"what leaves the body is {leaving.type} and what enters it {self.loop.input}",
+                f"the output of the body is {leaving.type}, and its input is {self.loop.input}",
                 "give both one type, such as 0.0 for 0",
             )
         for index, leaf in enumerate(leaving.leaves()):
             self.lines.append(f"o{index}[n] = {leaf.text}")
 
     def _loop_text(self, text: str, columns: Sequence[int], deltas: Sequence[str]) -> str:
-        arrays = [f"a{place}" for place in columns]
-        outputs = [f"o{place}" for place in range(len(leaves(self.loop.input)) if self.loop.feedback else 0)]
+        arrays = [f"a{index}" for index in columns]
+        outputs = [f"o{index}" for index in range(len(leaves(self.loop.input)) if self.loop.feedback else 0)]
         every = [leaf.text for leaf in term_of(self.loop.delta, "D").leaves()]
         head = f"def loop({', '.join(['start', 'rows', 'n', *arrays, *outputs, *self.program.state_names, *every])}):"
         given = ", ".join(deltas)
@@ -214,7 +214,7 @@ class _Loop:
 
 
 def _without_lists(term: Term) -> Term:
-    """The parameter, whose lists cannot be read: the elements of a loop come as arrays of numbers."""
+    """The parameter with its lists made opaque: the elements of a loop are passed as arrays of numbers."""
     if isinstance(term.type, Product):
         return Term(term.type, items=tuple(map(_without_lists, term.items)))
     return Term(ANY, term.text) if is_list(term) else term
@@ -234,31 +234,31 @@ def _numbers(type_: Type) -> Iterable[Type]:
 
 
 def _built(type_: Type, names: Iterator[str], arrays: Iterator[Term]) -> Term:
-    """The result of a call: numbers under new names, and arrays that were there before."""
+    """The result of a call: its numbers have new names, its arrays are those of the arguments."""
     if isinstance(type_, Product):
         return Term(type_, items=tuple(_built(child, names, arrays) for _, child in type_.children))
     return next(arrays) if isinstance(type_, Array) else Term(type_, next(names))
 
 
 class _LoopWriter(FunctionWriter):
-    """Writes one function of the user's that may read the loop's state, and arrays."""
+    """Writes one of the user's functions, which may read the loop's state and arrays."""
 
     program: LoopProgram
 
     def __init__(self, program: LoopProgram, function: types.FunctionType, caller: ast.AST) -> None:
         super().__init__(program, function, caller)
         self.writable: frozenset[str] = frozenset()
-        """The arrays, by their names here, that may be written to."""
+        """The names of the arrays that may be written to."""
         self.arrays: list[str] | None = None
-        """The arrays among the results, by their names here."""
+        """The names of the arrays among the results."""
         self.aliases: dict[str, list[str]] = {}
-        """The arrays that a variable stands for, from its first value on."""
+        """The array that each variable refers to."""
 
     @classmethod
     def written(
         cls, program: LoopProgram, function: Any, name: str, inner: Sequence[Term], writable: frozenset[str]
     ) -> Type:
-        """Writes a function under a name; the type of its result, whose arrays are those of the first argument."""
+        """Writes a function under a name. Returns the type of its result, whose arrays are the first argument's."""
         if isinstance(function, types.FunctionType):
             writer = cls(program, function, ast.Pass())
             writer.writable = writable
@@ -289,12 +289,12 @@ class _LoopWriter(FunctionWriter):
         if self.result is not None and self.result.type != term.type:
             refuse(
                 value,
-                f"the result is {self.result.type} on one way and {term.type} on another",
+                f"the result is {self.result.type} on one path and {term.type} on another",
                 "give all of them one type, such as 0.0 for 0",
             )
         arrays = [leaf.text for leaf in term.leaves() if isinstance(leaf.type, Array)]
         if self.arrays not in (None, arrays):
-            refuse(value, "the result has one array on one way and another on another", STAGE)
+            refuse(value, "the result has one array on one path and another on another", STAGE)
         self.result, self.arrays = term, arrays
         numbers = "".join(f"{leaf.text}, " for leaf in term.leaves() if leaf.is_number)
         self.out.line(f"return (True, {numbers})")
@@ -307,25 +307,25 @@ class _LoopWriter(FunctionWriter):
             if isinstance(known, Term) and target.id not in self.aliases:
                 self.aliases[target.id] = [leaf.text for leaf in known.leaves() if isinstance(leaf.type, Array)]
             if self.aliases.setdefault(target.id, arrays) != arrays:
-                refuse(target, f"{target.id} stands for one array and then for another", "use two variables")
+                refuse(target, f"{target.id} refers to one array and later to another", "use two variables")
         super().assign(target, term)
 
     def _helper(
         self, node: ast.AST, function: types.FunctionType, arguments: Sequence[Term], keywords: Mapping[str, Term]
     ) -> Term:
-        """A call of another function of the user's; the arrays it gives back are among those it got."""
+        """A call of another user's function. The arrays that it returns are among those that it got."""
         given = [*arguments, *keywords.values()]
         if not any(isinstance(leaf.type, Array) for term in given for leaf in term.leaves()):
             return super()._helper(node, function, arguments, keywords)
-        places = [term_of(term.type, f"p{index}") for index, term in enumerate(arguments)]
+        positional = [term_of(term.type, f"p{index}") for index, term in enumerate(arguments)]
         named = {each: term_of(term.type, f"k{index}") for index, (each, term) in enumerate(keywords.items())}
-        theirs = [leaf for term in (*places, *named.values()) for leaf in term.leaves()]
+        theirs = [leaf for term in (*positional, *named.values()) for leaf in term.leaves()]
         mine = [leaf for term in given for leaf in term.leaves()]
         inside = dict(zip((leaf.text for leaf in theirs), mine, strict=True))
         writer = type(self)(self.program, function, node)
         writer.writable = frozenset(text for text, leaf in inside.items() if leaf.text in self.writable)
         name = f"helper{len(self.program.functions)}_{len(self.program.active)}"
-        result = writer.run(name, places, named).type
+        result = writer.run(name, positional, named).type
         if any(text not in inside for text in writer.arrays or ()):
             refuse(node, f"{function.__name__} gives an array that it did not get", STAGE)
         names = [self.out.new() for _ in _numbers(result)]
@@ -362,31 +362,31 @@ class _LoopWriter(FunctionWriter):
     def _item(self, node: ast.AST, owner: Term, index: Term) -> Term:
         if not isinstance(owner.type, Array):
             return super()._item(node, owner, index)
-        place = self._place(node, owner, index)
+        indexes = self._checked_indexes(node, owner, index)
         given = len(index.items) if isinstance(index.type, Tuple) else 1
         if given == owner.type.dims:
-            return self.out.bound(owner.type.item, f"{owner.text}[{place}]")
-        return Term(Array(owner.type.item, owner.type.dims - given), f"{owner.text}[{place}]")
+            return self.out.bound(owner.type.item, f"{owner.text}[{indexes}]")
+        return Term(Array(owner.type.item, owner.type.dims - given), f"{owner.text}[{indexes}]")
 
-    def _place(self, node: ast.AST, owner: Term, index: Term) -> str:
-        """The indexes of an item, each within its bounds; negative ones count from the end."""
+    def _checked_indexes(self, node: ast.AST, owner: Term, index: Term) -> str:
+        """The checked indexes of an item. Negative indexes count from the end."""
         assert isinstance(owner.type, Array)
         indexes = index.items if isinstance(index.type, Tuple) else (index,)
         if len(indexes) > owner.type.dims:
             refuse(node, f"{len(indexes)} indexes for an array of {owner.type.dims} dimensions always fail")
-        return ", ".join(self._checked(node, owner, axis, each) for axis, each in enumerate(indexes))
+        return ", ".join(self._checked_index(node, owner, axis, each) for axis, each in enumerate(indexes))
 
-    def _checked(self, node: ast.AST, owner: Term, axis: int, index: Term) -> str:
+    def _checked_index(self, node: ast.AST, owner: Term, axis: int, index: Term) -> str:
         if index.type not in (INT, BOOL) or index.type == BOOL:
             refuse(node, f"an array cannot be indexed with {index.type} in a kernel", "index it with an int")
         size = f"{owner.text}.shape[{axis}]"
         if index.constant is not None and index.constant >= 0:
             self.out.bad_if(f"{index.text} >= {size}")
             return index.text
-        place = self.out.bound(INT, index.text).text
-        self.out.line(f"if {place} < 0: {place} += {size}")
-        self.out.bad_if(f"{place} < 0 or {place} >= {size}")
-        return place
+        checked = self.out.bound(INT, index.text).text
+        self.out.line(f"if {checked} < 0: {checked} += {size}")
+        self.out.bad_if(f"{checked} < 0 or {checked} >= {size}")
+        return checked
 
     def _call(self, node: ast.Call) -> Term:
         if len(node.args) == 1 and not node.keywords and isinstance(node.func, ast.Name):
@@ -400,17 +400,17 @@ class _LoopWriter(FunctionWriter):
     def _statement(self, statement: ast.stmt) -> None:
         match statement:
             case ast.AugAssign(ast.Subscript(owner, index), op, value) if self._is_array(owner):
-                array, at = self.term(owner), self._kept(self.term(index))
+                array, at = self.term(owner), self._evaluated_once(self.term(index))
                 old = self._item(statement, array, at)
                 self._write(statement, array, at, binary(self.out, statement, op, old, self.term(value)))
             case ast.Assign([ast.Subscript(owner, index)], value) if self._is_array(owner):
                 term = self.out.snapshot(self.term(value))
-                self._write(statement, self.term(owner), self._kept(self.term(index)), term)
+                self._write(statement, self.term(owner), self._evaluated_once(self.term(index)), term)
             case _:
                 super()._statement(statement)
 
-    def _kept(self, index: Term) -> Term:
-        """An index, evaluated once."""
+    def _evaluated_once(self, index: Term) -> Term:
+        """The index, evaluated once."""
         if isinstance(index.type, Tuple):
             return Term(index.type, items=tuple(self.out.atom(item) for item in index.items))
         return self.out.atom(index)
@@ -433,6 +433,6 @@ class _LoopWriter(FunctionWriter):
             value = integer(value)
         elif value.type != item:
             refuse(node, f"{value.type} does not fit into an array of {item}", "convert it first")
-        place = self._place(node, owner, index)
-        self.out.line(f"{owner.text}[{place}] = {value.text}")
+        indexes = self._checked_indexes(node, owner, index)
+        self.out.line(f"{owner.text}[{indexes}] = {value.text}")
         self.program.writes = True

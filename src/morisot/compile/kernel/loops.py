@@ -1,4 +1,4 @@
-"""Loops inside kernels: while, and for over ranges and lists of numbers; with break, continue and else."""
+"""Loops inside kernels: `while`, and `for` over ranges and lists of numbers, with break, continue and else."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _FAR = 2**62
 _Found = Callable[[str], Term]
-"""What the loop's variable is, given the counter."""
+"""Gives the value of the loop's variable for a counter."""
 
 
 @dataclass
@@ -27,7 +27,7 @@ class OpenLoop:
     """A loop that is being written."""
 
     flag: str
-    """The variable that tells whether it was left by a break; none if nobody asks."""
+    """The variable that holds whether a break ended the loop; none if the loop has no else."""
     breaks: list[State] = field(default_factory=list)
     continues: list[State] = field(default_factory=list)
 
@@ -65,7 +65,7 @@ def write_for(body: FunctionWriter, node: ast.For) -> None:
     match node.iter:
         case ast.Call(ast.Name("range") as function, arguments, []) if body.object(function) is range:
             head = _range(body, node, arguments)
-            _write_for(body, node, head, lambda place: Term(INT, place))
+            _write_for(body, node, head, lambda counter: Term(INT, counter))
         case ast.Call(ast.Name("enumerate") as function, [source], []) if body.object(function) is enumerate:
             items = body.term(source)
             _over_list(body, node, items, counted=True)
@@ -81,22 +81,22 @@ def write_for(body: FunctionWriter, node: ast.For) -> None:
 def _over_list(body: FunctionWriter, node: ast.For, items: Term, *, counted: bool) -> None:
     type_ = kernel_lists.item_type(node, items)
 
-    def found(place: str) -> Term:
-        value = Term(type_, f"{items.text}_items[{place}]")
-        count = Term(INT, f"({place} - {items.text}_start)")
+    def found(counter: str) -> Term:
+        value = Term(type_, f"{items.text}_items[{counter}]")
+        count = Term(INT, f"({counter} - {items.text}_start)")
         return Term(Tuple((INT, type_)), items=(count, value)) if counted else value
 
     _write_for(body, node, f"range({items.text}_start, {items.text}_stop)", found)
 
 
 def _over_lists(body: FunctionWriter, node: ast.For, lists: Sequence[Term]) -> None:
-    """Several lists side by side, to the end of the shortest."""
+    """A loop over several lists in parallel, up to the end of the shortest."""
     types = tuple(kernel_lists.item_type(node, items) for items in lists)
     shortest = body.out.bound(INT, f"min({', '.join(kernel_lists.length(items).text for items in lists)})")
 
-    def found(place: str) -> Term:
+    def found(counter: str) -> Term:
         pairs = zip(types, lists, strict=True)
-        values = (Term(type_, f"{items.text}_items[{items.text}_start + {place}]") for type_, items in pairs)
+        values = (Term(type_, f"{items.text}_items[{items.text}_start + {counter}]") for type_, items in pairs)
         return Term(Tuple(types), items=tuple(values))
 
     _write_for(body, node, f"range({shortest.text})", found)
@@ -117,7 +117,7 @@ def _range(body: FunctionWriter, node: ast.For, arguments: list[ast.expr]) -> st
     if not 1 <= len(bounds) <= 3:
         refuse(node, f"range with {len(bounds)} arguments always fails")
     for bound in bounds:
-        if bound.constant is None:  # so that counting to the end cannot overflow
+        if bound.constant is None:  # so that the counter cannot overflow
             body.out.bad_if(f"{bound.text} > {_FAR} or {bound.text} < -{_FAR}")
         elif abs(bound.constant) > _FAR:
             refuse(node, f"{bound.constant} is too far for a kernel", STAGE)
@@ -137,7 +137,7 @@ def _begin(body: FunctionWriter, orelse: Sequence[ast.stmt]) -> None:
 
 
 def _end(body: FunctionWriter, node: ast.For | ast.While, before: State, ends: list[State]) -> None:
-    """Check that another round finds what the first found; the state after the loop and its else."""
+    """Checks that every round finds variables of the same types. Sets the state after the loop and its else."""
     loop = body.loops.pop()
     for state in (*loop.continues, *([] if body.state is None else [body.state])):
         _check_round(node, before, state)

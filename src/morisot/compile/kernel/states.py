@@ -1,4 +1,4 @@
-"""The variables of a kernel at a place of it: which are set, of which type, on every way that leads there."""
+"""The variables of a kernel at a point of its code: which are set, and of which type, on every path to that point."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ class Unclear:
 
 
 State = dict[str, Term | Unclear]
-"""The variables that are set on every way to a place."""
+"""The variables that are set on every path to a point of the code."""
 
 
 def merge(states: Sequence[State]) -> State | None:
-    """What is known where several ways meet."""
+    """The variables that are known where several paths join."""
     if not states:
         return None
     first, *others = states

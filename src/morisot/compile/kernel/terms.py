@@ -1,4 +1,4 @@
-"""What kernels are made of: typed pieces of generated text, and the function that is being written."""
+"""The parts of generated kernels: typed terms, and the function that is being written."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from morisot.compile.syntax.scope import refuse
 from morisot.types.element import BOOL, FLOAT, INT, NONE, NUMBERS, List, Optional, Product, Tuple, Type
 
 BAD = "return BAD"
-"""Gives the row back to Python; becomes a real return once the function's result type is known."""
+"""Leaves the row to Python. It is replaced by a real return once the function's result type is known."""
 
 _ATOM = re.compile(r"\w+|\d+\.\d+|-?\d+")
 _LETTERS: dict[Type, str] = {INT: "i", FLOAT: "f", BOOL: "b"}
 _ZEROS: dict[Type, str] = {INT: "0", FLOAT: "0.0", BOOL: "False"}
 _LONGEST = 160
 _LARGEST = 3_000
-"""So many expressions are translated; a larger function would take numba longer than it saves."""
+"""The most expressions that are translated: numba would compile a larger function for longer than the kernel saves."""
 
 
 @dataclass(frozen=True)
 class Term:
-    """A value inside a kernel: one piece of text for a leaf, or a product of terms."""
+    """A value inside a kernel: the text of an expression for a leaf, or a product of terms."""
 
     type: Type
     text: str = ""
@@ -47,12 +47,12 @@ class Term:
 
     @property
     def shape(self) -> tuple[Any, ...]:
-        """What two terms have in common that can take each other's place: types, and what is no number as it is."""
+        """Terms of equal shape are interchangeable: they have equal types, and equal leaves that are no numbers."""
         return (self.type, *(leaf.text for leaf in self.leaves() if not leaf.is_number))
 
 
 def literal(value: Any) -> Term | Known:
-    """A constant inside a kernel; what is no number stays the object it is."""
+    """A constant inside a kernel. A value that is not made of numbers stays a Python object."""
     if value is None:
         return Term(NONE)
     if type(value) is bool:
@@ -87,7 +87,7 @@ class Program:
     active: list[Any] = field(default_factory=list)
     """The user's functions that are being translated, outermost first."""
     may_differ: str = ""
-    """Why a row done in Python may give another type; harmless where the user declares the type."""
+    """Why a row that Python processes may give another type. It does not matter if the user declares the type."""
     steps: int = 0
 
     def step(self, node: ast.AST) -> None:
@@ -97,7 +97,7 @@ class Program:
 
 
 class Writer:
-    """The text of one function as it grows."""
+    """Collects the lines of one generated function."""
 
     def __init__(self, program: Program) -> None:
         self.program = program
@@ -110,7 +110,7 @@ class Writer:
 
     @contextmanager
     def block(self, head: str) -> Iterator[None]:
-        """Lines that belong under a head; at least one."""
+        """A block under a head line. An empty block gets a `pass`."""
         self.line(head)
         before = len(self.lines)
         self._depth += 1
@@ -126,51 +126,52 @@ class Writer:
         return f"t{self._temporaries}"
 
     def bad_if(self, condition: str) -> None:
-        """Give the row back to Python under a condition."""
+        """Leaves the row to Python under a condition."""
         self.line(f"if {condition}: {BAD}")
 
     def bound(self, type_: Type, text: str) -> Term:
-        """The value of the text in a variable of its own."""
+        """Assigns the value of the text to a new variable."""
         name = self.new()
         self.line(f"{name} = {text}")
         return Term(type_, name)
 
     def atom(self, term: Term) -> Term:
-        """The same value, cheap to repeat."""
+        """The same value as a name or a constant, which is cheap to repeat."""
         if term.constant is not None or not term.is_number or _ATOM.fullmatch(term.text):
             return term
         return self.bound(term.type, term.text)
 
     def short(self, term: Term) -> Term:
-        """The same value in not too long a text."""
+        """The same value, in a variable if its text is long."""
         return self.atom(term) if len(term.text) > _LONGEST else term
 
     def snapshot(self, term: Term) -> Term:
-        """The value of now, whatever is assigned to its variables next."""
+        """The current value. Later assignments to its variables do not change it."""
         if isinstance(term.type, Product):
             return Term(term.type, items=tuple(map(self.snapshot, term.items)))
         return self.bound(term.type, term.text) if term.is_number and term.constant is None else term
 
     def assign(self, names: Sequence[str], term: Term) -> None:
-        """Put the leaves of a term into variables."""
-        for name, leaf in zip(names, term.leaves(), strict=False):  # of other lengths only where it will be refused
+        """Assigns the leaves of a term to variables."""
+        # the lengths differ only if the function is refused afterwards
+        for name, leaf in zip(names, term.leaves(), strict=False):
             if leaf.is_number:
                 self.line(f"{name} = {leaf.text}")
 
     def store(self, name: str, term: Term, path: str = "") -> Term:
-        """The term in variables named after the user's; a name tells the type and the place of a part."""
+        """Stores the term in variables named after the user's. A name has the type and the path of a part in it."""
         if isinstance(term.type, Product):
             items = (self.store(name, item, f"{path}_{index}".strip("_")) for index, item in enumerate(term.items))
             return Term(term.type, items=tuple(items))
         if not term.is_number:
             return term
-        kept = f"{name}_{_LETTERS[term.type]}{path}"
-        if kept != term.text:
-            self.line(f"{kept} = {term.text}")
-        return Term(term.type, kept)
+        variable = f"{name}_{_LETTERS[term.type]}{path}"
+        if variable != term.text:
+            self.line(f"{variable} = {term.text}")
+        return Term(term.type, variable)
 
     def finish(self, name: str, parameters: list[str], result: Term) -> str:
-        """The whole function, returning whether it could and the numbers of its result."""
+        """The text of the function. It returns whether it processed the row, and the numbers of its result."""
         zeros = (_ZEROS[leaf.type] for leaf in result.leaves() if leaf.is_number)
         gives_up = f"return ({', '.join(['False', *zeros])},)"
         body = [line.replace(BAD, gives_up) for line in self.lines]
@@ -178,21 +179,21 @@ class Writer:
 
 
 def rebuilt(like: Term, names: Iterator[str]) -> Term:
-    """A term like another one whose numbers are in variables."""
+    """A term of the same shape, with its numbers in the given variables."""
     if isinstance(like.type, Product):
         return Term(like.type, items=tuple(rebuilt(item, names) for item in like.items))
     return Term(like.type, next(names)) if like.is_number else like
 
 
 def renamed(term: Term, root: str) -> Term:
-    """The parameter of a function that gets a term; what is neither a number nor a list passes by the function."""
+    """The parameter of a function that is called with a term. Only its numbers and lists are passed to the function."""
     if isinstance(term.type, Product):
         return Term(term.type, items=tuple(renamed(item, f"{root}_{n}") for n, item in enumerate(term.items)))
     return Term(term.type, root) if term.is_number or isinstance(term.type, List) else term
 
 
 def texts(terms: Iterable[Term]) -> list[str]:
-    """What is passed to a function: the numbers among the leaves of its arguments, and the lists of numbers."""
+    """The arguments of a generated function: the leaves of the terms that are numbers or lists of numbers."""
     return [text for term in terms for leaf in term.leaves() for text in _leaf_texts(leaf)]
 
 
@@ -203,7 +204,7 @@ def _leaf_texts(leaf: Term) -> list[str]:
 
 
 LIST_PARTS = ("items", "start", "stop")
-"""A list is an array of all rows' items and the places where its own begin and end."""
+"""A list is an array with the items of all rows, the index of its first item, and the index after its last."""
 
 
 def is_list(term: Term) -> bool:
@@ -212,7 +213,7 @@ def is_list(term: Term) -> bool:
 
 
 def term_of(type_: Type, root: str) -> Term:
-    """A parameter: a name for each leaf; a leaf that is no number and no list of numbers can only be passed on."""
+    """A parameter: a name for each leaf. A leaf that is no number and no list of numbers can only be passed on."""
     if isinstance(type_, Product):
         children = (child for _, child in type_.children)
         return Term(type_, items=tuple(term_of(child, f"{root}_{n}") for n, child in enumerate(children)))
@@ -221,7 +222,7 @@ def term_of(type_: Type, root: str) -> Term:
 
 
 def describe(node: ast.AST) -> str:
-    """What a kind of node is called where it is refused."""
+    """The name of a kind of node in a refusal."""
     return {
         ast.Try: "try",
         ast.With: "with",

@@ -1,4 +1,4 @@
-"""Expressions inside kernels: each becomes a term, with lines before it where something has to be checked."""
+"""Expressions inside kernels: each becomes a term, preceded by lines for the checks that it needs."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from morisot.types.infer import is_record_class
 
 
 class Expressions(ABC):
-    """What the text of one function is made of, expression by expression."""
+    """Translates the expressions of one function to terms."""
 
     def __init__(self, program: Program, function: types.FunctionType, caller: ast.AST) -> None:
         if function in program.active:
@@ -33,21 +33,21 @@ class Expressions(ABC):
         self.scope = Scope(function, Sharing())
         self.out = Writer(program)
         self.state: State | None = {}
-        """None where no way leads."""
+        """The variables here; None in unreachable code."""
         self.careful = False
-        """Whether a := may change a variable between its being read and its being used."""
+        """Whether a := may change a variable after it was read and before its value is used."""
 
     def here(self) -> State:
         assert self.state is not None
         return self.state
 
     def texts(self, terms: Iterable[Term]) -> list[str]:
-        """What is passed to a generated function."""
+        """The arguments of a generated function."""
         return texts(terms)
 
     @contextmanager
-    def one_way(self) -> Iterator[None]:
-        """What is read on one of two ways: a variable set by := there may not be set afterwards."""
+    def one_path(self) -> Iterator[None]:
+        """Translates code that runs on one of two paths only: a variable set by := there may be unset afterwards."""
         before = self.here()
         yield
         self.state = merge([before, self.here()])
@@ -60,7 +60,7 @@ class Expressions(ABC):
         return found
 
     def condition(self, node: ast.expr) -> Term:
-        """An expression of which only the truth matters."""
+        """The truth value of an expression."""
         match node:
             case ast.BoolOp(op, values):
                 return self._connect(isinstance(op, ast.And), values)
@@ -72,14 +72,14 @@ class Expressions(ABC):
         return truth(node, self.term(node))
 
     def _connect(self, is_and: bool, values: Sequence[ast.expr]) -> Term:
-        """`and` and `or` of truths; the right side is looked at only if the left does not decide."""
+        """`and` and `or` of truth values. The right side is evaluated only if the left does not decide."""
         first = self.condition(values[0])
         if len(values) == 1:
             return first
         if first.constant is not None:
             return self._connect(is_and, values[1:]) if first.constant is is_and else first
         result = self.out.bound(BOOL, first.text)
-        with self.out.block(f"if {'' if is_and else 'not '}{result.text}:"), self.one_way():
+        with self.out.block(f"if {'' if is_and else 'not '}{result.text}:"), self.one_path():
             self.out.line(f"{result.text} = {self._connect(is_and, values[1:]).text}")
         return result
 
@@ -100,7 +100,7 @@ class Expressions(ABC):
                 items = tuple(self.term(item) for item in elts)
                 return Term(Tuple(tuple(item.type for item in items)), items=items)
             case ast.BinOp(left, op, right):
-                # the sides may be variables: nothing is assigned between here and their use
+                # the operands may be plain variables, because nothing is assigned before they are used
                 return binary(self.out, node, op, self.term(left), self.term(right))
             case ast.UnaryOp():
                 return self._unary(node)
@@ -122,9 +122,9 @@ class Expressions(ABC):
     def _walrus(self, target: ast.Name, term: Term) -> Term:
         if term.type == NONE:
             refuse(target, f"{target.id} is None", f"give {target.id} a number")
-        kept = self.out.snapshot(term)
-        self.state = {**self.here(), target.id: self.out.store(target.id, kept)}
-        return kept
+        current = self.out.snapshot(term)
+        self.state = {**self.here(), target.id: self.out.store(target.id, current)}
+        return current
 
     def _unary(self, node: ast.UnaryOp) -> Term:
         if isinstance(node.op, ast.Not):
@@ -150,12 +150,12 @@ class Expressions(ABC):
         if isinstance(found, Unclear):
             then, otherwise = found.types
             refuse(
-                node, f"{node.id} is {then} on one way to here and {otherwise} on another", f"give {node.id} one type"
+                node, f"{node.id} is {then} on one path to here and {otherwise} on another", f"give {node.id} one type"
             )
         if found is not None:
             return self.out.snapshot(found) if self.careful else found
         if node.id in self.function.__code__.co_varnames or node.id in self.function.__code__.co_cellvars:
-            refuse(node, f"{node.id} is not set on every way to here", f"give {node.id} a value before")
+            refuse(node, f"{node.id} is not set on every path to here", f"give {node.id} a value before")
         return literal(self.object(node))
 
     def object(self, node: ast.Name) -> Any:
@@ -180,25 +180,25 @@ class Expressions(ABC):
         is_tuple = isinstance(owner.type, Tuple) or (isinstance(owner.type, Record) and owner.type.is_tuple)
         if isinstance(owner.type, Record) and getattr(owner.type.cls, "__getitem__", None) is not tuple.__getitem__:
             is_tuple = False
-        place = index.constant
-        if not is_tuple or type(place) is not int or not -len(owner.items) <= place < len(owner.items):
+        position = index.constant
+        if not is_tuple or type(position) is not int or not -len(owner.items) <= position < len(owner.items):
             refuse(node, f"{ast.unparse(node)} has no kernel form", "index a tuple with a number that is written out")
-        return owner.items[place]
+        return owner.items[position]
 
     def _chain(self, node: ast.AST, left: Term, ops: Sequence[ast.cmpop], nodes: Sequence[ast.expr]) -> Term:
-        """`a < b < c`: b is evaluated once, c only if the first comparison holds."""
+        """`a < b < c`: b is evaluated once, and c only if the first comparison holds."""
         right = self.term(nodes[0])
         if len(ops) == 1:
             return compare(self.out, node, ops[0], left, right)
         right = self.out.atom(right)
         first = compare(self.out, node, ops[0], left, right)
         result = self.out.bound(BOOL, first.text)
-        with self.out.block(f"if {result.text}:"), self.one_way():
+        with self.out.block(f"if {result.text}:"), self.one_path():
             self.out.line(f"{result.text} = {self._chain(node, right, ops[1:], nodes[1:]).text}")
         return result
 
     def _operands(self, node: ast.BoolOp, is_and: bool, values: Sequence[ast.expr]) -> Term:
-        """`a and b` gives one of its operands, which must have one type."""
+        """`a and b` gives one of its operands, so both must have one type."""
         first = self.term(values[0])
         if len(values) == 1:
             return first
@@ -208,7 +208,7 @@ class Expressions(ABC):
             refuse(node, f"{ast.unparse(node)} has no kernel form", STAGE)
         result = self.out.bound(first.type, first.text)
         held = truth(node, result)
-        with self.out.block(f"if {'' if is_and else 'not '}{held.text}:"), self.one_way():
+        with self.out.block(f"if {'' if is_and else 'not '}{held.text}:"), self.one_path():
             second = self._operands(node, is_and, values[1:])
             if second.type != first.type:
                 refuse(node, f"{ast.unparse(node)} is {first.type} or {second.type}", "give both sides one type")
@@ -247,13 +247,13 @@ class Expressions(ABC):
     def _call(self, node: ast.Call) -> Term:
         if any(isinstance(argument, ast.Starred) for argument in node.args) or any(not k.arg for k in node.keywords):
             refuse(node, "a call with * has no kernel form", "write the arguments out")
-        function = self._callee(node.func)  # refused before its arguments, which may be of any kind, are looked at
+        function = self._callee(node.func)  # refused before its arguments are translated: they may be of any kind
         arguments = [self.out.short(self.term(argument)) for argument in node.args]
         keywords = {str(keyword.arg): self.term(keyword.value) for keyword in node.keywords}
         return self._applied(node, function, arguments, keywords)
 
     def called(self, node: ast.AST, function: ast.expr, arguments: Sequence[Term]) -> Term:
-        """A call of what an expression says, on terms."""
+        """A call of the function that an expression gives, with terms as arguments."""
         return self._applied(node, self._callee(function), arguments, {})
 
     def _callee(self, node: ast.expr) -> Any:
@@ -276,7 +276,7 @@ class Expressions(ABC):
     def _helper(
         self, node: ast.AST, function: types.FunctionType, arguments: Sequence[Term], keywords: Mapping[str, Term]
     ) -> Term:
-        """A call of another function of the user's, generated once for each combination of argument types."""
+        """A call of another user's function. It is generated once for each combination of argument types."""
         shapes = (tuple(term.shape for term in arguments), tuple((name, term.shape) for name, term in keywords.items()))
         key = (function, *shapes)
         if key not in self.program.helpers:
@@ -297,7 +297,7 @@ class Expressions(ABC):
 
     @abstractmethod
     def run(self, name: str, arguments: Sequence[Term], keywords: Mapping[str, Term]) -> Term:
-        """Writes the function under a name; a term like its result."""
+        """Writes the function under a name. Returns a term with the shape of its result."""
 
 
 def _is_record(function: Any) -> bool:

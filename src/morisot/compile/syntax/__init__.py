@@ -1,1 +1,1 @@
-"""Python's grammar: from syntax trees to symbolic values."""
+"""Translation of Python's syntax trees to symbolic values."""

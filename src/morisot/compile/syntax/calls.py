@@ -1,6 +1,6 @@
-"""Calling Python objects on symbolic values: functions of the table, methods, record classes, the user's own functions.
+"""Calls of Python objects on symbolic values: functions of the table, methods, record classes, the user's functions.
 
-What is more than a row of the table is registered here by the module that knows it.
+A module registers its rules here for functions that are not rows of the table.
 """
 
 from __future__ import annotations
@@ -37,18 +37,18 @@ Callee = Callable[[ast.AST, Any, Arguments, Keywords, Scope], Value]
 SPECIAL: dict[Any, Special] = {}
 CALLABLE_CLASSES: dict[type, Callee] = {}
 UNREAD: dict[Any, Callable[[ast.Call, Scope], Value]] = {}
-"""Functions that are given the syntax of their arguments: what these are is theirs to say."""
+"""Functions whose rules get the syntax trees of their arguments, and translate them."""
 SPECIAL_METHODS: dict[tuple[Any, str], Callable[[ast.Call, Value, Scope], Value]] = {}
-"""By the owner's type, or the class of it."""
+"""Rules of methods, by the type of the owner, or the class of that type."""
 OBJECT_METHODS: dict[type, Callable[[ast.Call, Any, str, Scope], Value]] = {}
 """Methods of captured objects of a class."""
 
 _ORDERLESS = frozenset({len, sorted, min, max, sum, set, frozenset, bool})
-"""Functions for which the order of a set's items makes no difference."""
+"""Functions whose result does not depend on the order of a set's items."""
 
 
 def special(function: object) -> Callable[[Special], Special]:
-    """Registers the rule for a function that no row can describe."""
+    """Registers the rule for a function that is not a row of the table."""
 
     def register(rule: Special) -> Special:
         SPECIAL[function] = rule
@@ -58,7 +58,7 @@ def special(function: object) -> Callable[[Special], Special]:
 
 
 def _without_order(node: ast.AST, function: object, argument: Argument) -> Argument:
-    """A set, or a tuple, as the list of its items."""
+    """A set or a tuple as the list of its items."""
     if isinstance(argument, Value) and isinstance(argument.type, Set):
         return Value(List(argument.type.item), pack(argument))
     if isinstance(argument, Value) and isinstance(argument.type, Tuple) and function in (min, max, sum, sorted):
@@ -67,7 +67,7 @@ def _without_order(node: ast.AST, function: object, argument: Argument) -> Argum
 
 
 def callable_class(cls: type) -> Callable[[Callee], Callee]:
-    """Registers the rule for objects of a class that are called."""
+    """Registers the rule for calls of objects of a class."""
 
     def register(rule: Callee) -> Callee:
         CALLABLE_CLASSES[cls] = rule
@@ -77,12 +77,12 @@ def callable_class(cls: type) -> Callable[[Callee], Callee]:
 
 
 def apply(node: ast.AST, function: object, arguments: Arguments, keywords: Keywords, scope: Scope) -> Value:
-    """The result of calling a Python object on symbolic values, which has to be a value."""
+    """The result of calling a Python object on symbolic values. It has to be a value."""
     return value_of(applied(node, function, arguments, keywords, scope), node)
 
 
 def applied(node: ast.AST, function: object, arguments: Arguments, keywords: Keywords, scope: Scope) -> Value | Known:
-    """The result of calling a Python object on symbolic values; a set of constants is no value, but known."""
+    """The result of calling a Python object on symbolic values. It may be known, such as a set of constants."""
     refuse_unknown(node, function)
     if is_hashable(function) and function in _ORDERLESS and len(arguments) == 1:
         arguments = [_without_order(node, function, arguments[0])]
@@ -103,7 +103,7 @@ def applied(node: ast.AST, function: object, arguments: Arguments, keywords: Key
 
 
 def _of_class(node: ast.AST, method: types.MethodType) -> types.FunctionType:
-    """The function of a classmethod of the user's."""
+    """The function of a user's classmethod."""
     if not isinstance(method.__self__, type) or not is_users(method.__func__):
         refuse(node, f"the method {method.__name__} of an object has no column form", STAGE)
     return method.__func__
@@ -129,7 +129,7 @@ def by_table(node: ast.AST, function: object, arguments: Arguments, keywords: Ke
 
 
 def refuse_unknown(node: ast.AST, function: object) -> None:
-    """Refuse what is in no table before its arguments, which may be of any kind, are looked at."""
+    """Refuses a function without a rule before its arguments are translated: they may be of any kind."""
     if _rows_of(function) or is_users(function) or isinstance(function, types.MethodDescriptorType):
         return
     if isinstance(function, types.MethodType) and isinstance(function.__self__, type):
@@ -144,7 +144,7 @@ def refuse_unknown(node: ast.AST, function: object) -> None:
 
 
 def is_users(function: object) -> TypeGuard[types.FunctionType]:
-    """Whether a function is the user's own, or a library's: one to read in turn. Python's own hide too much."""
+    """Whether a function is the user's or a library's, and can be inlined. Those of the standard library are not."""
     return isinstance(function, types.FunctionType) and not comes_with_python(function)
 
 
@@ -153,22 +153,22 @@ def _rows_of(function: object) -> tuple[rows.Row, ...]:
 
 
 def is_hashable(function: object) -> bool:
-    """An object that cannot be hashed is in no table."""
+    """Whether an object can be hashed. One that cannot is in no table."""
     try:
         hash(function)
-    except Exception:  # the user's own __hash__ may fail in any way
+    except Exception:  # the user's __hash__ may raise anything
         return False
     return True
 
 
 def _folded(function: object, arguments: Sequence[Value]) -> Value | None:
-    """Python's own result where all arguments are constants."""
+    """The value that Python computes if all arguments are constants."""
     constants = [rows.constant_of(argument) for argument in arguments]
     if not constants or not all(found for found, _ in constants):
         return None
     try:
         return constant(function(*(argument for _, argument in constants)))  # type: ignore[operator]
-    except Exception:  # what fails on constants fails on every element; the form of the row says so
+    except Exception:  # a call that fails on constants fails on every element; the form of the row fails too
         return None
 
 
@@ -210,7 +210,7 @@ def construct(node: ast.AST, cls: type, arguments: Arguments, keywords: Keywords
 
 
 def _fitting(declared: Type, actual: Type) -> Type:
-    """The declared type of a field if the value is of it; a value of another type is kept as it is."""
+    """The declared type of a field if the value fits it, else the type of the value."""
     return declared if declared != ANY and unify(declared, actual) == declared else actual
 
 

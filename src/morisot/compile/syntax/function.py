@@ -7,7 +7,7 @@ import types
 from collections.abc import Sequence
 
 from morisot.compile.exact import dicts, formats, regex, sets, sorting
-from morisot.compile.ir.common_subexpressions import reusing
+from morisot.compile.ir.common_subexpressions import share_equal
 from morisot.compile.ir.values import DELTA, NEVER, Match, Set, parameter
 from morisot.compile.syntax import calls, inlining, translate
 from morisot.compile.syntax.expressions import (
@@ -28,11 +28,11 @@ RULES = (
     translate, displays, operators, comparisons, access, comprehensions, call_expressions, blocks, formats,
     special_functions, dicts, sorting, sets, date_methods, regex, str_methods,
 )  # fmt: skip
-"""Where the rules for each kind of node and each function are; importing these registers them."""
+"""The modules with the rules for kinds of nodes and for functions. Importing a module registers its rules."""
 
 
 def compile_function(function: object, parameters: Sequence[Type]) -> ColumnForm | Refusal:
-    """The whole function as expressions over the columns of its parameters, or why that cannot be."""
+    """The function as expressions over the columns of its parameters, or the reason why it has no column form."""
     sharing = Sharing()
     arguments = [parameter(index, type_) for index, type_ in enumerate(parameters)]
     try:
@@ -45,18 +45,18 @@ def compile_function(function: object, parameters: Sequence[Type]) -> ColumnForm
         return refused.refusal
     except RecursionError:
         return Refusal("the function is nested too deeply", advice="split it into several operators")
-    return reusing(ColumnForm(result, tuple(sharing.entries)))
+    return share_equal(ColumnForm(result, tuple(sharing.entries)))
 
 
 _nameless = types.FunctionType(compile("0", "<nothing>", "eval"), {})
-"""Stands for the function around a builtin that is used as a closure."""
+"""A function without content, for the scope of a builtin that is used as a closure."""
 
 
 def _check_result(result: Value) -> None:
     if result.type == NONE:
         refuse(None, "the function returns only None", "return a value")
     if result.type == NEVER:
-        refuse(None, "the function raises on every way", "return a value")
+        refuse(None, "the function raises on every path", "return a value")
     if holds(result.type, DELTA):
         refuse(None, "a timedelta has no column form", "return its .total_seconds() or its .days")
     if _has_unheld(result.type):

@@ -1,4 +1,4 @@
-"""The user's own functions, read where they are called."""
+"""Inlining of the user's functions where they are called."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from morisot.compile.syntax.translate import STAGE, Arguments, Keywords, returne
 from morisot.compile.verdict import Refusal, Value
 
 DEEPEST = 16
-"""How deep calls of the user's functions are followed; deeper is most likely recursion."""
+"""The depth to which calls of the user's functions are inlined. Deeper calls are most likely recursion."""
 
 _GENERATOR = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
 
 
 @dataclass(frozen=True, eq=False)
 class InnerFunction:
-    """A function defined inside another, and what is known where it is defined."""
+    """A function defined inside another one, and the scope of its definition."""
 
     __name__: ClassVar[str] = "a function inside"
     node: ast.FunctionDef
@@ -35,7 +35,7 @@ class InnerFunction:
 
 @dataclass(frozen=True, eq=False)
 class InnerLambda:
-    """A lambda inside a function, called where it is passed to: what it reads has not changed since."""
+    """A lambda inside a function. The variables that it captures do not change before it is called."""
 
     __name__: ClassVar[str] = "a lambda inside"
     node: ast.Lambda
@@ -49,7 +49,7 @@ def inline(
     keywords: Keywords,
     scope: Scope,
 ) -> Value:
-    """The result of a call of the user's own function, read where it is called."""
+    """The result of a call of the user's function, by inlining it."""
     if scope.depth >= DEEPEST:
         refuse(node, f"{function.__name__} calls itself, or goes too deep", STAGE)
     try:
@@ -64,16 +64,16 @@ def inline(
 
 
 def _inlined(function: types.FunctionType, arguments: Arguments, keywords: Keywords, scope: Scope) -> Value:
-    inner = dataclasses.replace(scope.forked({}), function=function, names={}, depth=scope.depth + 1)
+    inner = dataclasses.replace(scope.on_path({}), function=function, names={}, depth=scope.depth + 1)
     small = [scope.small(argument) if isinstance(argument, Value) else argument for argument in arguments]
     result = body(function, small, keywords, inner)
     if result.type == NEVER:
-        refuse(None, f"{function.__name__} raises on every way", STAGE)
+        refuse(None, f"{function.__name__} raises on every path", STAGE)
     return result
 
 
 def body(function: types.FunctionType, arguments: Arguments, keywords: Keywords, scope: Scope) -> Value:
-    """What a function returns for some arguments."""
+    """The value that a function returns for some arguments."""
     if function.__code__.co_flags & _GENERATOR:
         refuse(None, f"{function.__name__} is a generator or a coroutine", STAGE)
     source = read(function)
@@ -81,12 +81,12 @@ def body(function: types.FunctionType, arguments: Arguments, keywords: Keywords,
         raise Refused(source)
     names = _bind_parameters(source.node, function, arguments, keywords)
     check_walrus(source.node, names)
-    owed = len(scope.sharing.debts)
+    strict_before = len(scope.sharing.strict)
     for argument in (*arguments, *keywords.values()):
         if isinstance(argument, Value):
-            scope.owe(argument)
+            scope.add_strict(argument)
     scope = scope.having(names)
-    return scope.settle(returned(source.node, scope), owed)
+    return scope.enforce_strict(returned(source.node, scope), strict_before)
 
 
 def _bind_parameters(
@@ -95,18 +95,18 @@ def _bind_parameters(
     spec = node.args
     if spec.vararg or spec.kwarg:
         refuse(node, "a function with *args or **kwargs has no column form", "name the parameters")
-    places = [argument.arg for argument in (*spec.posonlyargs, *spec.args)]
-    if len(arguments) > len(places):
-        refuse(node, f"the function takes {len(places)} arguments and gets {len(arguments)}")
+    positional = [argument.arg for argument in (*spec.posonlyargs, *spec.args)]
+    if len(arguments) > len(positional):
+        refuse(node, f"the function takes {len(positional)} arguments and gets {len(arguments)}")
     defaults = function.__defaults__ or ()
-    last = places[len(places) - len(defaults) :]
+    last = positional[len(positional) - len(defaults) :]
     bound: dict[str, Value | Known | None] = {
         name: from_object(default) for name, default in zip(last, defaults, strict=True)
     }
     bound |= {name: from_object(default) for name, default in (function.__kwdefaults__ or {}).items()}
-    bound |= dict(zip(places, arguments, strict=False))
+    bound |= dict(zip(positional, arguments, strict=False))
     bound |= keywords
-    everything = [*places, *(argument.arg for argument in spec.kwonlyargs)]
+    everything = [*positional, *(argument.arg for argument in spec.kwonlyargs)]
     for name in everything:
         if name not in bound:
             refuse(node, f"the function gets no argument {name}")
@@ -116,7 +116,7 @@ def _bind_parameters(
 
 
 def check_walrus(node: FunctionNode, parameters: Iterable[str]) -> None:
-    """A name set by := may be set nowhere else: then to know whether it is set is to know its value."""
+    """Refuses a name that is set by := and set elsewhere: with one assignment, a name that is set has a known value."""
     stored = [inner.id for inner in ast.walk(node) if isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Store)]
     captured = [inner.name for inner in ast.walk(node) if isinstance(inner, ast.MatchAs) and inner.name]
     times = Counter((*stored, *captured, *parameters))

@@ -1,4 +1,4 @@
-"""What loops go over: lists, texts, ranges, dicts and sets, and zip, enumerate, map, filter and reversed of these."""
+"""The iterables of loops: lists, texts, ranges, dicts, sets, and zip, enumerate, map, filter and reversed of these."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ from morisot.compile.verdict import Value
 from morisot.types.element import BOOL, INT, NONE, STR, Dict, List, Record, Tuple, Type
 
 LAZY = frozenset({"map", "filter", "zip", "enumerate", "reversed"})
-"""The names of functions that give their items one after the other."""
+"""The names of functions that return iterators."""
 ITEM = "<item>"
-"""A variable's name that no program has."""
+"""A name that no variable of a program has."""
 _MOST_UNROLLED = 32
 _LONGEST_RANGE = 1_000_000
 
 
 @dataclass(frozen=True)
 class Unrolled:
-    """Items that are known one by one: of a tuple, of a list that is written out, of a short constant."""
+    """Items that are known individually: of a tuple, of a list display, of a short constant."""
 
     items: tuple[Value, ...]
 
@@ -41,34 +41,34 @@ class Listed:
 
     expr: Expr
     type: Type
-    """Of the items."""
+    """The type of the items."""
     entries: bool = False
-    """Whether the items are a map's entries, whose parts are called key and value."""
+    """Whether the items are the entries of a map, with the fields key and value."""
 
     def item(self, scope: Scope) -> Value:
-        """The item a loop in this scope stands at."""
+        """The current item of a loop in this scope."""
         here = Variable(variable(scope))
         if not self.entries:
             return expand(self.type, here)
         assert isinstance(self.type, Tuple)
-        key, kept = (
+        key, held = (
             expand(type_, Field(here, name)) for type_, name in zip(self.type.items, ("key", "value"), strict=True)
         )
-        return Value(Tuple((key.type, kept.type)), items=(key, kept))
+        return Value(Tuple((key.type, held.type)), items=(key, held))
 
 
 def variable(scope: Scope) -> str:
-    """The name of the item inside a loop in this scope."""
+    """The name of the current item of a loop in this scope."""
     return f"v{scope.loops}"
 
 
 def inside(scope: Scope) -> Scope:
     """The scope inside a loop."""
-    return dataclasses.replace(scope.forked(), per_item=True, loops=scope.loops + 1)
+    return dataclasses.replace(scope.on_path(), per_item=True, loops=scope.loops + 1)
 
 
 def source(node: ast.expr, scope: Scope) -> Unrolled | Listed:
-    """The items a `for` goes over."""
+    """The items that a `for` iterates over."""
     match node:
         case ast.GeneratorExp(element, loops):
             return source(ast.copy_location(ast.ListComp(element, loops), node), scope)
@@ -84,7 +84,7 @@ def source(node: ast.expr, scope: Scope) -> Unrolled | Listed:
 
 
 def _of(node: ast.expr, found: Value | Known, scope: Scope) -> Unrolled | Listed:
-    """The items of a value that is there as a whole."""
+    """The items of a value."""
     if isinstance(found, Known):
         members = list(found.object) if type(found.object) in (list, tuple, dict) else None
         if members is not None and len(members) <= _MOST_UNROLLED:
@@ -95,11 +95,11 @@ def _of(node: ast.expr, found: Value | Known, scope: Scope) -> Unrolled | Listed
         found = whole
     found = usable(found, node)
     if isinstance(found.type, Tuple) or (isinstance(found.type, Record) and found.type.is_tuple):
-        scope.owe(found)
+        scope.add_strict(found)
         return Unrolled(found.items)
     if isinstance(found.expr, Call) and found.expr.name == "array" and len(found.expr.arguments) <= _MOST_UNROLLED:
         assert isinstance(found.type, List)
-        scope.owe(found)
+        scope.add_strict(found)
         return Unrolled(tuple(expand(found.type.item, item) for item in found.expr.arguments))
     whole = as_list(found, scope)
     if not isinstance(whole.type, List) or whole.type.item == NONE:
@@ -115,7 +115,7 @@ def _constant(node: ast.AST, member: Any) -> Value:
 
 
 def as_list(found: Value, scope: Scope) -> Value:
-    """The items of a text or dict, one after the other; other values as they are."""
+    """The items of a text or dict as a list; other values unchanged."""
     if found.type == STR:
         return Value(List(STR), text_edges.characters(pack(scope.small(found))))
     return Value(List(STR), Call("keys", (pack(found),))) if isinstance(found.type, Dict) else found
@@ -150,7 +150,7 @@ def _view(node: ast.expr, owner: Value | Known, view: str) -> Unrolled | Listed:
     return Listed(Call(view, (pack(owner),)), STR if view == "keys" else owner.type.value)
 
 
-# ---- functions that give items one after the other
+# ---- functions that return iterators
 
 
 def _range(node: ast.expr, nodes: list[ast.expr], scope: Scope) -> Unrolled | Listed:
@@ -169,31 +169,31 @@ def _range(node: ast.expr, nodes: list[ast.expr], scope: Scope) -> Unrolled | Li
     last = checked("subtract", stop, integer(1 if step > 0 else -1))
     empty = call("greater_equal" if step > 0 else "less_equal", start, stop)
     reach = integer(int(step) * _LONGEST_RANGE)
-    near = call("less" if step > 0 else "greater", stop, checked("add", start, reach))
-    numbers = guard(near, call("sequence", start, last, integer(int(step))), "a very long range")
+    short_enough = call("less" if step > 0 else "greater", stop, checked("add", start, reach))
+    numbers = guard(short_enough, call("sequence", start, last, integer(int(step))), "a very long range")
     return Listed(when(empty, Literal((), List(INT)), numbers), INT)
 
 
 def _zip(node: ast.expr, nodes: list[ast.expr], scope: Scope) -> Unrolled | Listed:
-    """As long as the shortest: Spark's arrays_zip is as long as the longest."""
+    """`zip` ends with the shortest list; Spark's arrays_zip ends with the longest."""
     sources = [source(one, scope) for one in nodes]
     if not sources:
         refuse(node, "zip of nothing has no column form", STAGE)
     if all(isinstance(one, Unrolled) for one in sources):
         columns = [one.items for one in sources if isinstance(one, Unrolled)]
         return Unrolled(tuple(_pair(items) for items in zip(*columns, strict=False)))
-    kept = [_kept(as_listed(node, one), scope) for one in sources]
-    sizes = [call("size", one.expr) for one in kept]
+    lists = [_computed_once(as_listed(node, one), scope) for one in sources]
+    sizes = [call("size", one.expr) for one in lists]
     shortest = sizes[0] if len(sizes) == 1 else Call("least", tuple(sizes))
-    first = call("slice", kept[0].expr, integer(1), shortest)
-    place = _place(scope)
-    others = [dataclasses.replace(one, expr=call("get", one.expr, Variable(place))) for one in kept[1:]]
-    parts = [kept[0].item(scope), *(_at(one) for one in others)]
+    first = call("slice", lists[0].expr, integer(1), shortest)
+    index = _index_name(scope)
+    others = [dataclasses.replace(one, expr=call("get", one.expr, Variable(index))) for one in lists[1:]]
+    parts = [lists[0].item(scope), *(_at(one) for one in others)]
     return _paired(first, parts, scope)
 
 
 def _at(one: Listed) -> Value:
-    """The value in a column that holds one item."""
+    """The value of a column that holds one item."""
     if not one.entries:
         return expand(one.type, one.expr)
     assert isinstance(one.type, Tuple)
@@ -201,8 +201,8 @@ def _at(one: Listed) -> Value:
     return _pair([expand(type_, Field(one.expr, name)) for type_, name in named])
 
 
-def _kept(one: Listed, scope: Scope) -> Listed:
-    """The list computed once, since every item asks for its size or its neighbour."""
+def _computed_once(one: Listed, scope: Scope) -> Listed:
+    """The list, computed once, because the body reads it for every item."""
     if one.entries:
         return one
     return dataclasses.replace(one, expr=scope.small_expr(one.expr, List(one.type)))
@@ -217,17 +217,17 @@ def _enumerate(node: ast.expr, nodes: list[ast.expr], scope: Scope) -> Unrolled 
         refuse(node, f"enumerate from {start.type} has no column form", STAGE)
     begin = pack(scope.small(start))
     if isinstance(items, Unrolled):
-        places = [Value(INT, _moved(begin, integer(index))) for index in range(len(items.items))]
-        return Unrolled(tuple(_pair(pair) for pair in zip(places, items.items, strict=True)))
-    counted = Value(INT, _moved(begin, call("bigint", Variable(_place(scope)))))
+        counts = [Value(INT, _moved(begin, integer(index))) for index in range(len(items.items))]
+        return Unrolled(tuple(_pair(pair) for pair in zip(counts, items.items, strict=True)))
+    counted = Value(INT, _moved(begin, call("bigint", Variable(_index_name(scope)))))
     return _paired(items.expr, [counted, items.item(scope)], scope)
 
 
-def _moved(start: Expr, place: Expr) -> Expr:
-    first, second = number(start), number(place)
+def _moved(start: Expr, index: Expr) -> Expr:
+    first, second = number(start), number(index)
     if first is not None and second is not None:
         return integer(int(first) + int(second))
-    return place if first == 0 else checked("add", start, place)
+    return index if first == 0 else checked("add", start, index)
 
 
 def _map(node: ast.expr, nodes: list[ast.expr], scope: Scope) -> Unrolled | Listed:
@@ -238,8 +238,8 @@ def _map(node: ast.expr, nodes: list[ast.expr], scope: Scope) -> Unrolled | List
         refuse(node, f"a value of type {function.type} is called", STAGE)
     if isinstance(items, Unrolled):
         return Unrolled(tuple(apply(node, function.object, [item], {}, scope) for item in items.items))
-    inner, owed = inside(scope), len(scope.sharing.debts)
-    made = inner.settle(apply(node, function.object, [items.item(scope)], {}, inner), owed)
+    inner, strict_before = inside(scope), len(scope.sharing.strict)
+    made = inner.enforce_strict(apply(node, function.object, [items.item(scope)], {}, inner), strict_before)
     if made.type in (NONE, NEVER):
         refuse(node, "a list of None has no column form", STAGE)
     return Listed(Each("transform", items.expr, variable(scope), pack(made)), made.type)
@@ -252,11 +252,11 @@ def _filter(node: ast.expr, nodes: list[ast.expr], scope: Scope) -> Listed:
     item, inner = items.item(scope), inside(scope)
     if isinstance(function, Value) and function.type != NONE:
         refuse(node, f"a value of type {function.type} is called", STAGE)
-    owed = len(scope.sharing.debts)
+    strict_before = len(scope.sharing.strict)
     tested = item if isinstance(function, Value) else apply(node, function.object, [item], {}, inner)
-    test = pack(inner.settle(Value(BOOL, truth_of(tested, node, inner)), owed))
-    kept = Each("filter", items.expr, variable(scope), test)
-    return dataclasses.replace(items, expr=kept)
+    test = pack(inner.enforce_strict(Value(BOOL, truth_of(tested, node, inner)), strict_before))
+    filtered = Each("filter", items.expr, variable(scope), test)
+    return dataclasses.replace(items, expr=filtered)
 
 
 def _reversed(node: ast.expr, nodes: list[ast.expr], scope: Scope) -> Unrolled | Listed:
@@ -268,7 +268,7 @@ def _reversed(node: ast.expr, nodes: list[ast.expr], scope: Scope) -> Unrolled |
     return dataclasses.replace(items, expr=Call("reverse_list", (items.expr,)))
 
 
-def _place(scope: Scope) -> str:
+def _index_name(scope: Scope) -> str:
     return f"i{scope.loops}"
 
 
@@ -277,10 +277,10 @@ def _pair(items: Sequence[Value]) -> Value:
 
 
 def _paired(items: Expr, parts: Sequence[Value], scope: Scope) -> Listed:
-    """A list of tuples made of each item and its place."""
+    """A list of tuples, each built from an item and its index."""
     names = tuple(f"_{number}" for number in range(len(parts)))
     body = Struct(names, tuple(map(pack, parts)))
-    return Listed(Each("transform", items, variable(scope), body, _place(scope)), _pair(parts).type)
+    return Listed(Each("transform", items, variable(scope), body, _index_name(scope)), _pair(parts).type)
 
 
 _LOOPED: dict[Any, Any] = {

@@ -1,4 +1,4 @@
-"""Lists: of values, of captured constants, and one behind the other."""
+"""Lists of values and of captured constants, and their concatenation."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _LARGEST = 500
 
 
 def list_of(node: ast.AST, items: Sequence[Value]) -> Value:
-    """The list of values that have one type in common."""
+    """The list of some values, which need a common type."""
     if not items:
         return Value(List(NONE), Literal((), List(NONE)))
     type_ = join_all(node, items)
@@ -26,7 +26,7 @@ def list_of(node: ast.AST, items: Sequence[Value]) -> Value:
 
 
 def join_all(node: ast.AST, items: Sequence[Value]) -> Type:
-    """The one type of several values."""
+    """The common type of several values."""
     type_ = items[0].type
     for item in items[1:]:
         joined = join_types(type_, item.type)
@@ -39,7 +39,7 @@ def join_all(node: ast.AST, items: Sequence[Value]) -> Type:
 
 
 def of_constants(values: list[Any]) -> Value | None:
-    """A captured list as a column, if it holds plain constants of one type."""
+    """A captured list as a column, if it has plain constants of one type; else None."""
     type_ = of_value(values)
     items = [constant(one) for one in values]
     if not isinstance(type_, List) or not values or len(values) > _LARGEST:

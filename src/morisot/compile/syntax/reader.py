@@ -1,4 +1,4 @@
-"""From a function object to the syntax tree it was compiled from, proved by recompiling.
+"""Finds the syntax tree that a function object was compiled from, and verifies it by recompiling.
 
 `inspect.getsource` guesses: it returns the wrong text for the second lambda on a line and for a file edited after its
 import. Here a node is accepted only if the code compiled from it equals the function's own code, down to the column
@@ -24,12 +24,12 @@ from morisot.compile.verdict import Refusal
 FunctionNode = ast.Lambda | ast.FunctionDef
 
 _FUTURES = sum(getattr(__future__, name).compiler_flag for name in __future__.all_feature_names[2:])
-"""The flags of `from __future__ import …`, which a notebook hands on from cell to cell."""
+"""The flags of `from __future__ import …`, which a notebook passes from cell to cell."""
 
 
 @dataclass(frozen=True)
 class FunctionSource:
-    """The syntax tree of a function, and the file it stands in."""
+    """The syntax tree of a function, and its file."""
 
     node: FunctionNode
     file: str
@@ -53,23 +53,23 @@ class _Module:
     futures: int
     functions: dict[int, tuple[_Candidate, ...]]
     codes: dict[int, tuple[types.CodeType, ...]]
-    apart: dict[int, tuple[types.CodeType | None, ...]] = field(default_factory=dict)
-    """The codes of the functions of a line that has several, as far as they were asked for."""
+    codes_of_line: dict[int, tuple[types.CodeType | None, ...]] = field(default_factory=dict)
+    """The code objects of functions that share a line, compiled on demand."""
     moving: threading.Lock = field(default_factory=threading.Lock)
 
     @functools.cached_property
     def movable(self) -> list[ast.stmt]:
-        """The body in a tree of its own, in which one thread at a time moves a node for a moment."""
+        """A second copy of the tree, in which a thread that holds the lock moves a node temporarily."""
         return ast.parse(self.text, self.file).body
 
     @functools.cached_property
     def importing(self) -> list[ast.stmt]:
-        """The statements of that tree which import names for all."""
+        """The statements of that tree that import names for the whole module."""
         return [statement for statement in self.movable if _imports(statement)]
 
 
 def read(function: types.FunctionType) -> FunctionSource | Refusal:
-    """The syntax tree `function` was compiled from, or why it cannot be known.
+    """The syntax tree that `function` was compiled from, or the reason why it is unknown.
 
     >>> read(eval("lambda x: x + 1")).reason
     'there is no source text for <lambda>'
@@ -91,7 +91,7 @@ def read(function: types.FunctionType) -> FunctionSource | Refusal:
         return _changed(code)
     if len(candidates) == 1:
         return FunctionSource(candidates[0].node, code.co_filename)
-    for candidate, alone in zip(candidates, _apart(module, code.co_firstlineno), strict=True):
+    for candidate, alone in zip(candidates, _codes_of_line(module, code.co_firstlineno), strict=True):
         if alone is not None and _same(code, alone):
             return FunctionSource(candidate.node, code.co_filename)
     return _changed(code)
@@ -124,7 +124,7 @@ def _module(file: str, text: str, futures: int) -> _Module | None:
 
 
 def _quietly_compiled(source: str | ast.Module, file: str, futures: int) -> types.CodeType:
-    """What Python has to say about the user's text, it has said before."""
+    """Compiles without warnings: Python has shown them when it compiled the user's file."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         compiled: types.CodeType = compile(source, file, "exec", futures, dont_inherit=True)
@@ -136,7 +136,7 @@ def _functions(tree: ast.AST) -> Iterator[FunctionNode]:
 
 
 def _first_line(node: FunctionNode) -> int:
-    """The line CPython records for a function: that of its first decorator, if there is one."""
+    """The line that CPython records for a function: that of its first decorator, if there is one."""
     return _first_node(node).lineno
 
 
@@ -159,19 +159,19 @@ def _imports(statement: ast.stmt) -> bool:
     return any(isinstance(node, ast.Import | ast.ImportFrom) for node in ast.walk(statement))
 
 
-def _apart(module: _Module, line: int) -> tuple[types.CodeType | None, ...]:
-    """The codes of several functions on a line, compiled when they are first asked for."""
+def _codes_of_line(module: _Module, line: int) -> tuple[types.CodeType | None, ...]:
+    """The code objects of several functions on a line, compiled when they are first needed."""
     with module.moving:
-        if line not in module.apart:
-            module.apart[line] = tuple(_compile_apart(module, each) for each in module.functions[line])
-        return module.apart[line]
+        if line not in module.codes_of_line:
+            module.codes_of_line[line] = tuple(_compile_moved(module, each) for each in module.functions[line])
+        return module.codes_of_line[line]
 
 
-def _compile_apart(module: _Module, candidate: _Candidate) -> types.CodeType | None:
-    """The code of one of several functions on a line, told from the others by moving it to a line of its own.
+def _compile_moved(module: _Module, candidate: _Candidate) -> types.CodeType | None:
+    """The code object of one of several functions on a line. It is moved to a line of its own to distinguish it.
 
-    Of the module only one statement is compiled, and what imports names for all: a function's code does not depend on
-    other statements, but CPython compiles `math.sin(x)` differently where `math` is the name of a module.
+    Only one statement of the module is compiled, and the imports. A function's code does not depend on other
+    statements, but CPython compiles `math.sin(x)` differently if `math` is the name of a module.
     """
     statement = module.movable[candidate.statement]
     first = _first_node(next(itertools.islice(_functions(statement), candidate.index, None)))
@@ -203,7 +203,7 @@ _FIELDS = (
 
 
 def _same(left: types.CodeType, right: types.CodeType) -> bool:
-    """Whether two code objects were compiled from the same text at the same place."""
+    """Whether two code objects were compiled from the same text at the same location."""
     return (
         all(getattr(left, field, None) == getattr(right, field, None) for field in _FIELDS)
         and _positions(left, left.co_firstlineno) == _positions(right, left.co_firstlineno)
@@ -212,7 +212,7 @@ def _same(left: types.CodeType, right: types.CodeType) -> bool:
 
 
 def _positions(code: types.CodeType, line: int) -> list[tuple[int | None, ...]]:
-    """Where each instruction comes from, as if the function began on `line`: it may have been moved."""
+    """The source position of each instruction, as if the function began on `line`: it may have been moved."""
     own = code.co_firstlineno
     return [
         (line if start == own else start, line if end == own else end, *columns)
@@ -221,7 +221,7 @@ def _positions(code: types.CodeType, line: int) -> list[tuple[int | None, ...]]:
 
 
 def _same_constant(left: Any, right: Any) -> bool:
-    """Equality that tells 1 from True and 0.0 from -0.0."""
+    """Equality that distinguishes 1 from True and 0.0 from -0.0."""
     if type(left) is not type(right):
         return False
     if isinstance(left, types.CodeType):

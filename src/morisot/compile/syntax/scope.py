@@ -1,4 +1,4 @@
-"""What is known at one place of a function: its variables, what it captured, and the conditions that led there."""
+"""What is known at a point of a function: its variables, captured objects, and the conditions of the path to it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from morisot.compile.ir.expressions import Call, Expr, Field, Input, Literal, Shared, Variable, rebuilt, walk
-from morisot.compile.ir.strictness import Debt, has_variables, may_raise, settled
+from morisot.compile.ir.strictness import StrictExpr, enforced, has_variables, may_raise
 from morisot.compile.ir.values import TRUE, Known, conjunction, constant, facts, negate, pack, when
 from morisot.compile.verdict import Refusal, Value
 from morisot.types.element import Type
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
     from morisot.compile.syntax.try_except import Failure
 
 _LARGEST = 20_000
-"""So many expressions are translated; a closure that needs more would take Spark longer to plan than Python to run."""
+"""The most expressions that are translated: Spark would plan a larger closure for longer than Python runs it."""
 _LARGEST_PER_ITEM = 500
 _CHEAP = frozenset({"add", "subtract", "multiply", "negative", "bigint", "double", "is_null", "is_not_null", "not"})
-"""Calls that cost less to repeat than to keep."""
+"""Calls that cost less to repeat than to store."""
 
 
 class Refused(Exception):  # noqa: N818 - it carries a value out of the recursion, it is not an error
-    """Unwinds the translator; caught in one place, where it becomes the `Refusal` it carries."""
+    """Unwinds the translator. The entry points catch it, and return the `Refusal` that it carries."""
 
     def __init__(self, refusal: Refusal) -> None:
         super().__init__(refusal.reason)
@@ -36,17 +36,17 @@ class Refused(Exception):  # noqa: N818 - it carries a value out of the recursio
 
 
 def refuse(node: ast.AST | None, reason: str, advice: str = "") -> NoReturn:
-    """Give up on the column form, for a reason at a line."""
+    """Refuses the form, with a reason and the line of the node."""
     raise Refused(Refusal(reason, getattr(node, "lineno", None), advice))
 
 
 class Sharing:
-    """The values of one closure that are computed once because they are used more often."""
+    """The values of one closure that are used several times and computed once."""
 
     def __init__(self) -> None:
         self.entries: list[tuple[str, Expr]] = []
-        self.debts: list[Debt] = []
-        """What Python evaluates, whether or not its value is used."""
+        self.strict: list[StrictExpr] = []
+        """The expressions that Python evaluates whether or not their values are used."""
         self._names: dict[Expr, Shared] = {}
         self._steps = 0
 
@@ -56,7 +56,7 @@ class Sharing:
             refuse(node, "the function is too large for one expression", "split it into several operators")
 
     def bind(self, expr: Expr, type_: Type, condition: Expr) -> Expr:
-        """A small expression with the same value; where it could fail it is computed only if `condition` holds."""
+        """A small expression with the same value. If it can fail, it is computed only where `condition` holds."""
         if _is_small(expr):
             return expr
         if expr.raises and condition != TRUE:
@@ -72,29 +72,29 @@ class Sharing:
         return may_raise(expr, dict(self.entries))
 
     def written_out(self, expr: Expr) -> Expr:
-        """What a shared value stands for."""
-        return next((kept for name, kept in self.entries if expr == Shared(name)), expr)
+        """The expression of a shared value; other expressions unchanged."""
+        return next((shared for name, shared in self.entries if expr == Shared(name)), expr)
 
     def expanded(self, expr: Expr, known: Container[str]) -> Expr:
-        """The expression with every shared value written out but those with a known name."""
-        kept = dict(self.entries)
+        """The expression with every shared value replaced by its expression, except those with a known name."""
+        shared = dict(self.entries)
 
         def change(part: Expr) -> Expr | None:
             written = isinstance(part, Shared) and part.name not in known
-            return self.expanded(kept[part.name], known) if written and isinstance(part, Shared) else None
+            return self.expanded(shared[part.name], known) if written and isinstance(part, Shared) else None
 
         return rebuilt(expr, change)
 
     def copy(self) -> Sharing:
-        """For a try: what is shared in the copy stays there."""
+        """A copy for translating a `try`: values shared in the copy are not shared here."""
         other = Sharing()
         other.entries, other._names, other._steps = list(self.entries), dict(self._names), self._steps
-        other.debts = list(self.debts)
+        other.strict = list(self.strict)
         return other
 
 
 def _is_small(expr: Expr) -> bool:
-    """Whether repeating the expression costs less than keeping its value."""
+    """Whether repeating the expression costs less than storing its value."""
     if isinstance(expr, Input | Shared | Literal | Variable):
         return True
     if isinstance(expr, Field):
@@ -106,70 +106,70 @@ def _is_small(expr: Expr) -> bool:
 
 @dataclass(frozen=True)
 class Scope:
-    """The names, facts and condition at one place of a function."""
+    """The names, facts and condition at a point of a function."""
 
     function: types.FunctionType
     sharing: Sharing
     names: Mapping[str, Value | Known | None] = field(default_factory=dict)
-    """Local variables; None for one that is set on some ways only."""
+    """Local variables; None for one that is set on some paths only."""
     facts: dict[Expr, bool] = field(default_factory=dict)
     condition: Expr = TRUE
     per_item: bool = False
-    """Inside a comprehension nothing can be shared: it differs from item to item."""
+    """Whether this is inside a comprehension, where no value can be shared because it differs for each item."""
     depth: int = 0
-    """How many of the user's functions call each other around this place."""
+    """The depth of nested calls of the user's functions."""
     loops: int = 0
-    """How many comprehensions are around this place."""
+    """The number of enclosing comprehensions."""
     set_here: dict[str, Value | Known] = field(default_factory=dict)
-    """Variables set by := on the way to here; it grows as expressions are read, in Python's order."""
+    """Variables set by := before this point. It grows as expressions are translated, in order of evaluation."""
     set_if: dict[Expr, dict[str, Value | Known]] = field(default_factory=dict)
-    """Variables that are set where a condition came out true: by a := inside an `and`."""
+    """Variables that are set if a condition is true: by a := inside an `and`."""
     trial: list[Failure] | None = None
-    """Where operations note when they surely fail: inside a try, and nowhere else."""
+    """Where operations inside a `try` record the conditions under which they fail; None outside of a `try`."""
 
     def where(self, condition: Expr, truth: bool = True) -> Scope:
-        """The scope of the branch taken if `condition` comes out as `truth`."""
+        """The scope of the branch taken if `condition` has the value `truth`."""
         known = self.facts | facts(self.sharing.written_out(condition), truth)
         taken = condition if truth else negate(condition)
         also = self.set_if.get(self.sharing.written_out(condition), {}) if truth else {}
         here = {**self.set_here, **also}
-        return dataclasses.replace(self.forked(here), facts=known, condition=conjunction(self.condition, taken))
+        return dataclasses.replace(self.on_path(here), facts=known, condition=conjunction(self.condition, taken))
 
-    def forked(self, set_here: dict[str, Value | Known] | None = None) -> Scope:
-        """The same scope, for a way of its own: what is set by := there stays there."""
+    def on_path(self, set_here: dict[str, Value | Known] | None = None) -> Scope:
+        """A copy of the scope for one path: variables set by := on it are not set outside."""
         return dataclasses.replace(self, set_here=dict(self.set_here if set_here is None else set_here), set_if={})
 
     def having(self, names: Mapping[str, Value | Known | None]) -> Scope:
         return dataclasses.replace(self, names={**self.names, **names})
 
     def small(self, value: Value) -> Value:
-        """The same value, cheap to repeat."""
+        """The same value, shared if it is not cheap to repeat."""
         if value.expr is None:
             return Value(value.type, items=tuple(map(self.small, value.items)))
         if self.per_item:
             if any(True for _ in itertools.islice(walk(value.expr), _LARGEST_PER_ITEM, None)):
-                refuse(None, "what is done with each item is too large for one expression", "use flat_map and map")
+                refuse(None, "the code for each item is too large for one expression", "use flat_map and map")
             return value
         return Value(value.type, self.sharing.bind(value.expr, value.type, self.condition))
 
-    def owe(self, value: Value) -> None:
-        """Python evaluates the value here, even if nobody reads it: where it may fail the result has to fail."""
+    def add_strict(self, value: Value) -> None:
+        """Records that Python evaluates the value here, even if it is unused: if it fails, the result has to fail."""
         for leaf, type_ in _leaves(value):
             if self.sharing.may_raise(leaf):
-                self.sharing.debts.append(Debt(self.condition, leaf, type_))
+                self.sharing.strict.append(StrictExpr(self.condition, leaf, type_))
 
-    def settle(self, result: Value, since: int) -> Value:
-        """The result of what was read since there were so many debts; it evaluates all that is owed."""
-        debts, self.sharing.debts[since:] = self.sharing.debts[since:], []
-        if not self.per_item and any(map(has_variables, debts)):
-            refuse(None, "what is done with an item and then dropped may fail", "leave it out")
-        return settled(result, debts, self.sharing.entries) if debts else result
+    def enforce_strict(self, result: Value, since: int) -> Value:
+        """The result, extended to evaluate the strict expressions that were recorded after the first `since`."""
+        strict, self.sharing.strict[since:] = self.sharing.strict[since:], []
+        if not self.per_item and any(map(has_variables, strict)):
+            refuse(None, "an unused value of an item may fail", "remove it")
+        return enforced(result, strict, self.sharing.entries) if strict else result
 
     def small_expr(self, expr: Expr, type_: Type) -> Expr:
         return pack(self.small(Value(type_, expr)))
 
     def lookup(self, node: ast.Name) -> Value | Known:
-        """What a name stands for: a local, a captured variable, a global or a builtin."""
+        """The value of a name: a local, a captured variable, a global or a builtin."""
         if node.id.startswith("__") and not node.id.endswith("__"):
             refuse(
                 node, f"{node.id} is private to a class and has another name there", "use a name with one underscore"
@@ -178,7 +178,7 @@ class Scope:
             found = self.names[node.id]
             if found is None:
                 refuse(
-                    node, f"{node.id} is not set on every way to here", f"give {node.id} a value before the branches"
+                    node, f"{node.id} is not set on every path to here", f"give {node.id} a value before the branches"
                 )
             return found
         if node.id in self.set_here:
@@ -186,7 +186,7 @@ class Scope:
         return known(self.outside(node))
 
     def outside(self, node: ast.Name) -> Any:
-        """The object behind a name that is no local: captured, global or builtin."""
+        """The object of a name that is not local: captured, global or builtin."""
         code = self.function.__code__
         if node.id in code.co_freevars:
             return self._captured(node)
@@ -207,7 +207,7 @@ class Scope:
 
 
 def known(value: Any) -> Value | Known:
-    """A Python object met while compiling: a constant column if it can be one."""
+    """A Python object found while compiling, as a constant column if it can be one."""
     return constant(value) or Known(value)
 
 

@@ -1,7 +1,7 @@
-"""From Python's syntax to symbolic values: who translates a kind of node, and what rules share.
+"""Translation of Python's syntax to symbolic values: the table of rules, and functions that rules share.
 
-A rule asks `expression` for the parts of its node, so that it does not know who translates them. Most rules are in
-`expressions`; those that need nothing else are here.
+A rule calls `expression` for the parts of its node, so that it does not depend on their rules. Most rules are in
+`expressions`. Those without further dependencies are here.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ Rule = Callable[[Any, Scope], "Value | Known"]
 _RULES: dict[type[ast.AST], Rule] = {}
 
 STAGE = "nothing to change: it runs as Python"
-"""The advice where there is none."""
+"""The advice where nothing can be changed."""
 
 
 def translates(kind: type[ast.AST]) -> Callable[[Rule], Rule]:
@@ -51,7 +51,7 @@ def translates(kind: type[ast.AST]) -> Callable[[Rule], Rule]:
 
 
 def expression(node: ast.AST, scope: Scope) -> Value | Known:
-    """The symbolic value of an expression, or the Python object it is known to be."""
+    """The symbolic value of an expression, or the Python object that it is known to be."""
     scope.sharing.step(node)
     rule = _RULES.get(type(node))
     if rule is None:
@@ -61,7 +61,7 @@ def expression(node: ast.AST, scope: Scope) -> Value | Known:
 
 
 def returned(node: FunctionNode, scope: Scope) -> Value:
-    """What the body of a function returns, whose parameters are in the scope."""
+    """The value that the body of a function returns. The scope has its parameters."""
     if isinstance(node, ast.Lambda):
         return value(node.body, scope)
     return value_of(_RULES[ast.FunctionDef](node, scope), node)
@@ -73,19 +73,19 @@ def value(node: ast.AST, scope: Scope) -> Value:
 
 
 def value_of(found: Value | Known, node: ast.AST) -> Value:
-    """What was found, which has to be a value."""
+    """The result of `expression`, which has to be a value."""
     if isinstance(found, Known):
         refuse(node, f"{shown(found.object)} is not a value a column can hold", STAGE)
     return found
 
 
 def operand(node: ast.AST, scope: Scope) -> Value:
-    """The value of an expression that something is done with: known in type, and not None."""
+    """The value of an operand, whose type has to be known. None is ruled out."""
     return usable(value(node, scope), node)
 
 
 def usable(found: Value, node: ast.AST) -> Value:
-    """The value, with None ruled out."""
+    """The value as an operand: its type is known, and None is ruled out."""
     if is_opaque(found.type):
         advice = "annotate the return type of the function that made it, or pass returns="
         refuse(node, f"the type of {_source(node)} is not known", advice)
@@ -99,7 +99,7 @@ def _source(node: ast.AST) -> str:
 
 
 def condition(node: ast.AST, scope: Scope) -> Expr:
-    """An expression where only its truth matters."""
+    """The truth value of an expression."""
     match node:
         case ast.BoolOp(ast.And(), values):
             return _connect(values, scope, conjunction, True)
@@ -115,19 +115,19 @@ def truth_of(found: Value, node: ast.AST, scope: Scope) -> Expr:
     if isinstance(found.type, Optional):
         found = scope.small(found)
     if found.expr is None or isinstance(found.type, Optional):
-        scope.owe(found)
+        scope.add_strict(found)
     result = truth(found)
     if result is None or is_opaque(found.type):
         refuse(node, f"whether a value of type {found.type} is true is not known", "compare it with something")
     return result
 
 
-def _connect(nodes: Sequence[ast.AST], scope: Scope, join: Callable[[Expr, Expr], Expr], go_on: bool) -> Expr:
+def _connect(nodes: Sequence[ast.AST], scope: Scope, join: Callable[[Expr, Expr], Expr], continues_on: bool) -> Expr:
     joined, inner = condition(nodes[0], scope), scope
     for node in nodes[1:]:
-        inner = inner.where(joined, go_on)
+        inner = inner.where(joined, continues_on)
         joined = join(joined, condition(node, inner))
-    if go_on:
+    if continues_on:
         scope.set_if[joined] = inner.set_here
     return joined
 
@@ -147,7 +147,7 @@ def _describe(node: ast.AST) -> str:
 
 
 def shown(found: Any) -> str:
-    """A Python object's name, for reasons: with its module if it comes with Python."""
+    """The name of a Python object for messages, with its module if it is in the standard library."""
     name = str(getattr(found, "__name__", None) or type(found).__name__)
     module = getattr(found, "__module__", None)
     return f"{module}.{name}" if comes_with_python(found) and module != "builtins" else name
@@ -170,16 +170,16 @@ def _variable(node: ast.Name, scope: Scope) -> Value | Known:
 
 @translates(ast.NamedExpr)
 def _walrus(node: ast.NamedExpr, scope: Scope) -> Value | Known:
-    """`(name := …)`: from here on the name is set, on the ways that come by here."""
+    """`(name := …)`: from here on the name is set, on the paths through this expression."""
     found = expression(node.value, scope)
-    kept = scope.small(found) if isinstance(found, Value) else found
-    scope.set_here[node.target.id] = kept
-    return kept
+    shared = scope.small(found) if isinstance(found, Value) else found
+    scope.set_here[node.target.id] = shared
+    return shared
 
 
 @translates(ast.BoolOp)
 def _operands(node: ast.BoolOp, scope: Scope) -> Value:
-    """`a and b` gives one of its operands, not just a bool."""
+    """`a and b` gives one of its operands, not a bool."""
     first = value(node.values[0], scope)
     rest = node.values[1:]
     stop_on = isinstance(node.op, ast.Or)
@@ -195,8 +195,8 @@ def _operand_chain(node: ast.BoolOp, first: Value, rest: list[ast.expr], stop_on
     second = _operand_chain(node, value(rest[0], inner), rest[1:], stop_on, inner)
     if first.type == second.type == BOOL:
         return Value(BOOL, (disjunction if stop_on else conjunction)(pack(first), pack(second)))
-    kept = refine(first, scope.where(test).facts) if stop_on else first
-    chosen = choose(test, kept, second) if stop_on else choose(test, second, kept)
+    refined = refine(first, scope.where(test).facts) if stop_on else first
+    chosen = choose(test, refined, second) if stop_on else choose(test, second, refined)
     if chosen is None:
         refuse(node, f"{ast.unparse(node)} is {first.type} or {second.type}", "give both sides one type")
     return chosen
@@ -205,7 +205,7 @@ def _operand_chain(node: ast.BoolOp, first: Value, rest: list[ast.expr], stop_on
 @translates(ast.IfExp)
 def _conditional(node: ast.IfExp, scope: Scope) -> Value:
     test = condition(node.test, scope)
-    scope.owe(Value(BOOL, test))
+    scope.add_strict(Value(BOOL, test))
     then, otherwise = value(node.body, scope.where(test)), value(node.orelse, scope.where(test, False))
     return choose_or_refuse(node, test, then, otherwise)
 

@@ -1,7 +1,7 @@
-"""`try … except …`: an operation that may fail says when it surely does, and the handler takes those rows.
+"""`try … except …`: operations record conditions under which they fail, and the handler applies to those rows.
 
-A condition recorded here holds only where CPython raises that exception. Where it does not hold and the operation fails
-all the same, the column fails, and Python does the job: so a condition need not find every failure.
+A recorded condition holds only where CPython raises that exception. If the operation fails although the condition does
+not hold, the column fails, and the job runs in Python. So a condition need not cover every failure.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from morisot.types.element import FLOAT, INT, STR
 
 @dataclass(frozen=True)
 class Failure:
-    """An exception, and a condition under which an operation surely raises it."""
+    """An exception, and a condition under which an operation always raises it."""
 
     exception: type[BaseException]
     condition: Expr
@@ -31,7 +31,7 @@ class Failure:
 _SPACE = "[ \\t\\n\\r\\x0b\\f\\x1c-\\x1f]*"
 _INT = f"^{_SPACE}[+-]?[0-9][0-9_]*{_SPACE}\\z"
 _FLOAT = f"^{_SPACE}[+-]?(\\.?[0-9][0-9._eE+-]*|[iI][nN][fF]([iI][nN][iI][tT][yY])?|[nN][aA][nN]){_SPACE}\\z"
-"""All that int() and float() may accept of ASCII text, and a little more."""
+"""Patterns of a superset of the ASCII texts that int() and float() accept."""
 
 
 def record_call(function: object, arguments: Sequence[Value], scope: Scope) -> None:
@@ -53,13 +53,13 @@ def record_division(op: ast.operator, left: Value, right: Value, scope: Scope) -
 
 
 def record(exception: type[BaseException], condition: Expr, scope: Scope) -> None:
-    """Note a failure; inside a loop over items it cannot be told from outside."""
+    """Records a failure. A failure inside a comprehension is not recorded: its condition depends on the item."""
     if scope.trial is not None and not scope.per_item:
         scope.trial.append(Failure(exception, conjunction(scope.condition, condition)))
 
 
 def handler_of(failure: Failure, handlers: Sequence[ast.ExceptHandler], scope: Scope) -> ast.ExceptHandler | None:
-    """The handler that would catch it."""
+    """The handler that catches the exception; None if there is none."""
     for handler in handlers:
         if handler.type is None or issubclass(failure.exception, _classes(handler.type, scope)):
             return handler
@@ -71,12 +71,12 @@ def _classes(node: ast.expr, scope: Scope) -> tuple[type[BaseException], ...]:
     given = found.object if isinstance(found, Known) else None
     classes = given if isinstance(given, tuple) else (given,)
     if not all(isinstance(cls, type) and issubclass(cls, BaseException) for cls in classes):
-        refuse(node, "except of what is no exception class has no column form", STAGE)
+        refuse(node, "except with something other than an exception class has no column form", STAGE)
     return classes
 
 
 def any_of(conditions: Sequence[Expr]) -> Expr:
-    """Whether one of them holds, the first ones looked at first."""
+    """Whether one of the conditions holds, evaluated in their order."""
     joined = conditions[0]
     for condition in conditions[1:]:
         joined = disjunction(joined, condition)

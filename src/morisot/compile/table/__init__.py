@@ -1,1 +1,1 @@
-"""The table of functions and methods that are understood."""
+"""The table of functions and methods that have a column form."""

@@ -1,4 +1,4 @@
-"""Methods and functions of dates that no row of the table describes."""
+"""Methods and functions of dates that are not rows of the table."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""The table of what is understood: operators, functions and methods, by the types of their arguments.
+"""The table of operators, functions and methods that have a column form, by the types of their arguments.
 
-A row says: with arguments of these types the result has that type and this exact form. To teach the compiler a
-function is to add a row. What has no row runs as Python.
+A row says that for arguments of some types the result has a type and an exact form. To support another function, add
+a row. A function without a row runs in Python.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ def _is_factor(exponent: int) -> bool:
 
 
 def _is_fixed(directives: str) -> bool:
-    return dates.places_of(directives) is not None
+    return dates.fixed_positions(directives) is not None
 
 
-def _is_shift(places: int) -> bool:
-    return 0 <= places <= 62
+def _is_shift(bits: int) -> bool:
+    return 0 <= bits <= 62
 
 
 BINARY: dict[type[ast.operator], tuple[Row, ...]] = {
@@ -91,7 +91,7 @@ BINARY: dict[type[ast.operator], tuple[Row, ...]] = {
     ast.BitOr: (_binary(BOOL, Plain("or")), _binary(INT, Plain("bit_or"))),
     ast.BitXor: (_binary(BOOL, Plain("unequal")), _binary(INT, Plain("bit_xor"))),
     ast.LShift: (Row((INT, Constant(int, _is_shift)), INT, arithmetic.int_shift_left),),
-    ast.RShift: (Row((INT, Constant(int, lambda places: places >= 0)), INT, arithmetic.int_shift_right),),
+    ast.RShift: (Row((INT, Constant(int, lambda bits: bits >= 0)), INT, arithmetic.int_shift_right),),
 }
 
 UNARY: dict[type[ast.unaryop], tuple[Row, ...]] = {
@@ -144,7 +144,7 @@ IN: tuple[Row, ...] = (
 
 _SORTED = (INT, STR, BYTES, DATE, DATETIME, BOOL)
 _SUMS_OF_FLOATS = (
-    # sum([]) is the int 0; from Python 3.12 on sum() keeps what rounding loses
+    # sum([]) is the int 0; from Python 3.12 on sum() of floats compensates for rounding errors
     Row((List(FLOAT),), FLOAT, texts.list_sum),
     Row((List(FLOAT), FLOAT), FLOAT, Plain("fold_sum")),
 ) * (sys.version_info < (3, 12))
@@ -186,7 +186,7 @@ FUNCTIONS: dict[Any, tuple[Row, ...]] = {
     ),
     round: (
         Row((INT,), INT, Plain("itself")),
-        Row((INT, Constant(int, lambda places: places >= 0)), INT, lambda a, _: a),
+        Row((INT, Constant(int, lambda ndigits: ndigits >= 0)), INT, lambda a, _: a),
         Row((FLOAT,), INT, arithmetic.float_to_int("rint")),
         Row((FLOAT, Constant(type(None))), INT, lambda a, _: arithmetic.float_to_int("rint")(a)),
     ),
@@ -214,7 +214,7 @@ FUNCTIONS: dict[Any, tuple[Row, ...]] = {
         Row((DATETIME,), STR, dates.isoformat(" ")),
     ),
     dt.date: (Row((INT, INT, INT), DATE, dates.make_date),),
-    dt.datetime: tuple(Row((INT,) * places, DATETIME, dates.make_time) for places in (3, 4, 5, 6)),
+    dt.datetime: tuple(Row((INT,) * count, DATETIME, dates.make_time) for count in (3, 4, 5, 6)),
     dt.date.fromisoformat: (Row((STR,), DATE, dates.date_of_text),),
     dt.datetime.fromisoformat: (Row((STR,), DATETIME, dates.time_of_text),),
     math.floor: (Row((INT,), INT, Plain("itself")), Row((FLOAT,), INT, arithmetic.float_to_int("floor"))),
@@ -237,7 +237,7 @@ FUNCTIONS: dict[Any, tuple[Row, ...]] = {
 }
 
 FOLDED = frozenset({min, max})
-"""Functions of two arguments that take any number of them, from left to right."""
+"""Functions with rows for two arguments that take any number of them, from left to right."""
 
 FOLDS: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Add: operator.add,
@@ -253,4 +253,4 @@ FOLDS: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.LShift: operator.lshift,
     ast.RShift: operator.rshift,
 }
-"""Operators between two constants are Python's own."""
+"""Operators between two constants are computed by Python."""

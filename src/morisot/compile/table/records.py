@@ -1,4 +1,4 @@
-"""What may be assumed of a record class: that its constructor, fields and comparison are the generated ones."""
+"""Tests whether the constructor, fields and comparison of a record class are the generated ones."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 
 def is_plain_field(cls: type, name: str) -> bool:
-    """Whether reading the field gives what was stored: no property or `__getattribute__` in between."""
+    """Whether reading the field gives the stored value: no property and no `__getattribute__` changes it."""
     if not _inherits(cls, "__getattribute__", object, tuple):
         return False
     stored = inspect.getattr_static(cls, name, None)
@@ -18,7 +18,7 @@ def is_plain_field(cls: type, name: str) -> bool:
 
 
 def is_plain_constructor(cls: type) -> bool:
-    """Whether calling the class just stores its arguments."""
+    """Whether the constructor only stores its arguments."""
     if type(cls).__call__ is not type.__call__:
         return False
     if issubclass(cls, tuple):
@@ -32,14 +32,14 @@ def compares_as_tuple(cls: type) -> bool:
 
 
 def is_always_true(cls: type) -> bool:
-    """Whether bool() of every record is True: no `__bool__` and no `__len__` but a tuple's."""
+    """Whether bool() of every record is True: the class has no `__bool__`, and no `__len__` but a tuple's."""
     return not hasattr(cls, "__bool__") and (not hasattr(cls, "__len__") or _inherits(cls, "__len__", tuple))
 
 
 def class_attribute(cls: type, name: str) -> Any:
-    """What the class itself has under a name that is no field: a property, a method, a constant; or None.
+    """The attribute of the class under a name that is not a field: a property, a method, a constant; or None.
 
-    A constructor of its own could hide it behind an attribute of the record.
+    A constructor that is not generated could hide it behind an attribute of the record.
     """
     plain = _inherits(cls, "__getattribute__", object, tuple) and is_plain_constructor(cls)
     return inspect.getattr_static(cls, name, None) if plain else None
@@ -67,7 +67,7 @@ def defaults(cls: type) -> dict[str, Any]:
 
 
 def _is_generated(function: Any) -> bool:
-    """NamedTuple and dataclass compile their methods from text of their own."""
+    """Whether NamedTuple or dataclass generated the method."""
     file = getattr(getattr(function, "__code__", None), "co_filename", "")
     return file.startswith(("<string>", "namedtuple_", "<namedtuple"))
 

@@ -1,4 +1,4 @@
-"""Rows of the table of what is understood: how one is found for some arguments, and applied to them."""
+"""Rows of the table: how the row for some arguments is found, and applied to them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from morisot.types.element import BOOL, FLOAT, INT, Type
 
 @dataclass(frozen=True)
 class Constant:
-    """An argument that has to be a constant of some class; the form gets the Python value itself."""
+    """An argument that has to be a constant of a class. The form gets the Python value."""
 
     cls: type
     fits: Callable[[Any], bool] = lambda _: True
@@ -27,7 +27,7 @@ Parameter = Type | Constant | type[Type]
 
 @dataclass(frozen=True)
 class Row:
-    """What is known of one operation on arguments of some types."""
+    """The result type and the form of one operation on arguments of some types."""
 
     parameters: tuple[Parameter, ...]
     result: Type
@@ -43,7 +43,7 @@ _WIDEN: dict[tuple[Type, Type], Form] = {
 
 
 def find(rows: Sequence[Row], arguments: Sequence[Value], *, widen: bool = False) -> Row | None:
-    """The first row whose parameters the arguments have; with `widen` also as Python's numbers widen."""
+    """The first row whose parameters fit the arguments. `widen` also allows Python's conversions of numbers."""
     exact = (row for row in rows if _fits(row, arguments, widen=False))
     wider = (row for row in rows if widen and _fits(row, arguments, widen=True))
     return next(exact, None) or next(wider, None)
@@ -69,7 +69,7 @@ def _accepts(parameter: Parameter, value: Value, *, widen: bool) -> bool:
 
 
 def constant_of(value: Value) -> tuple[bool, Any]:
-    """Whether a value is a constant, and the Python object it is."""
+    """Whether a value is a constant, and its Python object."""
     literal = literal_of(value)
     if literal is not None and value.type == DELTA:
         return True, dt.timedelta(microseconds=literal.value)
@@ -82,7 +82,7 @@ def constant_of(value: Value) -> tuple[bool, Any]:
 
 
 def apply(row: Row, arguments: Sequence[Value], small: Callable[[Value], Value]) -> Value:
-    """The row's form on the arguments; `small` makes an argument cheap to repeat."""
+    """Applies the row's form to the arguments. `small` makes an argument cheap to repeat."""
     once = isinstance(row.form, Plain)
     built = []
     for parameter, value in zip(row.parameters, arguments, strict=True):

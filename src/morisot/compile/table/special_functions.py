@@ -1,4 +1,4 @@
-"""Functions that are more than a row of the table: their result has parts, or an argument is a function or a class."""
+"""Functions that are not rows of the table: their result has parts, or an argument is a function or a class."""
 
 from __future__ import annotations
 
@@ -52,18 +52,18 @@ def _bool(node: ast.AST, arguments: Arguments, keywords: Keywords, scope: Scope)
 @calls.special(len)
 def _len(node: ast.AST, arguments: Arguments, keywords: Keywords, scope: Scope) -> Value:
     if len(arguments) == 1 and isinstance(arguments[0], Value) and isinstance(arguments[0].type, Tuple):
-        scope.owe(arguments[0])
+        scope.add_strict(arguments[0])
         return Value(INT, integer(len(arguments[0].items)))
     match arguments:
         case [Value(_, Call("except", (Call("split"), _)))]:
-            # See `sets.distinct`: a set of many small texts takes Spark longer than the way to Python and back.
-            refuse(node, "Python counts the different words of a text sooner than Spark", STAGE)
+            # See `sets.distinct`: for a set of many small texts Spark takes longer than a pass through Python.
+            refuse(node, "Python counts the distinct words of a text faster than Spark", STAGE)
     return calls.by_table(node, len, arguments, keywords, scope)
 
 
 @calls.special(sum)
 def _sum(node: ast.AST, arguments: Arguments, keywords: Keywords, scope: Scope) -> Value:
-    """Of a list that is written out: additions, which cost less than a loop."""
+    """The sum of a list display is written as additions, which cost less than a loop."""
     only = arguments[0] if len(arguments) == 1 and not keywords else None
     match only:
         case Value(List(item), Call("array", items)) if item in (INT, BOOL):
@@ -74,7 +74,7 @@ def _sum(node: ast.AST, arguments: Arguments, keywords: Keywords, scope: Scope) 
 
 @calls.special(list)
 def _list(node: ast.AST, arguments: Arguments, keywords: Keywords, scope: Scope) -> Value:
-    """Of a list, a text, a dict or a tuple; a set has no order."""
+    """The items of a list, a text, a dict or a tuple. A set has no column form, because its order is undefined."""
     (only,) = plain(node, list, arguments, keywords, 1)
     found = usable(only, node)
     if isinstance(found.type, Tuple):
@@ -112,20 +112,20 @@ def _format(node: ast.AST, arguments: Arguments, keywords: Keywords, scope: Scop
 def _round(node: ast.AST, arguments: Arguments, keywords: Keywords, scope: Scope) -> Value:
     if len(arguments) != 2 or keywords:
         return calls.by_table(node, round, arguments, keywords, scope)
-    found, places = (usable(one, node) for one in plain(node, round, arguments, keywords, 2))
-    known, number = rows.constant_of(places)
-    if found.type != FLOAT or not known or type(number) is not int or not 0 <= number <= decimals.MOST_PLACES:
-        return calls.by_table(node, round, (found, places), {}, scope)
-    return Value(FLOAT, decimals.round_places(pack(scope.small(found)), number, scope))
+    found, ndigits = (usable(one, node) for one in plain(node, round, arguments, keywords, 2))
+    known, number = rows.constant_of(ndigits)
+    if found.type != FLOAT or not known or type(number) is not int or not 0 <= number <= decimals.MOST_DIGITS:
+        return calls.by_table(node, round, (found, ndigits), {}, scope)
+    return Value(FLOAT, decimals.round_to_digits(pack(scope.small(found)), number, scope))
 
 
 @calls.special(isinstance)
 def _isinstance(node: ast.AST, arguments: Arguments, keywords: Keywords, scope: Scope) -> Value:
-    """Decided here: the class of a value is known from its type, but for None."""
+    """Decided while compiling: the class of a value is known from its type, except for None."""
     if len(arguments) != 2 or keywords or not isinstance(arguments[0], Value) or not isinstance(arguments[1], Known):
         refuse(node, "isinstance of a class that is not constant has no column form", STAGE)
     found, wanted = arguments[0], arguments[1].object
-    scope.owe(found)
+    scope.add_strict(found)
     if is_opaque(found.type) or is_opaque(inner := _without_none(found.type)):
         refuse(node, f"the class of a value of type {found.type} is not known", "annotate the function that made it")
     try:
@@ -175,7 +175,7 @@ _LENGTHS = tuple(dt.timedelta(**{part: 1}) // dt.timedelta(microseconds=1) for p
 
 @calls.special(dt.timedelta)
 def _timedelta(node: ast.AST, arguments: Arguments, keywords: Keywords, _: Scope) -> Value:
-    """Of whole numbers; of fractions only where they are constant."""
+    """A timedelta of ints; floats have a column form only as constants."""
     given = dict(zip(_PARTS, arguments, strict=False)) | keywords
     if len(given) < len(arguments) + len(keywords) or not set(given) <= set(_PARTS):
         refuse(node, "timedelta gets arguments that it does not take")
@@ -184,7 +184,7 @@ def _timedelta(node: ast.AST, arguments: Arguments, keywords: Keywords, _: Scope
     if all(found for found, *_ in constants.values()):
         try:
             whole = from_object(dt.timedelta(**{name: pair[1] for name, pair in constants.items()}))
-        except Exception as error:  # what fails on constants fails on every element: Python will say how
+        except Exception as error:  # a call that fails on constants fails on every element: Python raises its exception
             refuse(node, f"timedelta always fails: {error}")
         return value_of(whole, node)
     terms: list[Expr] = []
@@ -251,5 +251,5 @@ def _attrgetter(
 
 
 def _all(found: list[Value]) -> Value:
-    """One value as it is, several as a tuple."""
+    """A single value unchanged, several values as a tuple."""
     return found[0] if len(found) == 1 else Value(Tuple(tuple(one.type for one in found)), items=tuple(found))

@@ -1,4 +1,4 @@
-"""Methods of str that no row of the table describes: their result has parts, or an argument is a table."""
+"""Methods of str that are not rows of the table: their result has parts, or an argument is a table."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ def _partition(node: ast.Call, owner: Value, scope: Scope) -> Value:
 
 
 def _stripped(node: ast.Call, owner: Value, scope: Scope) -> Value:
-    """`s.strip()`: spaces go fast; where nothing but something visible is at the ends then, they were all."""
+    """`s.strip()`. Removing spaces is fast. If both ends are visible ASCII characters then, nothing else is removed."""
     assert isinstance(node.func, ast.Attribute)
     name = node.func.attr
     known, characters = (True, None) if not node.args else rows.constant_of(value(node.args[0], scope))
     if not known or type(characters) not in (str, type(None)) or len(node.args) > 1 or node.keywords:
         refuse(node, f"str.{name} of characters that are not constant has no column form", STAGE)
     whole = pack(scope.small(owner))
-    if characters is not None or scope.per_item:  # of an item nothing can be kept to be asked again
+    if characters is not None or scope.per_item:  # inside a comprehension values cannot be shared
         return Value(STR, texts.text_strip(name, whole, WHITESPACE if characters is None else characters))
     bare = scope.small_expr(call(texts.TRIMS[name], whole), STR)
     return Value(STR, when(texts.is_bare(name, bare), bare, texts.text_strip(name, whole, WHITESPACE)))

@@ -1,6 +1,6 @@
 """Functions that generated text calls: plain Python on numbers, compiled by numba.
 
-The first few stand for what numba gets instead: instructions of the processor, and the C library by address.
+The first few are replaced when numba compiles: by processor instructions, and by functions of the C library.
 """
 
 from __future__ import annotations
@@ -11,22 +11,22 @@ from typing import Any
 
 
 def multiply(left: int, right: int) -> tuple[int, bool]:
-    """The product, and whether it is beyond 64 bit."""
+    """The product, and whether it is beyond 64 bits."""
     return left * right, not -(2**63) <= left * right < 2**63
 
 
 def c_fmod(left: float, right: float) -> float:
-    """What the C library gives."""
+    """Replaced by the function of the C library."""
     return math.fmod(left, right)
 
 
 def c_floor(value: float) -> float:
-    """What the C library gives."""
+    """Replaced by the function of the C library."""
     return float(math.floor(value))
 
 
 def int_power(base: int, exponent: int) -> tuple[bool, int]:
-    """`base ** exponent`, if it is an int of 64 bit."""
+    """`base ** exponent`, if it is an int of 64 bits."""
     if exponent < 0:
         return False, 0
     result = 1
@@ -44,7 +44,7 @@ def int_power(base: int, exponent: int) -> tuple[bool, int]:
 
 
 def float_modulo(left: float, right: float) -> float:
-    """`left % right`, as CPython's float_rem does it."""
+    """`left % right`, as in CPython's float_rem."""
     rest = c_fmod(left, right)
     if rest != 0.0:
         if (right < 0.0) != (rest < 0.0):
@@ -55,7 +55,7 @@ def float_modulo(left: float, right: float) -> float:
 
 
 def float_floor_divide(left: float, right: float) -> float:
-    """`left // right`, as CPython's float_floor_div does it."""
+    """`left // right`, as in CPython's float_floor_div."""
     rest = c_fmod(left, right)
     quotient = (left - rest) / right
     if rest != 0.0 and (right < 0.0) != (rest < 0.0):
@@ -70,15 +70,15 @@ def float_floor_divide(left: float, right: float) -> float:
 
 
 def c_rint(value: float) -> float:
-    """What the C library gives."""
+    """Replaced by the function of the C library."""
     return math.copysign(float(round(value)), value)
 
 
-def round_places(value: float, factor: float) -> tuple[bool, float]:
-    """`round(value, places)` with factor = 10.0 ** places; a tie is told by the product's rounding error (Dekker)."""
+def round_to_digits(value: float, factor: float) -> tuple[bool, float]:
+    """`round(value, n)` with factor = 10.0 ** n. A tie is recognised by the product's rounding error (Dekker)."""
     product = value * factor
     if not abs(product) < 4503599627370496.0:
-        return (value - value) != 0.0, value  # infinities and NaN are what they are; other large ones are Python's
+        return (value - value) != 0.0, value  # infinities and NaN are unchanged; other large values are left to Python
     nearest = c_rint(product)
     part = product - nearest
     if part in (0.5, -0.5):
@@ -119,5 +119,5 @@ def int_gcd(left: int, right: int) -> tuple[bool, int]:
 
 
 COMPILED: tuple[Callable[..., Any], ...] = (
-    int_power, float_modulo, float_floor_divide, round_places, int_root, int_gcd,
+    int_power, float_modulo, float_floor_divide, round_to_digits, int_root, int_gcd,
 )  # fmt: skip

@@ -1,1 +1,1 @@
-"""Rules for the kinds of expression: what `translate` dispatches to."""
+"""Rules for the kinds of expression, which `translate` dispatches to."""

@@ -1,4 +1,4 @@
-"""Access to parts: attributes, indexes and slices."""
+"""Attributes, indexes and slices."""
 
 from __future__ import annotations
 
@@ -49,11 +49,11 @@ def _attribute(node: ast.Attribute, scope: Scope) -> Value | Known:
 
 
 def attribute(node: ast.AST, owner: Value, name: str, scope: Scope) -> Value | Known:
-    """`owner.name`: a field, a property of the record's class, or a part of a date."""
+    """`owner.name`: a field, an attribute of the record's class, or a part of a date."""
     if isinstance(owner.type, Record) and name in owner.type.names:
         if not records.is_plain_field(owner.type.cls, name):
             refuse(node, f"{owner.type}.{name} is computed by the class", STAGE)
-        scope.owe(owner)
+        scope.add_strict(owner)
         return owner.items[owner.type.names.index(name)]
     if isinstance(owner.type, Record):
         return _of_class(node, owner, owner.type.cls, name, scope)
@@ -66,7 +66,7 @@ def attribute(node: ast.AST, owner: Value, name: str, scope: Scope) -> Value | K
 
 
 def _of_class(node: ast.AST, owner: Value, cls: type, name: str, scope: Scope) -> Value | Known:
-    """What a record's class computes, or holds for all its records."""
+    """An attribute of a record's class: a property or a constant."""
     found = records.class_attribute(cls, name)
     if isinstance(found, property) and isinstance(found.fget, types.FunctionType):
         return inline(node, found.fget, [owner], {}, scope)
@@ -95,7 +95,7 @@ def _subscript(node: ast.Subscript, scope: Scope) -> Value | Known:
 
 @dataclass(frozen=True, eq=False)
 class Get:
-    """`d.get`, to be called by another function: `max(d, key=d.get)`."""
+    """`d.get` as a function: `max(d, key=d.get)`."""
 
     __name__: ClassVar[str] = "get"
     owner: Value
@@ -120,23 +120,23 @@ _CALENDAR = ("iso_year", "iso_week", "weekday")
 
 
 def _iso_calendar(node: ast.Subscript, scope: Scope) -> Value | None:
-    """`d.isocalendar()[1]`: the tuple itself has a class of its own and is not known."""
+    """`d.isocalendar()[1]`. The tuple itself is of a class without a column form."""
     match node:
-        case ast.Subscript(ast.Call(ast.Attribute(inner, "isocalendar"), [], []), ast.Constant(int(place))):
+        case ast.Subscript(ast.Call(ast.Attribute(inner, "isocalendar"), [], []), ast.Constant(int(part_number))):
             owner = expression(inner, scope)
-            if isinstance(owner, Value) and owner.type in (DATE, DATETIME) and place in (0, 1, 2):
-                part: Expr = Call(_CALENDAR[int(place)], (pack(owner),))
-                return Value(INT, part if place != 2 else Call("add", (part, Literal(1, INT))))
+            if isinstance(owner, Value) and owner.type in (DATE, DATETIME) and part_number in (0, 1, 2):
+                part: Expr = Call(_CALENDAR[int(part_number)], (pack(owner),))
+                return Value(INT, part if part_number != 2 else Call("add", (part, Literal(1, INT))))
     return None
 
 
 def item(node: ast.AST, owner: Value, index: Value, scope: Scope) -> Value:
     """`owner[index]`."""
     if isinstance(owner.type, Product):
-        scope.owe(owner)
+        scope.add_strict(owner)
         return _item_of_product(node, owner, index)
     if isinstance(scope.sharing.written_out(pack(owner)), Call):
-        scope.owe(owner)  # Spark takes an item out of array(…) or map(…) without the others
+        scope.add_strict(owner)  # Spark may evaluate one item of array(…) or map(…) without the others
     end = texts.split_end(pack(owner), number(pack(index))) if owner.type == List(STR) and index.type == INT else None
     if end is not None:
         return Value(STR, end)
@@ -156,7 +156,7 @@ def item(node: ast.AST, owner: Value, index: Value, scope: Scope) -> Value:
 
 
 def expand_small(type_: Type, expr: Expr, scope: Scope) -> Value:
-    """The value in one column; kept if it has parts, since each part repeats it."""
+    """The value of one column. It is computed once if it has parts, because each part repeats it."""
     if isinstance(type_, Product):
         expr = scope.small_expr(expr, type_)
     return expand(type_, expr)
@@ -164,7 +164,7 @@ def expand_small(type_: Type, expr: Expr, scope: Scope) -> Value:
 
 def _slice_of_product(node: ast.AST, bounds: ast.Slice, owner: Value, scope: Scope) -> Value:
     _check_tuple(node, owner)
-    scope.owe(owner)
+    scope.add_strict(owner)
     chosen = owner.items[_constant_slice(bounds, scope)]
     if not chosen:
         refuse(node, "an empty tuple has no column form", STAGE)
@@ -173,12 +173,12 @@ def _slice_of_product(node: ast.AST, bounds: ast.Slice, owner: Value, scope: Sco
 
 def _item_of_product(node: ast.AST, owner: Value, index: Value) -> Value:
     _check_tuple(node, owner)
-    found, place = rows.constant_of(index)
-    if not found or type(place) is not int:
+    found, position = rows.constant_of(index)
+    if not found or type(position) is not int:
         refuse(node, "the index of a tuple is not a constant", "use a list, or constant indexes")
-    if not -len(owner.items) <= place < len(owner.items):
+    if not -len(owner.items) <= position < len(owner.items):
         refuse(node, f"{ast.unparse(node)} is out of range for {owner.type}")
-    return owner.items[place]
+    return owner.items[position]
 
 
 def _check_tuple(node: ast.AST, owner: Value) -> None:
@@ -189,10 +189,10 @@ def _check_tuple(node: ast.AST, owner: Value) -> None:
 def _constant_slice(node: ast.Slice, scope: Scope) -> slice:
     bounds = []
     for bound in (node.lower, node.upper, node.step):
-        found, place = (True, None) if bound is None else rows.constant_of(value(bound, scope))
-        if not found or type(place) not in (int, type(None)):
+        found, position = (True, None) if bound is None else rows.constant_of(value(bound, scope))
+        if not found or type(position) not in (int, type(None)):
             refuse(node, "the slice of a tuple is not constant", "use constant bounds")
-        bounds.append(place)
+        bounds.append(position)
     return slice(*bounds)
 
 
@@ -225,7 +225,7 @@ def _bound(node: ast.AST | None, scope: Scope) -> Expr | None:
 
 
 def looked_up(owner: Value, key: Value) -> tuple[Expr, Expr]:
-    """Whether a dict has a key, and what is there; `element_at` alone gives NULL for a key that is missing."""
+    """Whether a dict has a key, and its value. `element_at` alone gives NULL for a missing key."""
     return Call("has_key", (pack(owner), pack(key))), Call("value_at", (pack(owner), pack(key)))
 
 

@@ -1,4 +1,4 @@
-"""`f(x)`, `x.f()` and lambdas: what is called, and with which arguments."""
+"""`f(x)`, `x.f()` and lambdas: the called function and its arguments."""
 
 from __future__ import annotations
 
@@ -52,7 +52,8 @@ def call(node: ast.Call, scope: Scope) -> Value | Known:
         if type(owner.object) is dict and node.func.attr == "get":
             return lookups.get(node, owner.object, [value(one, scope) for one in node.args], scope)
         if type(owner.object) is list and node.func.attr in ("index", "count"):
-            return lookups.place(node, node.func.attr, owner.object, [value(one, scope) for one in node.args], scope)
+            values = [value(one, scope) for one in node.args]
+            return lookups.index_or_count(node, node.func.attr, owner.object, values, scope)
         if type(owner.object) in OBJECT_METHODS:
             return OBJECT_METHODS[type(owner.object)](node, owner.object, node.func.attr, scope)
     function = expression(node.func, scope)
@@ -73,17 +74,17 @@ def call(node: ast.Call, scope: Scope) -> Value | Known:
 
 
 def _make(node: ast.Call, cls: Any, scope: Scope) -> Known:
-    """`itemgetter(1)`, `partial(f, 2)`, `str.maketrans("a", "b")`: an object made of constants."""
+    """`itemgetter(1)`, `partial(f, 2)`, `str.maketrans("a", "b")`: an object constructed from constants."""
     found = [expression(one, scope) for one in (*node.args, *(keyword.value for keyword in node.keywords))]
     constants = [(True, one.object) if isinstance(one, Known) else rows.constant_of(one) for one in found]
     if not all(known_ for known_, _ in constants):
         refuse(node, f"{shown(cls)} of what is not constant has no column form", STAGE)
     objects = [one for _, one in constants]
     names = [keyword.arg or "" for keyword in node.keywords]
-    places = len(node.args)
+    count = len(node.args)
     try:
-        return Known(cls(*objects[:places], **dict(zip(names, objects[places:], strict=True))))
-    except Exception as error:  # what fails on constants fails on every element: Python will say how
+        return Known(cls(*objects[:count], **dict(zip(names, objects[count:], strict=True))))
+    except Exception as error:  # a call that fails on constants fails on every element: Python raises its exception
         refuse(node, f"{ast.unparse(node)} always fails: {error}")
 
 
@@ -106,7 +107,7 @@ def _method(node: ast.Call, name: str, owner: Value, scope: Scope) -> Value:
 
 
 def _record_method(node: ast.Call, name: str, owner: Value, scope: Scope) -> Value:
-    """A method of a record's class, read like any function; `_replace` is known."""
+    """A method of a record's class, compiled like any function. `_replace` has a rule."""
     assert isinstance(owner.type, Record)
     arguments = [expression(one, scope) for one in node.args]
     keywords = {keyword.arg or "": expression(keyword.value, scope) for keyword in node.keywords}
@@ -134,9 +135,9 @@ def _call_inner(node: ast.AST, function: InnerLambda, arguments: Arguments, keyw
     if keywords or len(names) != len(arguments):
         refuse(node, f"a lambda of {len(names)} parameters gets {len(arguments) + len(keywords)} arguments")
     bound = {**function.scope.names, **dict(zip(names, arguments, strict=True))}
-    inner = dataclasses.replace(scope.forked(), function=function.scope.function, names=bound)
-    owed = len(scope.sharing.debts)
+    inner = dataclasses.replace(scope.on_path(), function=function.scope.function, names=bound)
+    strict_before = len(scope.sharing.strict)
     for argument in arguments:
         if isinstance(argument, Value):
-            inner.owe(argument)
-    return inner.settle(value(function.node.body, inner), owed)
+            inner.add_strict(argument)
+    return inner.enforce_strict(value(function.node.body, inner), strict_before)

@@ -66,7 +66,7 @@ def _comparison(node: ast.Compare, scope: Scope) -> Value:
 
 
 def _container(node: ast.expr, scope: Scope) -> Value | Known:
-    """What stands right of `in`: only the items of a display matter, not whether it is a list or a set."""
+    """The right operand of `in`. Of a display only the items matter, not whether it is a list or a set."""
     if isinstance(node, ast.Set | ast.List) and node.elts:
         return expression(ast.copy_location(ast.Tuple(node.elts, ast.Load()), node), scope)
     return expression(node, scope)
@@ -82,7 +82,7 @@ def compare(node: ast.AST, op: ast.cmpop, left: Value | Known, right: Value | Kn
         case ast.Is() | ast.IsNot():
             for side in (left, right):
                 if isinstance(side, Value):
-                    scope.owe(side)
+                    scope.add_strict(side)
             same = _is(node, left, right)
             return same if isinstance(op, ast.Is) else negate(same)
         case ast.In() | ast.NotIn():
@@ -110,7 +110,7 @@ def _is_plain_equal(expr: Expr) -> bool:
 
 def _is(node: ast.AST, left: Value, right: Value | Known) -> Expr:
     if isinstance(right, Known) or NONE not in (left.type, right.type):
-        refuse(node, "`is` is understood for None only", "use == instead")
+        refuse(node, "`is` has a column form for None only", "use == instead")
     tested = left if right.type == NONE else right
     if is_opaque(tested.type):
         advice = "annotate the return type of the function that made it"
@@ -119,7 +119,7 @@ def _is(node: ast.AST, left: Value, right: Value | Known) -> Expr:
 
 
 def equal(node: ast.AST, left: Value, right: Value, scope: Scope) -> Expr:
-    """`left == right`, also where one may be None."""
+    """`left == right`, also for operands that may be None."""
     if any(is_opaque(side.type) or isinstance(side.type, Match) for side in (left, right)):
         refuse(node, f"== on {left.type} and {right.type} is not known", "annotate the function that made the value")
     if NONE in (left.type, right.type):
@@ -160,7 +160,7 @@ def _equal_products(node: ast.AST, left: Value, right: Value, scope: Scope) -> E
 
 
 def _compared_by_class(node: ast.AST, side: Value) -> type | None:
-    """The class of a dataclass, whose records equal only those of the same class; None for tuples."""
+    """The class of a dataclass, whose records are equal only to records of the same class; None for tuples."""
     if not isinstance(side.type, Record) or records.compares_as_tuple(side.type.cls):
         return None
     if not records.compares_as_dataclass(side.type.cls):
@@ -169,7 +169,7 @@ def _compared_by_class(node: ast.AST, side: Value) -> type | None:
 
 
 def _compare_lists(node: ast.AST, name: str, left: Value, right: Value, scope: Scope) -> Expr:
-    """Spark compares item by item, as Python does where no item is None or NaN."""
+    """Compares lists. Spark compares item by item, as Python does if no item is None or NaN."""
     joined = join_types(left.type, right.type)
     if EMPTY_LIST in (left.type, right.type) and name == "equal":
         sizes = [Call("size", (pack(side),)) for side in (left, right)]
@@ -177,7 +177,7 @@ def _compare_lists(node: ast.AST, name: str, left: Value, right: Value, scope: S
     if joined is None or joined != left.type or joined != right.type or not _is_comparable(joined):
         refuse(node, f"comparing {left.type} with {right.type} has no exact column form", STAGE)
     texts = [character_scans.spelled(pack(side), scope.sharing.written_out) for side in (left, right)]
-    if texts[0] is not None and texts[1] is not None:  # characters are in the order of their texts
+    if texts[0] is not None and texts[1] is not None:  # the order of characters is the order of the texts
         return Call(name, (texts[0], texts[1]))
     return Call(name, (pack(scope.small(left)), pack(scope.small(right))))
 
@@ -192,7 +192,7 @@ def _is_comparable(type_: Type) -> bool:
 
 
 def _equal_items(node: ast.AST, a: Value, b: Value, scope: Scope) -> Expr:
-    """Inside a tuple Python compares by identity first, so that a NaN may equal itself."""
+    """Compares items of tuples. Python compares them by identity first, so that a NaN may equal itself."""
     if not without_none(a.type) == without_none(b.type) == FLOAT or literal_of(a) or literal_of(b):
         return equal(node, a, b, scope)
     a, b = scope.small(a), scope.small(b)
@@ -240,7 +240,7 @@ def _contains(node: ast.AST, item: Value, container: Value | Known, scope: Scope
             refuse(node, f"a value of type {item.type} is in no set: it cannot be hashed")
         return _member(node, item, [from_object(one) for one in container.object], scope)
     if isinstance(container.type, Product):
-        scope.owe(container)
+        scope.add_strict(container)
         return _member(node, item, list(container.items), scope)
     if isinstance(container.type, Set):
         container = Value(List(container.type.item), pack(container))
@@ -257,7 +257,7 @@ _LONGEST_MEMBERSHIP = 10_000
 
 
 def _member(node: ast.AST, item: Value, members: Sequence[Value | Known], scope: Scope) -> Expr:
-    """`item in (a, b, c)`: equality with each, or Spark's IN where all are constants of the item's type."""
+    """`item in (a, b, c)`: equality with each, or Spark's IN if all are constants of the item's type."""
     values = [member for member in members if isinstance(member, Value)]
     if len(values) < len(members) or len(members) > _LONGEST_MEMBERSHIP:
         refuse(node, "`in` a collection that is not made of few plain constants has no column form", STAGE)

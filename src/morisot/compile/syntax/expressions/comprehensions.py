@@ -1,4 +1,4 @@
-"""Comprehensions: `[f(x) for x in xs if p(x)]`, and what consumes them: any, all, next, sum, sorted, join."""
+"""Comprehensions: `[f(x) for x in xs if p(x)]`, and their consumers: any, all, next, sum, sorted, join."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from morisot.compile.verdict import Value
 from morisot.types.element import BOOL, NONE, STR, List, Product
 
 CONSUMERS = frozenset({any, all, sum, min, max, sorted, list, set, frozenset, dict})
-"""Functions that take the items of a generator one after the other, so that a list serves as well."""
+"""Functions that consume a generator completely, so that a list gives the same result."""
 
 
 def listed(node: ast.expr) -> ast.expr:
-    """A generator, a view of a dict, or what map, zip and their kin give, as the list of its items."""
+    """A generator, a view of a dict, or the iterator of map, zip and the like, as a list comprehension."""
     if isinstance(node, ast.GeneratorExp):
         return ast.copy_location(ast.ListComp(node.elt, node.generators), node)
     match node:
@@ -44,17 +44,17 @@ def _list_comprehension(node: ast.ListComp, scope: Scope) -> Value:
 
 
 def _loop(node: ast.AST, element: ast.expr, loops: list[ast.comprehension], scope: Scope) -> Value:
-    """One `for` of a comprehension; those inside it give lists that are joined."""
+    """One `for` of a comprehension. The lists of the inner `for` clauses are concatenated."""
     first, *rest = loops
     source = _source(first, scope)
     if isinstance(source, Unrolled):
         return _unrolled(node, element, loops, source, scope)
     items, inner, variable = _enter(first, source, scope)
-    owed = len(scope.sharing.debts)
+    strict_before = len(scope.sharing.strict)
     if rest:
-        found = inner.settle(_loop(node, element, rest, inner), owed)
+        found = inner.enforce_strict(_loop(node, element, rest, inner), strict_before)
         return Value(found.type, Call("flatten", (Each("transform", items, variable, pack(found)),)))
-    found = inner.settle(value(element, inner), owed)
+    found = inner.enforce_strict(value(element, inner), strict_before)
     if found.type == NONE:
         refuse(node, "a list of None has no column form", STAGE)
     expr = pack(found)
@@ -64,23 +64,24 @@ def _loop(node: ast.AST, element: ast.expr, loops: list[ast.comprehension], scop
 def _unrolled(
     node: ast.AST, element: ast.expr, loops: list[ast.comprehension], source: Unrolled, scope: Scope
 ) -> Value:
-    """A loop over items that are known one by one is written out: faster than a loop, and each item has its type."""
+    """A loop over items that are known individually is unrolled: it is faster, and each item has its own type."""
     loop, *rest = loops
-    ways = [_kept(loop, item, scope) for item in source.items]
-    if not rest and all(test == TRUE for test, _ in ways):
-        return list_of(node, [value(element, inner) for _, inner in ways])
-    lists = [_loop(node, element, rest, inner) if rest else list_of(node, [value(element, inner)]) for _, inner in ways]
+    items = [_filtered_item(loop, item, scope) for item in source.items]
+    if not rest and all(test == TRUE for test, _ in items):
+        return list_of(node, [value(element, inner) for _, inner in items])
+    scopes = [inner for _, inner in items]
+    lists = [_loop(node, element, rest, inner) if rest else list_of(node, [value(element, inner)]) for inner in scopes]
     if not lists:
         return list_of(node, [])
     joined = join_all(node, lists)
     none = Literal((), joined)
-    parts = (when(test, pack(convert(one, joined)), none) for (test, _), one in zip(ways, lists, strict=True))
+    parts = (when(test, pack(convert(one, joined)), none) for (test, _), one in zip(items, lists, strict=True))
     return Value(joined, Call("concat", tuple(parts)))
 
 
-def _kept(loop: ast.comprehension, item: Value, scope: Scope) -> tuple[Expr, Scope]:
-    """Whether an item that is known passes the ifs of a loop, and the scope inside it."""
-    inner = scope.forked().having(dict(_unpack(loop.target, item)))
+def _filtered_item(loop: ast.comprehension, item: Value, scope: Scope) -> tuple[Expr, Scope]:
+    """The condition that an unrolled item passes the `if` clauses of a loop, and the scope inside the loop."""
+    inner = scope.on_path().having(dict(_unpack(loop.target, item)))
     test: Expr = TRUE
     for node in loop.ifs:
         test = conjunction(test, _test(node, inner))
@@ -90,8 +91,8 @@ def _kept(loop: ast.comprehension, item: Value, scope: Scope) -> tuple[Expr, Sco
 
 def _test(node: ast.expr, scope: Scope) -> Expr:
     """A condition on an item."""
-    owed = len(scope.sharing.debts)
-    return pack(scope.settle(Value(BOOL, condition(node, scope)), owed))
+    strict_before = len(scope.sharing.strict)
+    return pack(scope.enforce_strict(Value(BOOL, condition(node, scope)), strict_before))
 
 
 def _source(loop: ast.comprehension, scope: Scope) -> Unrolled | Listed:
@@ -101,7 +102,7 @@ def _source(loop: ast.comprehension, scope: Scope) -> Unrolled | Listed:
 
 
 def _enter(loop: ast.comprehension, source: Unrolled | Listed, scope: Scope) -> tuple[Expr, Scope, str]:
-    """The items a `for` goes over, filtered; the scope inside it; and the name of its variable."""
+    """The filtered items that a `for` iterates over, the scope inside it, and the name of its variable."""
     listed_ = source if isinstance(source, Listed) else iteration.as_listed(loop.iter, source)
     names = dict(_unpack(loop.target, listed_.item(scope)))
     variable, items = iteration.variable(scope), listed_.expr
@@ -112,7 +113,7 @@ def _enter(loop: ast.comprehension, source: Unrolled | Listed, scope: Scope) -> 
         inner = inner.where(test)
     if test == TRUE:
         return items, inner, variable
-    text = character_scans.kept(items, variable, test)
+    text = character_scans.of_kind(items, variable, test)
     if text is not None:
         return text_edges.characters(scope.small_expr(text, STR)), inner, variable
     return Each("filter", items, variable, test), inner, variable
@@ -129,7 +130,7 @@ def _unpack(target: ast.expr, item: Value) -> list[tuple[str, Value | Known]]:
 
 
 def quantified(function: str, node: ast.expr, scope: Scope) -> Value:
-    """`any(…)` is `exists`, `all(…)` is `forall`."""
+    """`any(…)` as Spark's `exists`, `all(…)` as `forall`."""
     comprehension = listed(node)
     if isinstance(comprehension, ast.ListComp) and len(comprehension.generators) == 1:
         (loop,) = comprehension.generators
@@ -147,14 +148,14 @@ def quantified(function: str, node: ast.expr, scope: Scope) -> Value:
 
 
 def _connected(function: str, element: ast.expr, loop: ast.comprehension, source: Unrolled, scope: Scope) -> Expr:
-    """`any` and `all` of what is known one by one: OR and AND, from left to right."""
+    """`any` and `all` of items that are known individually: OR and AND, from left to right."""
     stops_on = function == "exists"
     joined: Expr = FALSE if stops_on else TRUE
     here = scope
     for item in source.items:
-        kept, inner = _kept(loop, item, here)
+        passes, inner = _filtered_item(loop, item, here)
         found = condition(element, inner)
-        found = conjunction(kept, found) if stops_on else disjunction(negate(kept), found)
+        found = conjunction(passes, found) if stops_on else disjunction(negate(passes), found)
         joined = disjunction(joined, found) if stops_on else conjunction(joined, found)
         here = scope.where(joined, not stops_on)
     return joined
@@ -167,9 +168,9 @@ def first(node: ast.Call, scope: Scope) -> Value:
     generator, default = node.args
     comprehension = listed(generator)
     if not isinstance(comprehension, ast.ListComp):
-        refuse(node, "next of an iterator that is not written in place has no column form", STAGE)
+        refuse(node, "next of an iterator that is stored in a variable has no column form", STAGE)
     otherwise = value(default, scope)
-    scope.owe(otherwise)
+    scope.add_strict(otherwise)
     if len(comprehension.generators) == 1:
         (loop,) = comprehension.generators
         source = _source(loop, scope)
@@ -185,7 +186,7 @@ def first(node: ast.Call, scope: Scope) -> Value:
 def _first_of(node: ast.ListComp, items: Sequence[Value], otherwise: Value, scope: Scope) -> Value:
     if not items:
         return otherwise
-    test, inner = _kept(node.generators[0], items[0], scope)
+    test, inner = _filtered_item(node.generators[0], items[0], scope)
     found = value(node.elt, inner)
     if test == TRUE:
         return found
@@ -196,6 +197,6 @@ def _first_of(node: ast.ListComp, items: Sequence[Value], otherwise: Value, scop
 
 @translates(ast.DictComp)
 def _dict_comprehension(node: ast.DictComp, scope: Scope) -> Value:
-    """`{k: v for …}`: where a key comes twice Python keeps the last; Spark fails, and is confused from then on."""
+    """`{k: v for …}`. Of a repeated key Python keeps the last value; Spark fails on it."""
     pairs = ast.copy_location(ast.Tuple([node.key, node.value], ast.Load()), node)
     return dicts.of_pairs(node, _loop(node, pairs, node.generators, scope), scope)

@@ -1,4 +1,4 @@
-"""Lookups in what a function captured: `TABLE[x]`, `TABLE.get(x, default)`, `NAMES[i]`."""
+"""Lookups in captured dicts and lists: `TABLE[x]`, `TABLE.get(x, default)`, `NAMES[i]`."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from morisot.compile.verdict import Value
 from morisot.types.element import INT, NONE, STR, List, Product, Type, is_hashable
 
 _MOST_BRANCHES = 50
-"""A dict is a CASE with a branch for each key: 40 ns a row for 50 keys, 2.3 µs for 200, which the JIT leaves alone.
-A larger one is a list of keys to search and a list of values."""
+"""A dict is a CASE with a branch for each key: 40 ns a row for 50 keys, 2.3 µs for 200, which the JIT does not compile.
+A larger dict is a list of keys to search and a list of values."""
 
 
 def item(node: ast.AST, table: dict[Any, Any], key: Value, scope: Scope) -> Value:
@@ -40,10 +40,10 @@ def item(node: ast.AST, table: dict[Any, Any], key: Value, scope: Scope) -> Valu
 
 
 def _chosen(branches: Sequence[tuple[Expr, Value]], type_: Type, path: tuple[int, ...]) -> Value:
-    """The value of the branch taken, leaf by leaf; without one it fails."""
+    """The value of the branch taken, leaf by leaf. It fails if no branch is taken."""
     if isinstance(type_, Product):
         children = enumerate(child for _, child in type_.children)
-        return Value(type_, items=tuple(_chosen(branches, child, (*path, place)) for place, child in children))
+        return Value(type_, items=tuple(_chosen(branches, child, (*path, position)) for position, child in children))
     chosen: Expr = Raise("a key that is missing")
     for test, found in reversed(branches):
         chosen = when(test, pack(convert(_part(found, path), type_)), chosen)
@@ -51,8 +51,8 @@ def _chosen(branches: Sequence[tuple[Expr, Value]], type_: Type, path: tuple[int
 
 
 def _part(found: Value, path: tuple[int, ...]) -> Value:
-    for place in path:
-        found = found.items[place]
+    for position in path:
+        found = found.items[position]
     return found
 
 
@@ -85,23 +85,23 @@ def _branches(node: ast.AST, table: dict[Any, Any], key: Value, scope: Scope) ->
 
 
 def _has(node: ast.AST, table: dict[Any, Any], key: Value, scope: Scope) -> Expr:
-    """Whether the key is there; asked only by a try around the lookup."""
+    """Whether the dict has the key. Only a `try` around the lookup needs it."""
     return compare(node, ast.In(), key, Known(table), scope) if scope.trial is not None else TRUE
 
 
 def _searched(table: dict[Any, Any], key: Value, scope: Scope) -> tuple[Expr, Value] | None:
-    """Whether a large table has a key, and what is there; None for one that is not of plain constants of one type."""
+    """Whether a large dict has a key, and its value; None if keys or values are not plain constants of one type."""
     keys, values = of_constants(list(table)), of_constants(list(table.values()))
     if len(table) <= _MOST_BRANCHES or keys is None or values is None:
         return None
     if key.type not in (INT, STR) or keys.type != List(key.type) or not isinstance(values.type, List):
         return None
-    place = scope.small_expr(call("array_position", pack(keys), pack(key)), INT)
-    found = call("get", pack(values), call("subtract", place, integer(1)))
-    return call("greater", place, integer(0)), Value(values.type.item, found)
+    position = scope.small_expr(call("array_position", pack(keys), pack(key)), INT)
+    found = call("get", pack(values), call("subtract", position, integer(1)))
+    return call("greater", position, integer(0)), Value(values.type.item, found)
 
 
-def place(node: ast.AST, name: str, values: list[Any], arguments: Sequence[Value], scope: Scope) -> Value:
+def index_or_count(node: ast.AST, name: str, values: list[Any], arguments: Sequence[Value], scope: Scope) -> Value:
     """`NAMES.index(x)` and `NAMES.count(x)` of a captured list."""
     whole = of_constants(values)
     item_ = usable(arguments[0], node) if len(arguments) == 1 else None
@@ -112,7 +112,7 @@ def place(node: ast.AST, name: str, values: list[Any], arguments: Sequence[Value
     found = scope.small_expr(call("array_position", pack(whole), pack(item_)), INT)
     try_except.record(ValueError, call("equal", found, integer(0)), scope)
     there = call("greater", found, integer(0))
-    return Value(INT, guard(there, call("subtract", found, integer(1)), "what is not in the list"))
+    return Value(INT, guard(there, call("subtract", found, integer(1)), "a value that is not in the list"))
 
 
 def _is_nan(key: Any) -> bool:

@@ -1,4 +1,4 @@
-"""Operators: `a + b`, `-a`, on numbers, texts, lists, sets and dicts."""
+"""Operators on numbers, texts, lists, sets and dicts: `a + b`, `-a`."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def _are_collections(*sides: Value | Known) -> bool:
 
 
 def _combined(node: ast.BinOp, left: Value | Known, right: Value | Known, scope: Scope) -> Value:
-    """Sets, and dicts merged by |."""
+    """Operators on sets, and `|` on dicts."""
     if sets.is_set(left) or sets.is_set(right):
         return sets.combined(node, node.op, left, right)
     first = dicts.as_dict(left)
@@ -78,7 +78,7 @@ def _symbol(op: ast.operator) -> str:
 
 
 def _fold(node: ast.AST, op: ast.operator, left: Value, right: Value) -> Value | None:
-    """Python's own result where both sides are constant numbers: `60 * 60`, `10 ** 9`."""
+    """The value that Python computes of two constant numbers: `60 * 60`, `10 ** 9`."""
     a, b = (rows.constant_of(side)[1] for side in (left, right))
     if not isinstance(a, int | float) or not isinstance(b, int | float):
         return None
@@ -86,7 +86,7 @@ def _fold(node: ast.AST, op: ast.operator, left: Value, right: Value) -> Value |
         return None
     try:
         result = constant(functions.FOLDS[type(op)](a, b))
-    except Exception as error:  # what fails on constants fails on every element: Python will say how
+    except Exception as error:  # it fails on every element, too: Python raises the exception
         refuse(node, f"{ast.unparse(node)} always fails: {error}")
     return result or refuse(node, f"{ast.unparse(node)} has a value that no column can hold", STAGE)
 

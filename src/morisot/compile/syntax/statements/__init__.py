@@ -1,1 +1,1 @@
-"""Bodies of functions: statements, and what they assign to."""
+"""Bodies of functions: statements and assignments."""

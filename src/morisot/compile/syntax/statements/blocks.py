@@ -1,4 +1,4 @@
-"""Function bodies: straight-line code, branches and early returns become one value."""
+"""Function bodies: straight-line code, branches and early returns are translated to one value."""
 
 from __future__ import annotations
 
@@ -31,24 +31,25 @@ def _call_inner(
     keywords: Keywords,
     scope: Scope,
 ) -> Value:
-    """A function defined inside, called: what it reads around it is set once, so it does not matter when."""
-    places = [one.arg for one in (*function.node.args.posonlyargs, *function.node.args.args)]
-    given = dict(zip(places, arguments, strict=False)) | keywords
-    if len(given) != len(places) or len(arguments) + len(keywords) != len(places) or set(given) != set(places):
-        refuse(node, f"{function.node.name} does not get its {len(places)} arguments", translate.STAGE)
+    """A call of an inner function. Its captured variables are set once, so the time of the call is irrelevant."""
+    positional = [one.arg for one in (*function.node.args.posonlyargs, *function.node.args.args)]
+    given = dict(zip(positional, arguments, strict=False)) | keywords
+    complete = set(given) == set(positional) and len(arguments) + len(keywords) == len(given)
+    if not complete:
+        refuse(node, f"{function.node.name} does not get its {len(positional)} arguments", translate.STAGE)
     if scope.depth >= DEEPEST:
         refuse(node, f"{function.node.name} calls itself, or goes too deep", translate.STAGE)
     small = {name: scope.small(one) if isinstance(one, Value) else one for name, one in given.items()}
     names = {**function.scope.names, **dict.fromkeys(unpacking.stored(function.node)), **small}
-    inner = dataclasses.replace(scope.forked({}), function=function.scope.function, names=names, depth=scope.depth + 1)
+    inner = dataclasses.replace(scope.on_path({}), function=function.scope.function, names=names, depth=scope.depth + 1)
     check_walrus(function.node, given)
-    owed = len(scope.sharing.debts)
+    strict_before = len(scope.sharing.strict)
     for one in small.values():
         if isinstance(one, Value):
-            inner.owe(one)
-    result = inner.settle(translate.returned(function.node, inner), owed)
+            inner.add_strict(one)
+    result = inner.enforce_strict(translate.returned(function.node, inner), strict_before)
     if result.type == NEVER:
-        refuse(node, f"{function.node.name} raises on every way", translate.STAGE)
+        refuse(node, f"{function.node.name} raises on every path", translate.STAGE)
     return result
 
 
@@ -90,7 +91,7 @@ class _Block:
         return _NOTHING
 
     def _return_from(self, node: ast.If, rest: Sequence[ast.stmt], scope: Scope) -> Value:
-        """A branch that may return: what follows belongs to the ways that go on."""
+        """A branch that may return. The statements after it are translated on each path that does not."""
         test = self._test(node.test, scope)
         then = self.run([*node.body, *rest], scope.where(test))
         otherwise = self.run([*node.orelse, *rest], scope.where(test, False))
@@ -98,33 +99,33 @@ class _Block:
 
     def _test(self, node: ast.expr, scope: Scope) -> Expr:
         test = scope.small_expr(translate.condition(node, scope), BOOL)
-        scope.owe(Value(BOOL, test))
+        scope.add_strict(Value(BOOL, test))
         return test
 
     def _try(self, node: ast.Try, rest: Sequence[ast.stmt], scope: Scope) -> Value:
-        """Read twice: first to learn when the body surely fails, then where it does not."""
+        """Translates the body twice: first to find the conditions under which it fails, then for the other rows."""
         if node.finalbody or any(_returns(one) for one in node.body[:-1]):
             refuse(node, "this kind of try has no column form", "let the try hold one statement, and no finally")
         trial: list[try_except.Failure] = []
-        tried = dataclasses.replace(scope.forked(), trial=trial, sharing=scope.sharing.copy())
+        tried = dataclasses.replace(scope.on_path(), trial=trial, sharing=scope.sharing.copy())
         self._tried(node.body, tried)
         own = {name for name, _ in scope.sharing.entries}
-        ways = []
+        paths = []
         for failure in trial:
             handler = try_except.handler_of(failure, node.handlers, scope)
             if handler is not None:
                 condition = tried.sharing.expanded(failure.condition, own)
-                ways.append((scope.small_expr(condition, BOOL), handler))
-        if not ways:
+                paths.append((scope.small_expr(condition, BOOL), handler))
+        if not paths:
             refuse(node, "nothing in this try is known to raise what it catches", translate.STAGE)
-        fails = scope.small_expr(try_except.any_of([condition for condition, _ in ways]), BOOL)
+        fails = scope.small_expr(try_except.any_of([condition for condition, _ in paths]), BOOL)
         fine = scope.where(fails, False)
         if _returns(node.body[-1]):
             result = self.run(node.body, fine)
         else:
             result = self.run([*node.body, *node.orelse, *rest], fine)
         lost = dict.fromkeys(unpacking.stored(ast.Module(node.body, []))) if len(node.body) > 1 else {}
-        for condition, handler in reversed(ways):
+        for condition, handler in reversed(paths):
             inner = scope.where(condition).having({**lost, **({handler.name: None} if handler.name else {})})
             result = translate.choose_or_refuse(node, condition, self.run([*handler.body, *rest], inner), result)
         return result
@@ -137,9 +138,9 @@ class _Block:
                 scope = self._step(statement, scope)
 
     def _match(self, node: ast.Match, rest: Sequence[ast.stmt], scope: Scope) -> Value:
-        """What follows belongs to each case; a name that a case sets is not known in the next ones."""
+        """The statements after `match` are translated for each case. Names bound by a case are unknown in the next."""
         subject = scope.small(translate.value(node.subject, scope))
-        scope.owe(subject)
+        scope.add_strict(subject)
         return self._cases(node, subject, node.cases, rest, scope)
 
     def _cases(
@@ -154,7 +155,7 @@ class _Block:
             guard = translate.condition(case.guard, inner)
             test, inner = conjunction(test, guard), inner.where(guard)
         test = scope.small_expr(test, BOOL)
-        scope.owe(Value(BOOL, test))
+        scope.add_strict(Value(BOOL, test))
         then = self.run([*case.body, *rest], inner)
         if test == TRUE:
             return then
@@ -196,8 +197,8 @@ class _Block:
                 if isinstance(found, Known) and isinstance(found.object, InnerLambda):
                     self._check_captured(found.object.node, name)
                 if isinstance(found, Value):
-                    scope.owe(found)
-                return scope.having({name: self._kept(name, found, scope)})
+                    scope.add_strict(found)
+                return scope.having({name: self._shared(name, found, scope)})
             case ast.Tuple(targets) | ast.List(targets):
                 for one, item in unpacking.parts(target, targets, found, scope):
                     scope = scope.having({one.id: None}) if item is None else self._assign(one, item, scope)
@@ -213,7 +214,7 @@ class _Block:
         return Known(InnerFunction(node, scope))
 
     def _check_captured(self, node: ast.FunctionDef | ast.Lambda, name: str) -> None:
-        """What a function inside reads around it must not change: it would see the change, the column would not."""
+        """Refuses an inner function that captures a variable which changes: the column would not see the change."""
         own = {one.arg for one in (*node.args.posonlyargs, *node.args.args)}
         read = {one.id for one in ast.walk(node) if isinstance(one, ast.Name)} - own
         for captured in (*read, name):
@@ -222,7 +223,7 @@ class _Block:
                 refuse(node, reason, f"use another name instead of setting {captured} again")
 
     def _branch(self, node: ast.If, scope: Scope) -> Scope:
-        """Both branches go on: a variable set in one of them is chosen by the condition."""
+        """Neither branch returns. The condition selects the value of a variable that a branch sets."""
         test = self._test(node.test, scope)
         then, otherwise = scope.where(test), scope.where(test, False)
         for statement in node.body:
@@ -234,10 +235,10 @@ class _Block:
             for name in {**then.names, **otherwise.names}
             if then.names.get(name) is not otherwise.names.get(name)
         }
-        return scope.having({name: self._kept(name, merged, scope) for name, merged in changed.items()})
+        return scope.having({name: self._shared(name, merged, scope) for name, merged in changed.items()})
 
-    def _merge(self, node: ast.If, name: str, test: Expr, ways: tuple[Value | Known | None, ...]) -> Value | None:
-        then, otherwise = ways
+    def _merge(self, node: ast.If, name: str, test: Expr, paths: tuple[Value | Known | None, ...]) -> Value | None:
+        then, otherwise = paths
         if not isinstance(then, Value) or not isinstance(otherwise, Value):
             return None
         merged = choose(test, then, otherwise)
@@ -246,8 +247,8 @@ class _Block:
             refuse(node, reason, f"give {name} one type")
         return merged
 
-    def _kept(self, name: str, found: Value | Known | None, scope: Scope) -> Value | Known | None:
-        """The value of a variable, cheap to repeat if it is used more than once."""
+    def _shared(self, name: str, found: Value | Known | None, scope: Scope) -> Value | Known | None:
+        """The value of a variable, shared if it is used more than once."""
         return scope.small(found) if isinstance(found, Value) and self.uses[name] > 1 else found
 
 
@@ -271,12 +272,12 @@ _STATEMENTS = {
 
 
 def _returns(node: ast.AST) -> bool:
-    """Whether some way through the statement returns or raises."""
+    """Whether some path through the statement returns or raises."""
     ends = ast.Return | ast.Raise | ast.Assert | ast.Try
     return any(isinstance(inner, ends) for inner in ast.walk(node))
 
 
 def _asserted(node: ast.Assert) -> ast.If:
-    """`assert test` as the branch that it is."""
+    """`assert test` as an `if` statement."""
     fails = ast.copy_location(ast.Raise(), node)
     return ast.copy_location(ast.If(node.test, [ast.copy_location(ast.Pass(), node)], [fails]), node)

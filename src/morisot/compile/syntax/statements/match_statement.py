@@ -14,7 +14,7 @@ from morisot.types.element import Product, Record
 
 
 def matched(pattern: ast.pattern, subject: Value, scope: Scope) -> tuple[Expr, dict[str, Value]]:
-    """Whether the subject matches, and the names it gives."""
+    """Whether the subject matches, and the names that the pattern binds."""
     match pattern:
         case ast.MatchValue(node):
             return compare(node, ast.Eq(), subject, expression(node, scope), scope), {}

@@ -20,7 +20,7 @@ from morisot.types.element import List, Product, Record
 
 
 def stored(node: ast.AST) -> Counter[str]:
-    """How often each name is set in a function, its parameters included."""
+    """How often each name is assigned in a function, including its parameters."""
     names: list[str] = []
     for inner in ast.walk(node):
         match inner:
@@ -34,11 +34,11 @@ def stored(node: ast.AST) -> Counter[str]:
 def parts(
     node: ast.AST, targets: list[ast.expr], found: Value | Known, scope: Scope
 ) -> Iterator[tuple[Any, Value | None]]:
-    """Each target with what it gets; None for the rest of a tuple whose items have no type in common."""
+    """Each target with its value; None for the starred part of a tuple whose items have no common type."""
     if isinstance(found, Known):
         refuse(node, "only a tuple or a list can be unpacked", STAGE)
     found = usable(found, node)
-    scope.owe(found)
+    scope.add_strict(found)
     stars = [index for index, target in enumerate(targets) if isinstance(target, ast.Starred)]
     if isinstance(found.type, Product):
         return _of_product(node, targets, found, stars)
@@ -73,7 +73,7 @@ def _of_product(
 def _of_list(
     targets: list[ast.expr], found: Value, type_: List, stars: list[int], scope: Scope
 ) -> Iterator[tuple[Any, Value | None]]:
-    """A list of the right length; another one is a ValueError."""
+    """Unpacks a list. A list of another length is a ValueError."""
     written = found.expr
     if isinstance(written, Call) and written.name == "array" and not stars and len(written.arguments) == len(targets):
         pairs = zip(targets, written.arguments, strict=True)
@@ -84,16 +84,16 @@ def _of_list(
     fits = call("greater_equal" if stars else "equal", size, wanted)
     try_except.record(ValueError, negate(fits), scope)
     whole = scope.small_expr(guard(fits, pack(found), "a list of another length is unpacked"), found.type)
-    scope.owe(Value(found.type, whole))
+    scope.add_strict(Value(found.type, whole))
     pairs_: list[tuple[Any, Value | None]] = []
-    for place, target in enumerate(targets):
-        from_end = place - len(targets)
+    for position, target in enumerate(targets):
+        from_end = position - len(targets)
         if isinstance(target, ast.Starred):
             stop = integer(from_end + 1) if from_end + 1 else None
-            pairs_.append((target.value, Value(found.type, texts.list_slice(whole, integer(place), stop))))
+            pairs_.append((target.value, Value(found.type, texts.list_slice(whole, integer(position), stop))))
             continue
-        after_star = stars and place > stars[0]
-        index = call("add", call("size", whole), integer(from_end)) if after_star else integer(place)
+        after_star = stars and position > stars[0]
+        index = call("add", call("size", whole), integer(from_end)) if after_star else integer(position)
         item = call("get", whole, index)
         pairs_.append((target, expand(type_.item, scope.small_expr(item, type_.item))))
     return iter(pairs_)
