@@ -81,7 +81,7 @@ def test_types_of_outputs() -> None:
 
 
 def test_a_function_that_gives_no_pair_is_named(runner: Runner) -> None:
-    with pytest.raises(mo.ElementError, match=r"rich_map .* element 1: .*must give a pair \(new state, output\)"):
+    with pytest.raises(mo.ElementError, match=r"rich_map .* element 1: .*must return a pair \(new state, output\)"):
         runner.run(lambda s: s.rich_map(0, lambda state, n: state), [1])
 
 

@@ -243,7 +243,7 @@ def test_a_transaction_without_timestamps_cannot_wait(bounded_runner: Runner) ->
 
 
 def test_what_is_no_verdict_is_named(bounded_runner: Runner) -> None:
-    with pytest.raises(mo.ElementError, match=r"element 3: .*must give a Tx, not False"):
+    with pytest.raises(mo.ElementError, match=r"element 3: .*must return a Tx, not False"):
         bounded_runner.run(lambda s: s.window_all(mo.TransactionWindow(lambda n: n == 4)).count(), NUMBERS)
 
 

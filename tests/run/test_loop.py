@@ -20,7 +20,7 @@ from pyspark.sql import SparkSession
 
 import morisot as mo
 from morisot.engines.spark.emit.frames.frame import Frame
-from morisot.engines.spark.loops.coordinator import Leader
+from morisot.engines.spark.loops.coordinator import Coordinator
 from morisot.engines.spark.loops.per_round import broadcast_bytes, counted
 from morisot.engines.spark.loops.rounds import Progress, Rounds
 from morisot.errors import Location
@@ -168,7 +168,7 @@ def test_ctrl_c_ends_a_loop_and_leaves_nothing(tmp_path: Path) -> None:
     assert output.splitlines() == ["interrupted", "threads []", "sockets []", "jobs []", "again [10]"]
 
 
-# -- the leader, without Spark -------------------------------------------------------------------------------------
+# -- the coordinator, without Spark ---------------------------------------------------------------------------------
 
 
 def rounds(max_iterations: int = 3) -> Rounds:
@@ -189,17 +189,17 @@ def rounds(max_iterations: int = 3) -> Rounds:
 
 
 @pytest.fixture
-def leader() -> Any:
-    found = Leader(rounds(), "127.0.0.1", feedback=False)
+def coordinator() -> Any:
+    found = Coordinator(rounds(), "127.0.0.1", feedback=False)
     yield found
     found.stop()
 
 
-def test_deltas_are_folded_in_the_order_of_partitions(leader: Leader) -> None:
+def test_deltas_are_folded_in_the_order_of_partitions(coordinator: Coordinator) -> None:
     seen: list[Any] = []
     noting = Closure(lambda state, delta: seen.append(delta) or state + delta, HERE, "replay")  # type: ignore[func-returns-value, redundant-expr]
-    object.__setattr__(leader.rounds.loop, "global_fold", noting)
-    links = [connect(leader.address) for _ in range(3)]
+    object.__setattr__(coordinator.rounds.loop, "global_fold", noting)
+    links = [connect(coordinator.address) for _ in range(3)]
     for partition, link in enumerate(links):
         assert link is not None
         link.send(pickle.dumps(Hello(TaskId(partition, 3, 0), 1)))
@@ -218,15 +218,15 @@ def test_deltas_are_folded_in_the_order_of_partitions(leader: Leader) -> None:
         assert link.receive() == End(emit=True)
         link.close()
     assert seen == [0, 1, 2] * 3
-    assert leader.rounds.state == 9
+    assert coordinator.rounds.state == 9
 
 
-def test_tasks_may_come_late(leader: Leader) -> None:
-    first, second = connect(leader.address), connect(leader.address)
+def test_tasks_may_come_late(coordinator: Coordinator) -> None:
+    first, second = connect(coordinator.address), connect(coordinator.address)
     assert first is not None
     assert second is not None
     first.send(pickle.dumps(Hello(TaskId(0, 2, 0), 1)))
-    time.sleep(0.3)  # the leader hears the first one alone
+    time.sleep(0.3)  # the coordinator hears the first one alone
     second.send(pickle.dumps(Hello(TaskId(1, 2, 0), 1)))
     assert isinstance(first.receive(), Round)
     assert isinstance(second.receive(), Round)
@@ -234,42 +234,42 @@ def test_tasks_may_come_late(leader: Leader) -> None:
     second.close()
 
 
-def test_strangers_are_not_listened_to(leader: Leader) -> None:
-    wrong = Address(leader.address.host, leader.address.port, b"guess")
+def test_strangers_are_not_listened_to(coordinator: Coordinator) -> None:
+    wrong = Address(coordinator.address.host, coordinator.address.port, b"guess")
     assert connect(wrong) is None
     with pytest.raises((AuthenticationError, EOFError, OSError)):
-        Client((leader.address.host, leader.address.port), authkey=b"guess")
-    with socket.create_connection((leader.address.host, leader.address.port)) as line:
+        Client((coordinator.address.host, coordinator.address.port), authkey=b"guess")
+    with socket.create_connection((coordinator.address.host, coordinator.address.port)) as line:
         line.sendall(b"\x00\x00\x00\x04junk")
         line.settimeout(20)
         while line.recv(1024):
-            pass  # the leader hangs up
-    link = connect(leader.address)
+            pass  # the coordinator hangs up
+    link = connect(coordinator.address)
     assert link is not None
     link.send(pickle.dumps(Hello(TaskId(0, 1, 0), 1)))
     assert isinstance(link.receive(), Round)
     link.close()
 
 
-def test_the_leader_listens_on_one_address_and_stops(leader: Leader) -> None:
-    assert leader._listener.getsockname()[0] == "127.0.0.1"
-    leader.stop()
+def test_the_leader_listens_on_one_address_and_stops(coordinator: Coordinator) -> None:
+    assert coordinator._listener.getsockname()[0] == "127.0.0.1"
+    coordinator.stop()
     deadline = time.monotonic() + 5
     while any(thread.name == "morisot-loop" for thread in threading.enumerate()) and time.monotonic() < deadline:
         time.sleep(0.01)
     assert not [thread for thread in threading.enumerate() if thread.name == "morisot-loop"]
-    assert connect(leader.address) is None
+    assert connect(coordinator.address) is None
 
 
-def test_a_lost_task_is_waited_for_and_gets_the_same_round_again(leader: Leader) -> None:
-    first = connect(leader.address)
+def test_a_lost_task_is_waited_for_and_gets_the_same_round_again(coordinator: Coordinator) -> None:
+    first = connect(coordinator.address)
     assert first is not None
     first.send(pickle.dumps(Hello(TaskId(0, 1, 0), 1)))
     assert first.receive() == Round(1, 0)
     first.send(pickle.dumps(Delta(1, 1, 5)))
     assert first.receive() == Round(2, 5)
     first.close()
-    second = connect(leader.address)
+    second = connect(coordinator.address)
     assert second is not None
     second.send(pickle.dumps(Hello(TaskId(0, 1, 1), 1)))
     assert second.receive() == Round(2, 5)

@@ -1,4 +1,4 @@
-"""Tasks of a loop and their leader, in threads of this process: no Spark."""
+"""Tasks of a loop and their coordinator, in threads of this process: no Spark."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 import morisot as mo
 from morisot.engines.spark.checkpoints.loops import SnapshotStore
 from morisot.engines.spark.emit.python.fused_stage import dumps
-from morisot.engines.spark.loops.coordinator import Leader
+from morisot.engines.spark.loops.coordinator import Coordinator
 from morisot.engines.spark.loops.rounds import Progress, Rounds
 from morisot.physical.choose.iterate import loop_kernel
 from morisot.plan.nodes.iterate import Loop
@@ -81,7 +81,7 @@ def run(
         Step(each.operator, each.operator, None, function=each.closures[0][1].function)  # type: ignore[arg-type]
         for each in node.body.nodes
     )
-    leader = Leader(rounds, "127.0.0.1", feedback=True)
+    coordinator = Coordinator(rounds, "127.0.0.1", feedback=True)
     results: dict[int, list[int]] = {}
 
     def work(partition: int) -> None:
@@ -95,7 +95,7 @@ def run(
             handle,
             LocalFold(FoldAccumulator(0, added), "iterate", None),
             True,
-            leader.address,
+            coordinator.address,
             task_id(partition),
             dumps,
             compiled if kernel else None,
@@ -113,7 +113,7 @@ def run(
         thread.start()
     for thread in threads:
         thread.join(timeout=60)
-    leader.finish()
+    coordinator.finish()
     return rounds.state, [n for partition in sorted(results) for n in results[partition]]
 
 

@@ -1,1 +1,1 @@
-"""What executors import: no pyspark, no plan."""
+"""The code that executors import. It imports neither pyspark nor the plan."""

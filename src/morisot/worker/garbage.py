@@ -1,4 +1,4 @@
-"""When a worker looks for garbage, and among what."""
+"""Settings of Python's garbage collector in workers."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ import sys
 from collections.abc import Iterator
 
 _SELDOM = 50_000, 20, 100
-"""So many new objects, and so many searches among them before one among older ones: half the work."""
+"""Thresholds of `gc.set_threshold` that halve the cost of garbage collection."""
 _modules_left_alone = 0
 
 
 @contextlib.contextmanager
 def no_garbage_collection() -> Iterator[None]:
-    """Many small objects are made here and none of them is garbage: looking for it would take most of the time."""
+    """Disables garbage collection while many small objects are created that are not garbage, to save time."""
     enabled = gc.isenabled()
     gc.disable()
     try:
@@ -26,7 +26,7 @@ def no_garbage_collection() -> Iterator[None]:
 
 @contextlib.contextmanager
 def little_garbage_collection() -> Iterator[None]:
-    """Functions of the user's may leave garbage; a batch of elements is not looked through for each few hundred."""
+    """Collects less often: users' functions may create garbage, but scanning a whole batch is expensive."""
     before = gc.get_threshold()
     gc.set_threshold(*_SELDOM)
     try:
@@ -36,10 +36,10 @@ def little_garbage_collection() -> Iterator[None]:
 
 
 def leave_modules_alone() -> None:
-    """At the end of a task: what its modules are made of will never be garbage, so nobody need look at it again.
+    """Called at the end of a task: excludes the objects of loaded modules from garbage collection.
 
-    PySpark looks for garbage after each task. A hundred thousand objects of pyarrow, pandas and the like take 50 ms of
-    that, which the next task of the worker waits for: more than all else that a small micro-batch does in Python.
+    PySpark collects garbage after each task. Scanning a hundred thousand objects of pyarrow, pandas and the like takes
+    50 ms, and delays the worker's next task: more than everything else that a small micro-batch does in Python.
     """
     global _modules_left_alone  # noqa: PLW0603 - a worker is a process
     if len(sys.modules) != _modules_left_alone:

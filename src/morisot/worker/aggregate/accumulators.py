@@ -1,7 +1,6 @@
 """The aggregates that run in Python: one accumulator each, for two-phase folds, folds in order, windows and loops.
 
-An accumulator object describes an aggregate and has no state. The value that it makes of elements is held, merged and
-stored by the caller.
+An accumulator object describes an aggregate and has no state. The caller holds and stores the accumulated value.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ Function = Callable[..., Any]
 
 
 class Accumulates(Protocol):
-    """Aggregates the elements of a window, a key or a partition, one after the other."""
+    """Aggregates the elements of a window, a key or a partition, one by one."""
 
     def first(self, element: Any, /) -> Any:
         """The value of the first element."""
@@ -39,7 +38,7 @@ class Mergeable(Accumulates, Protocol):
     """Aggregates a stream in parts as well."""
 
     def merge(self, left: Any, right: Any, /) -> Any:
-        """The value of two parts of the stream, the earlier first."""
+        """The value of two consecutive parts of the stream, the earlier one first."""
 
 
 def itself(element: Any) -> Any:
@@ -102,10 +101,10 @@ class MeanAccumulator:
 
 @dataclass(frozen=True)
 class ExtremeAccumulator:
-    """The smallest or largest value, of equal ones the first, or its element: what min() and max() give.
+    """The smallest or largest value, or its element, as min() and max() return it. Of equal values it is the first.
 
-    The value it holds is (value, element), without the element if only the value is asked for. NaN is neither smaller
-    nor larger than anything: as the first value it stays, later it never replaces another.
+    The accumulated value is (value, element), without the element if only the value is needed. NaN is neither smaller
+    nor larger than anything: as the first value it is never replaced, and later it never replaces another.
     """
 
     value: Function
@@ -130,10 +129,10 @@ class ExtremeAccumulator:
 
 @dataclass(frozen=True)
 class MergeableExtremeAccumulator:
-    """The smallest or largest element, in parts: the first pair of a part beside the best one.
+    """The smallest or largest element, aggregated in parts: the first pair of a part, and the best pair after it.
 
-    A NaN that is the first value of a part stays only if the part is the first one of all. So the best pair is that of
-    the elements after it.
+    A NaN that is the first value of a part is the result only if the part is the first one. So the best pair is that
+    of the elements after it.
     """
 
     extreme: ExtremeAccumulator
@@ -167,11 +166,11 @@ def _is_nan(pair: Any) -> bool:
 
 @dataclass(frozen=True)
 class FoldAccumulator(_ResultIsHeld):
-    """A fold from a copy of a start value, so that the start may be a list."""
+    """A fold from a copy of the initial value, so that the initial value may be a list."""
 
     init: Any
     add: Callable[[Any, Any], Any]
-    """The user's function itself, so that an element costs no other call."""
+    """The user's function itself, which saves one call for each element."""
     type: Type = ANY
     """The type that the result should have."""
 
@@ -218,7 +217,7 @@ def later(held: Any, element: Any) -> Any:
 
 @dataclass(frozen=True)
 class ListAccumulator:
-    """The elements themselves, for a function of all of them."""
+    """The list of the elements, for a function of all of them."""
 
     function: Function
     type: Type = ANY
@@ -237,7 +236,7 @@ class ListAccumulator:
 
 @dataclass(frozen=True)
 class CustomAccumulator:
-    """The methods of a `morisot.Accumulator` of the user's."""
+    """Calls the methods of a user's `morisot.Accumulator`."""
 
     start: Callable[[], Any]
     add: Callable[[Any, Any], Any]
@@ -249,16 +248,16 @@ class CustomAccumulator:
 
 @dataclass(frozen=True)
 class SkippingAccumulator:
-    """A fold that leaves out elements on which its function fails, and holds the failures beside its value.
+    """A fold that skips elements on which its function fails, and holds the failures together with its value.
 
-    They are reported with the window's result, because a window that gives no result reports nothing.
+    The failures are reported with the result of the window. A window without a result reports none.
     """
 
     fold: FoldAccumulator | ReduceAccumulator
     operator: str
     location: Location | None
     keep_all: bool
-    """Whether every failure is reported, with its element, or one as an example."""
+    """Whether all failures are reported, with their elements, or one as an example."""
     dumps: Dumps
     element: Type = ANY
     """The type of the elements."""
@@ -283,7 +282,7 @@ class SkippingAccumulator:
         return left_out
 
     def finish(self, held: Any, /) -> Any:
-        """The fold's value, and the failures as they are stored: results of windows may be written to files."""
+        """The fold's value, and the failures in stored form, because results of windows may be written to files."""
         value, left_out = held
         return value, _LEFT_OUT.store(left_out)
 
@@ -304,7 +303,7 @@ class SeparateFailures:
     """Separates the value of a SkippingAccumulator from the failures, if there are any."""
 
     bounds: bool
-    """Whether the window's bounds are with it."""
+    """Whether the result has the bounds of the window."""
 
     def __call__(self, result: Any) -> tuple[Any, LeftOut | None]:
         value, left_out = result.value if self.bounds else result
@@ -317,12 +316,12 @@ class SeparateFailures:
 
 
 def form_in_windows(accumulators: Sequence[Accumulates]) -> Form | None:
-    """How the values of a window's accumulators are stored."""
+    """The form of the values of a window's accumulators."""
     return of_parts([_form_in_window(accumulator) for accumulator in accumulators])
 
 
 def _form_in_window(accumulator: Accumulates) -> Form | None:
-    """Values of users' accumulators, and what users' functions return, are pickled as they are."""
+    """Values of users' accumulators and results of users' functions are pickled unchanged."""
     match accumulator:
         case ExtremeAccumulator(whole=True):
             return if_any(of_parts([None, form_of(accumulator.type)]))
@@ -341,7 +340,7 @@ def _form_in_window(accumulator: Accumulates) -> Form | None:
 
 
 def form_of_running(accumulator: Accumulates) -> Form | None:
-    """How the value of a running aggregate is stored, which is NOTHING before the first element."""
+    """The form of the value of a running aggregate, which is NOTHING before the first element."""
     match accumulator:
         case FoldAccumulator() | ReduceAccumulator():
             return if_any(loose_form_of(accumulator.type))

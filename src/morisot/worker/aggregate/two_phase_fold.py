@@ -1,7 +1,7 @@
 """Folds in Python, in two phases: each partition to partial results, then the partial results of a key to one.
 
-Partial results carry their origin, and are merged in row order. So an associative function gives what a loop over the
-whole stream would give, even if it is not commutative.
+Partial results have the row order of their first element, and are merged in row order. So an associative function gives
+the result of a loop over the whole stream, even if it is not commutative.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ from morisot.worker.report.origin import Origin, OwnFailure
 from morisot.worker.rowwise.stage import Pipeline, Step, decode_columns, encode_batch, policies, with_column
 
 ORIGIN_COLUMNS = ("partition", "sequence")
-"""The columns that give results the row order of the first elements of their keys."""
+"""The columns with the row order of the first element of each key."""
 
 _MOST_KEYS_HELD = 100_000
 _OUTPUT_ROWS = 10_000
 
 
 def partial_type(key: Type | None) -> Type:
-    """Partial results travel as (partition, sequence, canonical key), key and accumulated value.
+    """The type of partial results: (partition, sequence, canonical key), key and accumulated value.
 
-    That is pickled: before the last merge an int may be beyond 64 bits, only the result has to fit its type.
+    The value is pickled: before the last merge an int may be beyond 64 bits. Only the result has to fit its type.
     """
     origin = Tuple((INT, INT, BYTES))
     return Tuple((origin, ANY)) if key is None else Tuple((origin, key, ANY))
@@ -40,7 +40,7 @@ def partial_type(key: Type | None) -> Type:
 
 @dataclass(frozen=True)
 class PartialFold:
-    """The first phase, given to mapInArrow: the elements of a partition to one partial result per key."""
+    """The first phase, given to mapInArrow: folds the elements of a partition to one partial result for each key."""
 
     steps: tuple[Step, ...]
     input: Type
@@ -99,7 +99,7 @@ class PartialFold:
 
 @dataclass(frozen=True)
 class MergeFold:
-    """The second phase, given to mapInArrow: partial results, sorted by key and origin, to results."""
+    """The second phase, given to mapInArrow: merges partial results, sorted by key and row order, to results."""
 
     key: Type | None
     output: Type
@@ -156,9 +156,9 @@ class MergeFold:
 
 @dataclass(frozen=True)
 class WithCanonical:
-    """Given to mapInArrow: each batch with one more column, the canonical bytes of the values in its first columns.
+    """Given to mapInArrow: adds a column with the canonical bytes of the values in the first columns.
 
-    Spark groups keys by it that are pickled: the pickles of equal keys may differ.
+    Spark groups pickled keys by it, because the pickles of equal keys may differ.
     """
 
     part: Type

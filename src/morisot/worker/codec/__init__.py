@@ -1,1 +1,1 @@
-"""Between Arrow and Python elements, and what is stored of states."""
+"""Conversion between Arrow and Python elements, and the stored form of states."""

@@ -1,4 +1,4 @@
-"""Between Arrow columns and Python elements, exactly: no value is ever converted, truncated or dropped."""
+"""Exact conversion between Arrow columns and Python elements: no value is changed, truncated or dropped."""
 
 from __future__ import annotations
 
@@ -56,8 +56,8 @@ _CLASS: dict[Type, type] = {
 }
 
 
-class Misfit(Exception):  # noqa: N818 - it is caught and named by whoever knows the operator
-    """A value that is not of the type declared for it."""
+class Misfit(Exception):  # noqa: N818 - the operator catches it and raises an error with its name
+    """A value is not of its declared type."""
 
     def __init__(self, value: Any, type_: Type) -> None:
         super().__init__(f"{value!r} ({type(value).__name__}) is not of the type {type_}")
@@ -71,7 +71,7 @@ def class_of(type_: Type) -> type:
 
 
 def arrow_type(type_: Type) -> pa.DataType:
-    """How a value of the type is stored inside one column."""
+    """The Arrow type of a column that holds values of the type."""
     match type_:
         case Optional(inner):
             return arrow_type(inner)
@@ -93,17 +93,17 @@ def struct_type(type_: Type) -> Any:
 
 
 def field_name(type_: Type, name: str) -> str:
-    """The name of a part inside a struct: records keep theirs, tuples count `_0`, `_1` and so on."""
+    """The name of a part inside a struct: the field name of a record, or `_0`, `_1` and so on for tuples."""
     return name if isinstance(type_, Record) else f"_{name}"
 
 
 def schema_of(type_: Type) -> pa.Schema:
-    """The columns an element travels as."""
+    """The columns that represent an element."""
     return pa.schema([(leaf.column, arrow_type(leaf.type)) for leaf in leaves(type_)])
 
 
 def decode(columns: Sequence[Any], type_: Type) -> list[Any]:
-    """The Python elements of a batch, from one array per leaf."""
+    """The Python elements of a batch, from one array for each leaf."""
     return _assemble(iter(columns), type_)
 
 
@@ -117,7 +117,7 @@ def _assemble(columns: Iterator[Any], type_: Type) -> list[Any]:
 
 
 def decode_leaf(array: Any, type_: Type) -> list[Any]:
-    """The Python values of one column: column by column also inside it, since a dict for each struct is dear."""
+    """The Python values of one column. Structs are decoded by columns, because a dict for each struct is expensive."""
     if isinstance(array, pa.ChunkedArray):
         return [value for chunk in array.chunks for value in decode_leaf(chunk, type_)]
     if not len(array):
@@ -160,13 +160,13 @@ def _decode_optional(array: Any, inner: Type) -> list[Any]:
 
 
 def _sliced(flat: list[Any], offsets: Any) -> Iterator[list[Any]]:
-    """What is in each list, of what is in all of them."""
-    places = (offsets.to_numpy() - offsets[0].as_py()).tolist()
-    return (flat[first:last] for first, last in itertools.pairwise(places))
+    """The items of each list, from the items of all lists."""
+    bounds = (offsets.to_numpy() - offsets[0].as_py()).tolist()
+    return (flat[first:last] for first, last in itertools.pairwise(bounds))
 
 
 def encode(values: Sequence[Any], type_: Type, dumps: Dumps) -> list[Any]:
-    """One array per leaf for Python elements; a value of another type is a Misfit."""
+    """One array for each leaf of Python elements. Raises `Misfit` for a value of another type."""
     if not type_.children:
         return [encode_leaf(values, type_, dumps)]
     return [
@@ -177,7 +177,7 @@ def encode(values: Sequence[Any], type_: Type, dumps: Dumps) -> list[Any]:
 
 
 def split_parts(values: Sequence[Any], type_: Type) -> list[Sequence[Any]]:
-    """The parts of products, place by place, after a check that each value is such a product."""
+    """The parts of products, position by position, after a check that each value is such a product."""
     width = len(type_.children)
     cls: Any = type_.cls if isinstance(type_, Record) else tuple
     for value in values:
@@ -232,12 +232,12 @@ def _encode_optional(values: Sequence[Any], type_: Optional, dumps: Dumps) -> An
     dense = encode_leaf(present, type_.inner, dumps)
     if len(present) == len(values):
         return dense
-    places: list[int | None] = []
-    place = 0
+    indexes: list[int | None] = []
+    next_index = 0
     for value in values:
-        places.append(None if value is None else place)
-        place += value is not None
-    return dense.take(pa.array(places, pa.int64()))
+        indexes.append(None if value is None else next_index)
+        next_index += value is not None
+    return dense.take(pa.array(indexes, pa.int64()))
 
 
 def _encode_nested(values: Sequence[Any], type_: List | Dict, dumps: Dumps) -> Any:

@@ -1,4 +1,4 @@
-"""Rows of Parquet files, read by the task that works on them: they need not come through Spark one by one."""
+"""Rows of Parquet files, read by the task that processes them, so that they do not pass through Spark."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from morisot.worker.codec.batches import schema_of
 
 
 class Groups(NamedTuple):
-    """Neighbouring row groups of one file."""
+    """Consecutive row groups of one file."""
 
     file: str
     first: int
     last: int
-    """The one after the last."""
+    """The index after the last row group."""
 
 
 @dataclass(frozen=True)
 class FileRows:
-    """The rows of files in parts, one for each task, in the order of the stream."""
+    """The rows of files in parts, one for each task, in stream order."""
 
     parts: tuple[tuple[Groups, ...], ...]
     columns: tuple[str, ...]
-    """Where the leaves of an element are."""
+    """The columns of the leaves of an element."""
     type: Type
 
     def batches(self, partition: int) -> Iterator[pa.RecordBatch]:
@@ -37,5 +37,5 @@ class FileRows:
         for groups in self.parts[partition]:
             with pq.ParquetFile(groups.file, memory_map=True) as file:
                 table = file.read_row_groups(list(range(groups.first, groups.last)), columns=list(self.columns))
-            arrays = [table.column(name) for name in self.columns]  # a file gives its columns in its own order
+            arrays = [table.column(name) for name in self.columns]  # a table has the columns in the order of the file
             yield from pa.Table.from_arrays(arrays, names=schema.names).cast(schema).to_batches()

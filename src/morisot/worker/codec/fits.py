@@ -1,4 +1,4 @@
-"""Whether a value has the type its function declares: a line of generated code where that is possible."""
+"""Tests whether a value has the type that its function declares, as generated code where possible."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from morisot.worker.codec.batches import Dumps, Misfit, class_of, encode
 _SMALLEST, _LARGEST = -(2**63), 2**63 - 1
 
 
-class UnfitValue(Exception):  # noqa: N818 - it is caught and named by whoever knows the operator
-    """A value was computed and does not fit: the `__cause__` says why."""
+class UnfitValue(Exception):  # noqa: N818 - the operator catches it and raises an error with its name
+    """A result does not fit the declared type. The reason is the `__cause__`."""
 
 
 def condition(value: str, type_: Type, names: dict[str, Any]) -> str:
-    """Python text that is true where the value of an expression fits the type; `names` gets what the text refers to.
+    """A Python expression that tests whether a value fits the type. The names that it uses are added to `names`.
 
-    It asks what `batches.encode` would ask of a whole column.
+    It is the test that `batches.encode` applies to a whole column.
 
     >>> condition("e1", Optional(STR), {})
     '(e1 is None or (type(e1) is str and (e1.isascii() or is_text(e1))))'
     """
-    return _condition(value, type_, names, (f"p{place}" for place in itertools.count()))
+    return _condition(value, type_, names, (f"p{number}" for number in itertools.count()))
 
 
 def _condition(value: str, type_: Type, names: dict[str, Any], parts: Iterator[str]) -> str:
@@ -59,7 +59,7 @@ def _condition(value: str, type_: Type, names: dict[str, Any], parts: Iterator[s
 
 
 def is_text(value: str) -> bool:
-    """Whether text can enter a column: lone surrogates cannot."""
+    """Whether a column can hold the text: it cannot hold lone surrogates."""
     try:
         value.encode()
     except UnicodeEncodeError:
@@ -68,7 +68,7 @@ def is_text(value: str) -> bool:
 
 
 def fitting(type_: Type) -> Callable[[Any], bool]:
-    """A function that says whether a value fits."""
+    """A function that tests whether a value fits."""
     names: dict[str, Any] = {}
     fits: Callable[[Any], bool] = eval(f"lambda value: {condition('value', type_, names)}", names)
     return fits
@@ -86,7 +86,7 @@ def checker(type_: Type, dumps: Dumps) -> Callable[[Any], None]:
 
 
 def refuser(type_: Type, dumps: Dumps) -> Callable[[Any], None]:
-    """A function that says why a value does not fit."""
+    """A function that raises `UnfitValue` with the reason why a value does not fit."""
 
     def refuse(value: Any) -> None:
         try:
@@ -99,7 +99,7 @@ def refuser(type_: Type, dumps: Dumps) -> Callable[[Any], None]:
 
 
 def advised(error: Exception) -> Exception:
-    """The reason with what the user can do about it."""
+    """The reason, with advice for the user."""
     if isinstance(error, Misfit):
-        return TypeError(f"{error}; correct `returns=` or the return annotation, or leave it out to carry any object")
+        return TypeError(f"{error}; correct `returns=` or the return annotation, or remove it to allow any object")
     return error

@@ -1,4 +1,4 @@
-"""Whole batches as single values, for the ways through Spark that only know rows."""
+"""Record batches as single binary values, for Spark operators that process rows only."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class PackBatches:
 
 
 def pack_batch(batch: Any) -> bytes:
-    """A batch as one value."""
+    """A batch as one binary value."""
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, batch.schema) as writer:
         writer.write_batch(batch)
@@ -25,6 +25,6 @@ def pack_batch(batch: Any) -> bytes:
 
 
 def unpack_batch(packed: bytes) -> Any:
-    """The batch again."""
+    """The inverse of `pack_batch`."""
     with pa.ipc.open_stream(packed) as reader:
         return reader.read_next_batch()

@@ -1,4 +1,4 @@
-"""When two keys are the same: equal in Python, whatever process they live in."""
+"""The identity of keys: two keys are the same if they are equal in Python, also in different processes."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from typing import Any
 from morisot.types.element import BOOL, BYTES, DATE, DATETIME, INT, STR, Optional, Type, contains_any, leaves
 
 
-class UnstableKey(TypeError):  # noqa: N818 - it names the key, and is a TypeError
-    """A key whose equality means nothing outside the process that made it."""
+class UnstableKey(TypeError):  # noqa: N818 - the name describes the key; it is a TypeError
+    """A key whose equality is defined only inside one process."""
 
 
 def canonical(key: Any) -> bytes:
     """Bytes that are the same for equal keys and different for others.
 
     Follows Python's equality (1 == 1.0 == True, a NamedTuple equals its tuple), with one exception: NaN is one key,
-    because a stream cannot tell one NaN object from another.
+    because NaN objects have no identity in a stream.
 
     >>> canonical((1, "a")) == canonical((True, "a")) != canonical((1, b"a"))
     True
@@ -77,7 +77,7 @@ def _sized(kind: bytes, content: bytes) -> bytes:
 
 
 def is_its_own_identity(type_: Type) -> bool:
-    """Whether Python's own equality of keys of the type is theirs here: not where a NaN may hide."""
+    """Whether keys of the type are compared by Python's equality. It is not so for types that may contain NaN."""
     return not contains_any(type_) and all(_is_plain(leaf.type) for leaf in leaves(type_))
 
 

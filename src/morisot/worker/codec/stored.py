@@ -1,10 +1,10 @@
-"""What is stored of a state: builtins and Arrow, and no class of Morisot's.
+"""The stored form of states: builtins and Arrow, and no Morisot classes.
 
-A pickle names its classes by their modules. So a class of ours in a state would tie every checkpoint to the module that
-the class is in, and a record class of the user's script is another one in the next run. Where the type of a value is
-known, its stored form is made of tuples, and the type says what to make of them. Other values are pickled as they are.
+A pickle refers to classes by their modules. So a Morisot class in a state would tie every checkpoint to the module of
+the class, and a record class of the user's script is another class in the next run. If the type of a value is known,
+its stored form consists of tuples, and the type determines how to read them. Other values are pickled unchanged.
 
-A machine works on whatever it likes; its `Layout` converts when a state is loaded and stored, and nowhere else.
+A machine may use any objects as its state. Its `Layout` converts them when a state is loaded and when it is stored.
 """
 
 from __future__ import annotations
@@ -22,28 +22,28 @@ from morisot.worker.codec.fits import fitting
 from morisot.worker.codec.keys import is_its_own_identity
 
 NOTHING = object
-"""What is held before the first element where that is no value; a class, because it stays itself when it is pickled."""
+"""The state before the first element, if it is not a value. It is a class, because a class is pickled by reference."""
 _LONGEST_HEAD = 100
-"""The bytes that say what a state is, at most."""
-_START_ANEW = "resume with the version that wrote it, or start anew with restart=None"
+"""The most bytes of the header of a state."""
+_START_OVER = "resume with the version that wrote it, or start from scratch with restart=None"
 
 
 class Form(NamedTuple):
-    """How a value is stored. Where there is none, a value is stored as it is."""
+    """Converts a value to its stored form and back. Values without a form are stored unchanged."""
 
     store: Callable[[Any], Any]
     load: Callable[[Any], Any]
 
 
 class Layout(NamedTuple):
-    """How the state of a machine is stored. A number that is not the one expected stops the job before it is read."""
+    """How the state of a machine is stored. A state with another format number stops the job before it is read."""
 
     kind: str
     format: int
     form: Form | None = None
 
     def unpacked(self, saved: bytes) -> tuple[Any, Any]:
-        """Up to which time everything was given, and the state: what `packed` made of them."""
+        """The time up to which results were emitted, and the state: the inverse of `packed`."""
         end = saved.find(b"\n", 0, _LONGEST_HEAD)
         kind, _, number = saved[: max(end, 0)].rpartition(b" ")
         self.check(kind, number)
@@ -51,45 +51,45 @@ class Layout(NamedTuple):
         return seen, state if self.form is None else self.form.load(state)
 
     def packed(self, seen: Any, state: Any, dumps: Dumps) -> bytes:
-        """The state of a bucket in one value."""
+        """The state of a bucket as one binary value."""
         stored = state if self.form is None else self.form.store(state)
         return b"%s %d\n" % (self.kind.encode(), self.format) + pickled((seen, stored), dumps)
 
     @property
     def metadata(self) -> dict[bytes | str, bytes | str]:
-        """What a table of states says of them."""
+        """The kind and format number, as metadata of a table of states."""
         return {b"kind": self.kind.encode(), b"format": b"%d" % self.format}
 
     def check_metadata(self, metadata: Mapping[bytes, bytes] | None) -> None:
-        """Refuse a table of states of another layout."""
+        """Raises an error for a table of states of another layout."""
         found = metadata or {}
         self.check(found.get(b"kind", b""), found.get(b"format", b""))
 
     def check(self, kind: bytes, number: bytes) -> None:
-        """Refuse a state of another layout."""
+        """Raises an error for a state of another layout."""
         if (kind, number) == (self.kind.encode(), b"%d" % self.format):
             return
         if not number.isdigit():
             said = "a state has no format number: it is damaged, or an earlier version of Morisot wrote it"
-            raise SnapshotError(said, advice=_START_ANEW)
+            raise SnapshotError(said, advice=_START_OVER)
         found = f"{kind.decode(errors='replace')!r} in the format {int(number)}"
         known = f"{self.kind!r} in the format {self.format}"
-        raise SnapshotError(f"a state is {found}, and this version of Morisot reads {known}", advice=_START_ANEW)
+        raise SnapshotError(f"a state is {found}, and this version of Morisot reads {known}", advice=_START_OVER)
 
 
 # -- pickles ----------------------------------------------------------------------------------------------------------
 
 
 def pickled(value: Any, dumps: Dumps) -> bytes:
-    """Most values are plain, which pickle does faster; what only the longer way can do goes that way."""
+    """The pickle of a value. `pickle` is faster and is tried first; cloudpickle is used for values that it refuses."""
     try:
         return pickle.dumps(value)
-    except Exception:  # a class or function without a name to find it under
+    except Exception:  # a class or function that cannot be imported by name
         return dumps(value)
 
 
 def all_pickled(values: Sequence[Any], dumps: Dumps) -> list[bytes]:
-    """Each value by itself."""
+    """The pickle of each value."""
     try:
         return [*map(pickle.dumps, values)]
     except Exception:
@@ -97,13 +97,13 @@ def all_pickled(values: Sequence[Any], dumps: Dumps) -> list[bytes]:
 
 
 def loaded(packed: Iterable[bytes | memoryview]) -> list[Any]:
-    """The values again; a class that the program does not have any more is a SnapshotError."""
+    """The unpickled values. Raises `SnapshotError` if the program has no such class any more."""
     try:
         return [*map(pickle.loads, packed)]
     except Exception as error:
         raise SnapshotError(
             f"a state cannot be read by this program: {type(error).__name__}: {error}",
-            advice="run the program that made the snapshot, or start anew with restart=None",
+            advice="run the program that made the snapshot, or start from scratch with restart=None",
         ) from error
 
 
@@ -128,7 +128,7 @@ def form_of(type_: Type) -> Form | None:
 
 @functools.lru_cache(maxsize=256)
 def loose_form_of(type_: Type) -> Form | None:
-    """The form of values that should have this type and may not: what a function of the user's gave."""
+    """The form of results of users' functions, which should have this type and may not."""
     form = form_of(type_)
     if form is None:
         return None
@@ -142,7 +142,7 @@ def loose_form_of(type_: Type) -> Form | None:
 
 
 def form_of_identities(key: Type) -> Form | None:
-    """The form of what keys are told apart by: the keys themselves, or bytes."""
+    """The form of the identities of keys: the keys themselves, or their canonical bytes."""
     return form_of(key) if is_its_own_identity(key) else None
 
 
@@ -161,7 +161,7 @@ def _fields(names: Sequence[str]) -> Callable[[Any], Any]:
 
 
 def or_none(form: Form | None) -> Form | None:
-    """The form of what has a form, or is None."""
+    """The form of values that may be None."""
     if form is None:
         return None
     store, load = form
@@ -171,7 +171,7 @@ def or_none(form: Form | None) -> Form | None:
 
 
 def each(form: Form | None) -> Form | None:
-    """The form of lists of values that have a form."""
+    """The form of lists whose items have a form."""
     if form is None:
         return None
     store, load = form
@@ -219,7 +219,7 @@ def of_list(forms: Sequence[Form | None]) -> Form | None:
 
 
 def if_any(form: Form | None) -> Form | None:
-    """The form of what is NOTHING before the first element."""
+    """The form of values that are NOTHING before the first element."""
     if form is None:
         return None
     store, load = form
@@ -234,4 +234,4 @@ def _itself(value: Any) -> Any:
 
 
 PLAIN = Form(_itself, _itself)
-"""The form of what is stored as it is, where one is needed."""
+"""The form of values that are stored unchanged, where a form is required."""

@@ -1,1 +1,1 @@
-"""What the tasks of a loop do, and how they talk to the driver."""
+"""The tasks of a loop, and their connection to the driver."""

@@ -1,7 +1,7 @@
-"""Delta iterations in Python: entries and deltas of a key meet, and the entry says whether it changed.
+"""Delta iterations in Python: deltas are applied to the entry of their key, which records whether it changed.
 
-Between rounds an entry is the canonical bytes of its key and a pickle of (key, value) as they are
-stored; it is opened only when a delta has come for it, or to make its update.
+Between rounds an entry is the canonical bytes of its key and a pickle of (key, value) in stored form. It is unpickled
+only to apply a delta, or to compute its update.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from morisot.worker.report import failure
 from morisot.worker.rowwise.stage import decode_columns, encode_batch
 
 ENTRY = "same BINARY, entry BINARY, changed BOOLEAN"
-"""An entry between rounds, as Spark has it."""
+"""The schema of an entry between rounds."""
 DELTA = "same BINARY, is_delta BOOLEAN, entry BINARY"
-"""A delta on its way to its entry."""
+"""The schema of a delta before it is applied."""
 
 
 @dataclass(frozen=True)
@@ -40,14 +40,14 @@ class Deltas:
     location: Location | None
     dumps: Dumps
     entry: Type = ANY
-    """What key and value should be."""
+    """The types of key and value."""
 
     @functools.cached_property
     def _form(self) -> Form:
         return of_parts([loose_form_of(child) for _, child in self.entry.children]) or PLAIN
 
     def packed(self, key: Any, value: Any) -> bytes:
-        """An entry as it is stored between rounds."""
+        """An entry in its stored form."""
         return pickled(self._form.store((key, value)), self.dumps)
 
     def opened(self, entry: bytes) -> tuple[Any, Any]:
@@ -65,7 +65,7 @@ class Deltas:
 
 @dataclass(frozen=True)
 class PackEntries:
-    """Given to mapInArrow: (key, value) elements to rows that can meet; of deltas only those that count."""
+    """Given to mapInArrow: packs (key, value) elements to rows of entries or deltas. Deltas may be filtered."""
 
     input: Type
     deltas: Deltas
@@ -88,7 +88,7 @@ class PackEntries:
 
 @dataclass(frozen=True)
 class ApplyDeltas:
-    """Given to mapInArrow: rows sorted by key, entries before deltas, to entries that know if they changed."""
+    """Given to mapInArrow: applies deltas to entries. Rows are sorted by key, entries before deltas."""
 
     deltas: Deltas
 
@@ -104,14 +104,14 @@ class ApplyDeltas:
                     held = [same, None if is_delta else entry, None, _ABSENT, _ABSENT]
                 if is_delta:
                     self._apply(held, *pickle.loads(entry))
-                elif held[1] is not entry:  # the input had the key twice: the last value stands
+                elif held[1] is not entry:  # the input has the key twice: the last value is used
                     held[1] = entry
             yield _rows(done)
         if held is not None:
             yield _rows([self._closed(held)])
 
     def _apply(self, held: list[Any], key: Any, delta: Any) -> None:
-        if held[1] is not None:  # the first delta opens the entry
+        if held[1] is not None:  # the first delta unpickles the entry
             held[2], held[3] = self.deltas.opened(held[1])
             held[1], held[4] = None, held[3]
         elif held[2] is None:
@@ -138,7 +138,7 @@ def _rows(done: Sequence[tuple[bytes, bytes, bool]]) -> pa.RecordBatch:
 
 @dataclass(frozen=True)
 class OpenEntries:
-    """Given to mapInArrow: entries to (key, what a function makes of key and value)."""
+    """Given to mapInArrow: entries to (key, result of a function of key and value)."""
 
     output: Type
     deltas: Deltas

@@ -1,4 +1,4 @@
-"""Rounds of a loop in machine code: the body and the fold over columns of numbers, the state as a parameter."""
+"""Rounds of a loop in machine code: the body and the fold over columns of numbers, with the state as a parameter."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from morisot.worker.rowwise import kernels
 
 _DONE, _IN_FOLD = 0, 2
 MOST_ODD = 1_000
-"""So many elements of a round are done in Python one by one; with more, the round is Python's altogether."""
+"""The most elements of a round that are processed in Python one by one. With more, the whole round runs in Python."""
 
 
 @dataclass(frozen=True)
 class LoopKernel:
-    """The text of a loop over rows, and what it works on."""
+    """The text of a loop over rows, and its inputs."""
 
     functions: str
     loop: str
@@ -27,9 +27,9 @@ class LoopKernel:
     """The type of the state; None if it is not read."""
     delta: Type
     outputs: int
-    """How many leaves an element has that goes into the next round; 0 if none does."""
+    """The number of leaves of an element of the next round; 0 if there is no feedback."""
     writes: bool
-    """Whether the fold writes to arrays: then a row that failed in it cannot be done again."""
+    """Whether the fold writes to arrays: then a row on which it failed cannot be processed in Python afterwards."""
     constants: tuple[Any, ...] = ()
     """The arrays that the functions captured."""
 
@@ -44,7 +44,7 @@ def is_compiled(kernel: LoopKernel) -> bool:
 
 @functools.lru_cache(maxsize=32)
 def machine_code(functions: str, loop: str) -> Any:
-    """The compiled loop, or None where this process cannot run it exactly."""
+    """The compiled loop; None if this process cannot run it exactly."""
     try:
         _compiled_here.add((functions, loop))
         return kernels.compiled_text(functions, loop)
@@ -54,7 +54,7 @@ def machine_code(functions: str, loop: str) -> Any:
 
 @dataclass
 class MachineRound:
-    """Runs rounds over columns that stay where they are."""
+    """Runs rounds over columns that stay in memory."""
 
     kernel: LoopKernel
     code: Any
@@ -62,9 +62,9 @@ class MachineRound:
     rows: int
 
     def run(self, state: Any, delta: Any, repair: Any) -> tuple[int, Any, list[Any]] | None:
-        """How many elements left the body, their delta and their columns; None if Python has to do the round.
+        """The number of elements that the body emitted, their delta and columns; None if Python has to run the round.
 
-        `repair(row, delta)` does one element in Python: what left the body, as rows of leaves, and the new delta.
+        `repair(row, delta)` processes one element in Python. It returns the output as rows of leaves, and the delta.
         """
         import numpy as np
 
@@ -102,6 +102,6 @@ class MachineRound:
 
 
 def _updated(deltas: list[Any], numbers: list[Any]) -> list[Any]:
-    """The parts of a delta with its numbers new; arrays were changed where they are."""
+    """The parts of a delta with its new numbers. Arrays were changed in place."""
     new = iter(numbers)
     return [part if hasattr(part, "dtype") else next(new) for part in deltas]

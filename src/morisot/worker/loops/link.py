@@ -1,6 +1,6 @@
-"""The connection between a task and the coordinator of its loop: pickles, after both have proved to know the key.
+"""The connection between a task and the coordinator of its loop: pickles, after both have authenticated.
 
-Whoever does not know the job's random key is cut off before a byte of theirs is unpickled.
+A peer without the job's random key is disconnected before any of its bytes is unpickled.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _HANDSHAKE_SECONDS = 10
 
 
 class Address(NamedTuple):
-    """The address at which the coordinator listens, and the key that both sides must know."""
+    """The address at which the coordinator listens, and the key that both sides need."""
 
     host: str
     port: int
@@ -29,7 +29,7 @@ class Address(NamedTuple):
 
 
 class Gone(NamedTuple):
-    """What is received when nobody is at the other end any more."""
+    """Received when the other side has disconnected."""
 
 
 class Link:
@@ -42,7 +42,7 @@ class Link:
         return self._connection.fileno()
 
     def send(self, message: bytes) -> bool:
-        """Send a pickle; whether somebody was there."""
+        """Sends a pickle. Returns whether the other side is connected."""
         try:
             self._connection.send_bytes(message)
         except OSError:
@@ -70,24 +70,24 @@ class Link:
 
 
 def connect(address: Address) -> Link | None:
-    """A task's end of the connection; None if the coordinator does not listen any more."""
+    """A task's end of the connection; None if the coordinator does not listen."""
     try:
         found = socket.create_connection((address.host, address.port), timeout=_HANDSHAKE_SECONDS)
     except OSError:
         return None
-    return _proved(found, address.key, leads=False)
+    return _authenticated(found, address.key, leads=False)
 
 
 def accept(listener: socket.socket, key: bytes) -> Link | None:
-    """The coordinator's end of a new connection; None if the other side does not know the key."""
+    """The coordinator's end of a new connection; None if the other side does not have the key."""
     try:
         found, _ = listener.accept()
     except OSError:
         return None
-    return _proved(found, key, leads=True)
+    return _authenticated(found, key, leads=True)
 
 
-def _proved(found: socket.socket, key: bytes, *, leads: bool) -> Link | None:
+def _authenticated(found: socket.socket, key: bytes, *, leads: bool) -> Link | None:
     found.setblocking(True)
     found.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     _limit(found, _HANDSHAKE_SECONDS)
@@ -109,6 +109,6 @@ def _proved(found: socket.socket, key: bytes, *, leads: bool) -> Link | None:
 
 
 def _limit(line: socket.socket, seconds: int) -> None:
-    """The timeout of each call, in seconds; 0: none."""
+    """Sets the timeout of each call, in seconds; 0: none."""
     for option in (socket.SO_RCVTIMEO, socket.SO_SNDTIMEO):
         line.setsockopt(socket.SOL_SOCKET, option, struct.pack("ll", seconds, 0))

@@ -23,14 +23,14 @@ class Hello(NamedTuple):
 
 
 class Round(NamedTuple):
-    """The coordinator asks for one round with a state."""
+    """The coordinator starts one round with a state."""
 
     number: int
     state: Any
 
 
 class Save(NamedTuple):
-    """The coordinator asks the task to write its elements into a directory."""
+    """The coordinator requests that the task writes its elements into a directory."""
 
     directory: str
 
@@ -44,7 +44,7 @@ class ElementsSaved(NamedTuple):
 
 
 class End(NamedTuple):
-    """The loop has ended; `emit` says whether the elements of the task are the result."""
+    """The loop has ended. `emit`: whether the elements of the task are the result."""
 
     emit: bool
 
@@ -54,12 +54,12 @@ class Delta(NamedTuple):
 
     number: int
     elements: int
-    """The number of elements that left the body."""
+    """The number of elements that the body emitted."""
     delta: Any
 
 
 class Failed(NamedTuple):
-    """A function of the user's failed in a task."""
+    """A user's function failed in a task."""
 
     report: Report
 

@@ -1,4 +1,4 @@
-"""The state of a loop, as the functions of its body see it."""
+"""The state of a loop, as the functions of its body read it."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ _NOT_RUNNING: Final = object()
 class LoopState:
     """Given to the body of a loop: `value` is the state of the round that runs.
 
-    Functions capture the handle; whoever runs a round sets its value first. It travels to the workers together with
-    the functions that captured it, so that they all see one handle.
+    Functions capture the handle. Its value is set before each round. It is pickled together with the functions that
+    captured it, so that all of them share one handle in a worker.
     """
 
     __slots__ = ("_value",)
@@ -23,16 +23,16 @@ class LoopState:
 
     @property
     def value(self) -> Any:
-        """The state of the round; only while the loop runs, and not to be changed."""
+        """The state of the round. It exists only while the loop runs, and must not be changed."""
         if self._value is _NOT_RUNNING:
             raise PlanError(
-                "the state of a loop is known only while the loop runs",
+                "the state of a loop exists only while the loop runs",
                 advice="read `state.value` inside a function that the body gives to an operator",
             )
         return self._value
 
     def set(self, value: Any) -> None:
-        """Called by whoever runs a round."""
+        """Called before each round."""
         self._value = value
 
     def clear(self) -> None:

@@ -1,8 +1,8 @@
-"""The tasks of a loop: each holds its part of the data, and runs a round when the coordinator sends a state.
+"""The tasks of a loop: each holds its part of the elements, and runs a round when the coordinator sends a state.
 
 The coordinator is a thread of the driver. A task sends its number, receives a state, runs the body and the local fold
-over its elements, answers with its delta, and so on until the coordinator ends the loop. Between two rounds nothing
-passes through Spark.
+over its elements, and answers with its delta, until the coordinator ends the loop. Between rounds nothing passes
+through Spark.
 """
 
 from __future__ import annotations
@@ -37,26 +37,26 @@ from morisot.worker.rowwise.stage import Pipeline, Step, decode_columns, encode_
 
 _OUTPUT_ROWS = 10_000
 _AS_COLUMNS, _AS_OBJECTS = Layout("elements of a loop", 1), Layout("objects of a loop", 1)
-"""How the elements of a task are saved: by their type, or pickled, where some are of another."""
+"""How the elements of a task are saved: as columns of their type, or pickled if some are of another type."""
 _FEW = 1 << 14
 _TELLING = 1 << 10
-"""So many elements tell how long all will take."""
+"""From this many elements the time for all of them is extrapolated."""
 
 
-class Unreachable(Exception):  # noqa: N818 - it says what is the matter
+class Unreachable(Exception):  # noqa: N818 - the name describes the problem
     """A task cannot connect to the coordinator: the driver has ended, or the network blocks the connection."""
 
 
 @dataclass(frozen=True)
 class LocalFold:
-    """The fold over the elements that leave the body, in one task."""
+    """The fold over the output of the body, in one task."""
 
     accumulator: FoldAccumulator
     operator: str
     location: Location | None
 
     def start(self) -> Any:
-        """A copy of the start for every round: the function may change it."""
+        """A copy of the initial value for each round, because the function may change it."""
         return self.accumulator.start()
 
     def over(self, delta: Any, elements: list[Any]) -> Any:
@@ -72,7 +72,7 @@ class LocalFold:
 
 @dataclass(frozen=True)
 class LoopTask:
-    """Given to mapInArrow: reads its batches, then runs the rounds that the coordinator asks for."""
+    """Given to mapInArrow: reads its batches, then runs the rounds that the coordinator starts."""
 
     before: tuple[Step, ...]
     """The steps that run once, before the first round."""
@@ -85,12 +85,12 @@ class LoopTask:
     handle: LoopState
     fold: LocalFold
     feedback: bool
-    leader: Address
+    coordinator: Address
     task_id: Callable[[], TaskId]
     dumps: Dumps = field(repr=False)
     kernel: LoopKernel | None = None
     own: Numbers | FileRows | None = None
-    """A source that the task reads itself; the batches then say which of its partitions."""
+    """A source that the task reads itself. The batches then have the numbers of its partitions."""
     saved: tuple[str, ...] | None = None
     """All files of the snapshot to resume from, in order, instead of the batches."""
     patience: float = PATIENCE
@@ -98,9 +98,11 @@ class LoopTask:
     def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
         task = self.task_id()
         held = self.load(batches) if self.saved is None else self.restored(self.saved, task)
-        link = connect(self.leader)
+        link = connect(self.coordinator)
         if link is None:
-            raise Unreachable(f"the leader of the loop cannot be reached at {self.leader.host}:{self.leader.port}")
+            raise Unreachable(
+                f"the coordinator of the loop cannot be reached at {self.coordinator.host}:{self.coordinator.port}"
+            )
         worker = LoopWorker(self, held)
         with link:
             is_result = self.follow(link, task, worker)
@@ -110,7 +112,7 @@ class LoopTask:
                 yield encode_batch(part, self.output, self.dumps, self.fold.operator, self.fold.location)
 
     def load(self, batches: Iterator[Any]) -> TaskElements:
-        """The task's part of the data: as columns if machine code may work on it, else as Python's elements."""
+        """The task's part of the data: as columns if machine code may process it, else as Python elements."""
         pipeline = Pipeline(self.before)
         elements: list[Any] = []
         read: list[Any] = []
@@ -125,7 +127,7 @@ class LoopTask:
         return TaskElements(self.entering, len(elements), elements=elements)
 
     def restored(self, files: Sequence[str], task: TaskId) -> TaskElements:
-        """The task's part of a snapshot, which may come from more or fewer tasks."""
+        """The task's part of a snapshot, which may have been written by more or fewer tasks."""
         first, last = (len(files) * each // task.partitions for each in (task.partition, task.partition + 1))
         parts = [TaskElements.read(file, self.entering) for file in files[first:last]]
         if len(parts) == 1:
@@ -142,7 +144,7 @@ class LoopTask:
                     yield from self.own.batches(partition)
 
     def follow(self, link: Link, task: TaskId, worker: LoopWorker) -> bool:
-        """Run rounds until the coordinator ends the loop or is gone; whether the elements are the result."""
+        """Runs rounds until the coordinator ends the loop or disconnects. Returns whether to emit the elements."""
         link.send(pickle.dumps(Hello(task, worker.held.count)))
         while True:
             order = link.receive()
@@ -164,7 +166,7 @@ class LoopTask:
 
 
 class TaskElements:
-    """The elements of a task between rounds: as columns of numbers, as Python's values, or as both."""
+    """The elements of a task between rounds: as columns of numbers, as Python objects, or as both."""
 
     def __init__(
         self, type_: Type, count: int, *, columns: list[Any] | None = None, elements: list[Any] | None = None
@@ -181,7 +183,7 @@ class TaskElements:
         return cls(type_, table.num_rows, columns=columns[: len(leaves(type_))])
 
     def write(self, file: Path, dumps: Dumps) -> tuple[int, str]:
-        """Write everything to a file, and make sure that it is there; how many bytes, and their digest."""
+        """Writes all elements to a file, and syncs it. Returns the number of bytes and their digest."""
         content = self._packed(dumps)
         try:
             with private_file(file) as out:
@@ -193,12 +195,12 @@ class TaskElements:
         return len(content), hashlib.sha256(content).hexdigest()
 
     def _packed(self, dumps: Dumps) -> bytes:
-        """The elements as columns, because a class of the program is another one when the program runs again."""
+        """The elements as columns, because a class of the user's script is another class in the next run."""
         layout, columns = _AS_COLUMNS, self._columns
         if self._elements is not None:
             try:
                 columns = encode(self._elements, self.type, dumps)
-            except Exception:  # elements of other types than the first ones
+            except Exception:  # some elements are of other types
                 layout, columns = _AS_OBJECTS, encode(self._elements, ANY, dumps)
         arrays = [pa.array(column) for column in columns or ()]
         schema = pa.schema([(str(index), array.type) for index, array in enumerate(arrays)], layout.metadata)
@@ -215,7 +217,7 @@ class TaskElements:
         return cls(type_, batch.num_rows, columns=batch.columns)
 
     def slice(self, start: int, stop: int) -> list[Any]:
-        """Some of the elements; few are made once, because rounds on few elements are quick."""
+        """Some of the elements. If there are few in all, they are decoded once for all rounds."""
         if self._elements is None and self.count <= _FEW:
             self.elements()
         if self._elements is None:
@@ -224,20 +226,20 @@ class TaskElements:
         return self._elements[start:stop]
 
     def elements(self) -> list[Any]:
-        """All elements, which are made once."""
+        """All elements, decoded once."""
         if self._elements is None:
             assert self._columns is not None
             self._elements = decode([pa.array(column) for column in self._columns], self.type)
         return self._elements
 
     def numbers(self, indices: Sequence[int], dumps: Dumps) -> list[Any] | None:
-        """The columns as arrays, those that are needed; None if the elements are not what their type says."""
+        """The columns, the given ones as arrays; None if the elements do not fit their type."""
         import numpy as np
 
         if self._columns is None:
             try:
                 self._columns = encode(self.elements(), self.type, dumps)
-            except Exception:  # whatever does not fit its type is Python's to work on
+            except Exception:  # elements that do not fit their type are processed in Python
                 return None
         columns = self._columns
         for index in indices:
@@ -248,7 +250,7 @@ class TaskElements:
 
 
 class LoopWorker:
-    """Runs the rounds of one task: in Python until that took long enough for machine code to pay, then in that."""
+    """Runs the rounds of one task: in Python until compiling machine code pays off, then in machine code."""
 
     def __init__(self, task: LoopTask, held: TaskElements) -> None:
         self.task = task
@@ -259,15 +261,15 @@ class LoopWorker:
         self._code: Any = None
 
     def round(self, state: Any) -> tuple[int, Any]:
-        """How many elements left the body, and their delta."""
+        """Runs a round. Returns the number of elements that the body emitted, and their delta."""
         self.task.handle.set(state)
-        done = self._in_machine_code(state) if self._is_due else None
+        done = self._in_machine_code(state) if self._kernel_pays else None
         if done is None:
             done = self._in_python(state)
         return done
 
     @property
-    def _is_due(self) -> bool:
+    def _kernel_pays(self) -> bool:
         return self._kernel is not None and (self._spent >= self.task.patience or is_compiled(self._kernel))
 
     def _in_python(self, state: Any) -> tuple[int, Any]:
@@ -281,11 +283,11 @@ class LoopWorker:
             count += len(part)
             if self.task.feedback:
                 leaving += part
-            was_due, took = self._is_due, time.perf_counter() - began
+            paid_before, took = self._kernel_pays, time.perf_counter() - began
             self._spent += took
             if stop - start >= _TELLING and took / (stop - start) * self.held.count > 2 * self.task.patience:
-                self._spent = max(self._spent, self.task.patience)  # Python would take longer than a compiler
-            if self._is_due and not was_due and stop < self.held.count:  # the rest is worth compiling for
+                self._spent = max(self._spent, self.task.patience)  # Python would take longer than compiling
+            if self._kernel_pays and not paid_before and stop < self.held.count:
                 done = self._in_machine_code(state)
                 if done is not None:
                     return done
@@ -294,7 +296,7 @@ class LoopWorker:
         return count, delta
 
     def _slices(self) -> Iterator[tuple[int, int]]:
-        """All elements at once, or more and more of them while it is open which way is the faster."""
+        """Ranges of elements: all at once, or growing ranges while it is open whether machine code is faster."""
         if self._kernel is None:
             self.held.elements()
             yield 0, self.held.count
@@ -305,7 +307,7 @@ class LoopWorker:
             start, size = start + size, min(size * 4, 1 << 16)
 
     def _in_machine_code(self, state: Any) -> tuple[int, Any] | None:
-        """The round in machine code; None if that cannot do it."""
+        """Runs a round in machine code; None if it has to run in Python."""
         kernel = self._kernel
         assert kernel is not None
         needed = range(kernel.outputs) if kernel.outputs else kernel.columns
@@ -321,7 +323,7 @@ class LoopWorker:
         except Exception as error:
             if isinstance(error, ElementError):
                 raise
-            self._kernel = None  # numba could not: the text was not what it understands
+            self._kernel = None  # numba does not support the text
             return None
         if done is None:
             return None
@@ -331,7 +333,7 @@ class LoopWorker:
         return count, delta
 
     def _repaired(self, row: int, delta: Any) -> tuple[list[list[Any]], Any] | None:
-        """One element, done in Python: what left the body, as rows of numbers, and the delta."""
+        """Processes one element in Python. Returns the output of the body, as rows of numbers, and the delta."""
         found = self.held.slice(row, row + 1)
         leaving = self._pipeline.run(found) if self.task.body else found
         delta = self.task.fold.over(delta, leaving)
@@ -341,7 +343,7 @@ class LoopWorker:
 
 @dataclass(frozen=True)
 class RoundFold:
-    """The function given to mapInArrow for one round of a loop whose body moves elements: a delta per partition."""
+    """Given to mapInArrow for one round of a loop whose body moves elements: computes a delta for each partition."""
 
     steps: tuple[Step, ...]
     input: Type

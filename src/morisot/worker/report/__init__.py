@@ -1,1 +1,1 @@
-"""Failures and elements that were left out, on their way to the driver."""
+"""Reports of failures and of skipped elements to the driver."""

@@ -1,7 +1,7 @@
-"""Exceptions described by names and literals, and made again from such a description.
+"""Exceptions as descriptions of names and literals, and their reconstruction.
 
-The description comes from another process. So nothing is imported and no code but Python's own is run to make the
-exception again: a class counts only if this process has loaded it, and it is filled in by its built-in ancestor.
+The description comes from another process. So nothing is imported, and only built-in code runs to reconstruct the
+exception: a class is used only if this process has loaded it, and its built-in ancestor initialises the instance.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ _LONGEST_LITERAL = 1_000_000
 
 
 class Described(TypedDict):
-    """An exception as JSON's values."""
+    """An exception as JSON values."""
 
     classes: list[list[str]]
-    """The module and the qualified name of its class and of those it inherits from, nearest first."""
+    """The modules and qualified names of its class and base classes, in method resolution order."""
     arguments: list[list[str]]
     """Each argument as a kind, `literal` or `text`, and its text."""
     attributes: dict[str, str]
@@ -27,7 +27,7 @@ class Described(TypedDict):
 
 
 def described(error: BaseException) -> Described:
-    """What an exception is, without the objects that only its own process has."""
+    """The description of an exception, without objects that exist only in its process."""
     attributes = {name: _literal(value) for name, value in vars(error).items()}
     return {
         "classes": [[each.__module__, each.__qualname__] for each in type(error).__mro__ if each is not object],
@@ -47,19 +47,19 @@ def _argument(value: Any) -> list[str]:
 
 
 def _literal(value: Any) -> str | None:
-    """The value as Python writes it, if reading that gives the same value of the same type."""
+    """The repr of the value, if evaluating it as a literal gives the same value of the same type."""
     try:
         text = repr(value)
         if len(text) > _LONGEST_LITERAL:
             return None
         read = ast.literal_eval(text)
         return text if type(read) is type(value) and read == value else None
-    except Exception:  # whatever a user's __repr__ or __eq__ raises, and what is no literal
+    except Exception:  # a user's __repr__ or __eq__ may raise anything, and the repr may not be a literal
         return None
 
 
 def rebuilt(description: Described) -> BaseException | None:
-    """The exception, of the nearest class that this process has loaded."""
+    """The exception, of the first class that this process has loaded."""
     arguments = [ast.literal_eval(text) if kind == "literal" else text for kind, text in description["arguments"]]
     for module, name in description["classes"]:
         found = _loaded(module, name)
@@ -72,7 +72,7 @@ def rebuilt(description: Described) -> BaseException | None:
 
 
 def _loaded(module: str, name: str) -> type[BaseException] | None:
-    """The exception class of that name; no `__getattr__` of a module or class is asked, since it might import one."""
+    """The exception class of that name. No `__getattr__` is called, because it might import a module."""
     found: Any = sys.modules.get(module)
     for part in name.split("."):
         if isinstance(found, ModuleType):
@@ -85,7 +85,7 @@ def _loaded(module: str, name: str) -> type[BaseException] | None:
 
 
 def _made(found: type[BaseException], arguments: list[Any]) -> BaseException | None:
-    """An instance, made by the built-in ancestor alone; None if that does not take the arguments."""
+    """An instance, initialised by the built-in ancestor only; None if that does not accept the arguments."""
     ancestor = _ancestor(found)
     try:
         made: BaseException = ancestor.__new__(found, *arguments)
@@ -96,5 +96,5 @@ def _made(found: type[BaseException], arguments: list[Any]) -> BaseException | N
 
 
 def _ancestor(found: type[BaseException]) -> Any:
-    """The nearest class in what an exception inherits from that is Python's own."""
+    """The first built-in class among the base classes of an exception."""
     return next(each for each in found.__mro__ if getattr(builtins, each.__name__, None) is each)

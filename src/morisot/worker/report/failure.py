@@ -1,4 +1,4 @@
-"""How a failure of a user's function reaches the user: as a report of texts and literals, never as a pickle."""
+"""Reports of failures of users' functions to the driver, as texts and literals, never as pickles."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _LONGEST_ELEMENT = 300
 ELEMENT = "element"
 """The kind of the message that reports an ElementError."""
 SOURCE = "source"
-"""The kind of the message that reports what a user's source did wrong."""
+"""The kind of the message that reports an error of a user's source."""
 STATE = "state"
 """The kind of the message that reports a stored state that cannot be read."""
 MEMORY = "memory"
@@ -24,7 +24,7 @@ MEMORY = "memory"
 
 
 class Report(TypedDict):
-    """An ElementError on its way to the driver, made of JSON's values."""
+    """An ElementError as JSON values."""
 
     operator: str
     file: str | None
@@ -34,18 +34,18 @@ class Report(TypedDict):
     traceback: str
     cause: Described | None
     value: NotRequired[tuple[bool, bytes]]
-    """The element itself, for a handler: whether it has the operator's input type, and as the codec encodes it."""
+    """The element, for a handler: whether it has the operator's input type, and its encoded bytes."""
 
 
-class WorkerFailure(Exception):  # noqa: N818 - the user never sees it: the driver turns it into an ElementError
+class WorkerFailure(Exception):  # noqa: N818 - the driver converts it to an ElementError
     """A signed report, raised to Spark."""
 
 
 def shown(element: Any) -> str:
-    """The element as the user will read it, shortened."""
+    """The repr of the element, shortened."""
     try:
         text = repr(element)
-    except Exception as error:  # a broken __repr__ must not hide the real failure
+    except Exception as error:  # a failing __repr__ must not hide the failure to report
         text = f"<{type(element).__name__} whose repr failed: {error}>"
     return text if len(text) <= _LONGEST_ELEMENT else text[:_LONGEST_ELEMENT] + "…"
 
@@ -53,7 +53,7 @@ def shown(element: Any) -> str:
 def element_error(
     operator: str, location: Location | None, element: Any, error: BaseException, skip_frames: int = 0
 ) -> ElementError:
-    """What the user gets for an exception that a function of theirs raised on an element."""
+    """The error for an exception that a user's function raised on an element."""
     text = "".join(traceback.format_exception(type(error), error, _skip(error.__traceback__, skip_frames)))
     original = "".join(traceback.format_exception_only(error)).strip()
     return ElementError(
@@ -62,13 +62,13 @@ def element_error(
 
 
 def misfit_error(operator: str, location: Location | None, element: Any, error: Exception) -> ElementError:
-    """What the user gets for a value that does not fit its type: no frame of theirs is on the stack."""
+    """The error for a value that does not fit its type. It has no traceback: no user's frame is on the stack."""
     original = "".join(traceback.format_exception_only(error)).strip()
     return ElementError(operator, location, shown(element), original, cause=error, value=element)
 
 
 def _skip(frames: TracebackType | None, count: int) -> TracebackType | None:
-    """The traceback without its first frames, which are Morisot's own; all of it if that would leave none."""
+    """The traceback without its first frames, which are Morisot's; unchanged if it has no others."""
     rest = frames
     for _ in range(count):
         rest = rest.tb_next if rest else None
@@ -77,7 +77,7 @@ def _skip(frames: TracebackType | None, count: int) -> TracebackType | None:
 
 @contextlib.contextmanager
 def reporting(seal: Seal) -> Iterator[None]:
-    """Raise the failure of a user's function as what survives the way to the driver."""
+    """Raises the failure of a user's function as a signed report, which Spark passes to the driver as text."""
     try:
         yield
     except ElementError as error:
@@ -85,12 +85,12 @@ def reporting(seal: Seal) -> Iterator[None]:
     except SnapshotError as error:
         message = {"kind": STATE, "said": error.what, "advice": error.advice}
         raise WorkerFailure(f"{seal.sealed(message)} {error.what}") from None
-    except MemoryError:  # one that a user's function raised is an ElementError
+    except MemoryError:  # a MemoryError of a user's function is an ElementError
         raise WorkerFailure(f"{seal.sealed({'kind': MEMORY})} the worker ran out of memory") from None
 
 
 def report_of(error: ElementError) -> Report:
-    """The report of a failure, without the element itself, which may be large."""
+    """The report of a failure, without the element, which may be large."""
     return {
         "operator": error.operator,
         "file": error.location.file if error.location else None,
@@ -103,7 +103,7 @@ def report_of(error: ElementError) -> Report:
 
 
 def reported(report: Report, value: Any = None) -> ElementError:
-    """The ElementError of a report; `value` is the element itself, where it came along."""
+    """The ElementError of a report. `value` is the element, if the report has it."""
     return ElementError(
         report["operator"],
         Location(report["file"], report["line"]) if report["file"] else None,

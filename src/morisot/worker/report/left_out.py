@@ -1,7 +1,7 @@
-"""What operators left out by `on_error` or gave inside a pass: counted once, however often a task runs.
+"""Reports of tasks: elements that `on_error` skipped, and elements that a pass emitted, counted once for each task.
 
-A task reports at its end, under an id of run, operator, micro-batch and partition. If the partition is computed again,
-after a lost machine, for a sample, by a speculative copy, the new report replaces the old one.
+A task reports at its end, with an id of run, operator, micro-batch and partition. If the partition is computed again,
+after the loss of an executor, for a sample, or by a speculative copy, the new report replaces the old one.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class ReportId(NamedTuple):
-    """The part of a run that a report is about."""
+    """Identifies the operator, micro-batch and partition of a run that a report is about."""
 
     run: str
     operator: int
@@ -37,15 +37,15 @@ class ReportId(NamedTuple):
 
 @dataclass
 class LeftOut:
-    """The elements that one operator left out: how many, and the first failure, or all for a handler."""
+    """The elements that one operator skipped: their number, and the first failure, or all failures for a handler."""
 
     count: int = 0
     failures: list[Report] = field(default_factory=list)
     given: int = 0
-    """How many elements the operator gave, where the pass that runs it counts them."""
+    """The number of elements that the operator emitted, if its pass counts them."""
 
     def keep(self, element: Any, found: ElementError, dumps: Dumps, *, keep_all: bool, type_: Type = ANY) -> None:
-        """Keep why an element was left out, and the element if every one is wanted; else one is an example of all."""
+        """Stores the failure of a skipped element: all of them with their elements, or one as an example."""
         if not keep_all and self.failures:
             return
         report = failure.report_of(found)
@@ -66,20 +66,20 @@ Reports = dict[ReportId, LeftOut]
 
 @dataclass(frozen=True)
 class Policy:
-    """What an operator does with an element on which its function fails, other than stopping the job."""
+    """The treatment of elements on which an operator's function fails, if they do not stop the job."""
 
     operator: str
     location: Location | None
     number: int
     """The operator's number in the run."""
     keep_all: bool
-    """Whether every failure is wanted, with its element, or one as an example."""
+    """Whether all failures are stored, with their elements, or one as an example."""
     type: Type = ANY
     """The type of the operator's elements."""
 
 
 class Notes:
-    """What one task has left out and counted so far."""
+    """The elements that one task has skipped and counted so far."""
 
     def __init__(self, dumps: Dumps) -> None:
         self.dumps = dumps
@@ -94,31 +94,31 @@ class Notes:
             self.keep(policy, element, failed(policy.operator, policy.location, element, error, skip))
 
     def count(self, policy: Policy, number: int) -> LeftOut:
-        """Count elements that an operator left out."""
+        """Counts elements that an operator skipped."""
         noted = self.by_operator.setdefault(policy.number, LeftOut())
         noted.count += number
         return noted
 
     def add_all(self, policy: Policy, more: LeftOut) -> None:
-        """Note what was left out elsewhere, and came here with a result."""
+        """Adds skipped elements that arrived together with a result."""
         noted = self.count(policy, more.count)
         noted.failures += more.failures if policy.keep_all or not noted.failures else []
 
     def keep(self, policy: Policy, element: Any, found: ElementError) -> None:
-        """Keep why an element was left out that is counted."""
+        """Stores the failure of a skipped element that is counted already."""
         noted = self.by_operator[policy.number]
         noted.keep(element, found, self.dumps, keep_all=policy.keep_all, type_=policy.type)
 
 
 def failed(operator: str, location: Location | None, element: Any, error: BaseException, skip: int) -> ElementError:
-    """What the user gets for a function that raised, or whose value does not fit its type."""
+    """The error for a function that raised, or whose result does not fit its type."""
     if isinstance(error, UnfitValue) and isinstance(error.__cause__, Exception):
         return failure.misfit_error(operator, location, element, error.__cause__)
     return failure.element_error(operator, location, element, error, skip)
 
 
 def encoded(element: Any, type_: Type, dumps: Dumps) -> tuple[bool, bytes] | None:
-    """An element by the codec of its type, or of any if it is of another; None if it cannot travel."""
+    """An element, encoded by its type, or pickled if it is of another type; None if it cannot be pickled."""
     for each in (type_, ANY):
         with contextlib.suppress(Exception):
             arrays = encode([element], each, dumps)
@@ -127,7 +127,7 @@ def encoded(element: Any, type_: Type, dumps: Dumps) -> tuple[bool, bytes] | Non
 
 
 def decoded(value: tuple[bool, bytes], type_: Type) -> Any:
-    """The element again; None if it is of a class that this process has not."""
+    """The decoded element; None if this process does not have its class."""
     is_typed, packed = value
     with contextlib.suppress(Exception):
         return decode(unpack_batch(packed).columns, type_ if is_typed else ANY)[0]
@@ -135,38 +135,38 @@ def decoded(value: tuple[bool, bytes], type_: Type) -> Any:
 
 
 class ReportCollector(Protocol):
-    """Carries reports to the driver: an accumulator of Spark's."""
+    """Sends reports to the driver: a Spark accumulator."""
 
     def add(self, term: Reports) -> None: ...
 
 
 @dataclass(frozen=True)
 class Account:
-    """How the tasks of one run report."""
+    """Sends the reports of the tasks of one run."""
 
     run: str
     ledger: ReportCollector
     task: Callable[[], tuple[int, int]]
-    """The micro-batch and the partition that this task works on."""
+    """Returns the micro-batch and the partition of this task."""
 
     def settle(self, policies: Iterable[Policy], notes: Notes) -> None:
-        """Report at the end of a task, also that nothing was left out: it replaces what an earlier run said."""
+        """Reports at the end of a task, even if no element was skipped, to replace the report of an earlier attempt."""
         reports = {policy.number: notes.by_operator.get(policy.number, LeftOut()) for policy in policies}
         for number, given in notes.given.items():
             reports.setdefault(number, LeftOut()).given = given
         self.report(reports)
 
     def report(self, reports: Mapping[int, LeftOut]) -> None:
-        """Report for each operator, by its number."""
+        """Reports for each operator, by its number."""
         micro_batch, partition = self.task()
         self.ledger.add({ReportId(self.run, number, micro_batch, partition): each for number, each in reports.items()})
 
 
 class LatestReports:
-    """How Spark's accumulator adds reports up: the last one with an id counts."""
+    """Merges reports in Spark's accumulator. Of several reports with one id, the last counts."""
 
     _guard = threading.Lock()
-    """The driver reads while Spark's thread adds."""
+    """Needed because the driver reads while a Spark thread adds."""
 
     def zero(self, value: Reports) -> Reports:
         return {}
@@ -177,14 +177,14 @@ class LatestReports:
         return held
 
     def take(self, held: Reports, run: str, up_to: int | None = None) -> Reports:
-        """Remove and give the reports of a run, of all its micro-batches or those up to one."""
+        """Removes and returns the reports of a run, of all its micro-batches or of those up to `up_to`."""
         with self._guard:
             found = [each for each in held if each.run == run and (up_to is None or each.micro_batch <= up_to)]
             return {each: held.pop(each) for each in found}
 
 
 def totals(reports: Mapping[ReportId, LeftOut]) -> dict[int, LeftOut]:
-    """What each operator left out in all, the failures in the order of the stream."""
+    """The skipped elements of each operator, with failures in stream order."""
     result: dict[int, LeftOut] = {}
     for each in sorted(reports):
         total = result.setdefault(each.operator, LeftOut())

@@ -1,4 +1,4 @@
-"""The operator that a task works for, and what becomes of elements on which its functions fail."""
+"""The operator that a task runs, and its treatment of elements on which its functions fail."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from morisot.worker.report import failure
 from morisot.worker.report.left_out import Notes, Policy
 
 
-class OwnFailure(Exception):  # noqa: N818 - it is caught and named by whoever knows the operator
-    """A function failed on an element: the `__cause__` is what it raised."""
+class OwnFailure(Exception):  # noqa: N818 - the operator catches it and raises an error with its name
+    """A function failed on an element. Its exception is the `__cause__`."""
 
 
 @dataclass(frozen=True)
@@ -35,14 +35,14 @@ class Origin:
     operator: str
     location: Location | None
     policy: Policy | None = None
-    """What it does with elements on which a function fails; None: the job stops."""
+    """The treatment of elements on which a function fails; None: the job stops."""
 
     def failed(self, element: Any, error: BaseException) -> ElementError:
-        """The failure of a user's function on an element; the caller is the first frame of its traceback."""
+        """The failure of a user's function on an element. The first frame of its traceback is the caller's."""
         return failure.element_error(self.operator, self.location, element, error, 1)
 
     def leave_out(self, element: Any, error: BaseException, notes: Notes | None) -> None:
-        """Note that an element is left out, if that is what the operator does; raise its failure otherwise."""
+        """Records a skipped element if the operator skips failing elements. Otherwise raises the failure."""
         if self.policy is None or notes is None:
             raise self.failed(element, error) from error
         notes.add(self.policy, element, error)

@@ -1,1 +1,1 @@
-"""Fused passes over Arrow batches, in Python and as machine code."""
+"""Fused passes over Arrow batches, in Python and in machine code."""

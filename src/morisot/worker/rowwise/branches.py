@@ -1,4 +1,4 @@
-"""The branch of an element: the functions of split_by and route as a stage calls them."""
+"""Selects the branches of an element: the functions of split_by and route as a stage calls them."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from dataclasses import dataclass
 from typing import Any
 
 NOWHERE = -1
-"""The mark of an element that no predicate of route takes."""
+"""The branch number of an element for which no predicate of route holds."""
 MOST_BITS = 62
-"""How many branches have a bit each in a mark that is one int."""
+"""The most branches that are stored as the bits of one int."""
 
 
 @dataclass(frozen=True)
 class BranchSelector:
-    """The function of split_by, its answer checked and made a mark.
+    """The function of split_by. Its result is checked, and converted to branch numbers.
 
-    That is a number, or, where the function may name several, an int with a bit for each, or a list.
+    They are one number, or, if the function may name several, an int with a bit for each, or a list.
     """
 
     function: Callable[..., Any]
@@ -43,15 +43,15 @@ def mask(numbers: Iterable[int]) -> int:
     return sum(1 << number for number in numbers)
 
 
-def chosen(answer: Any, n: int) -> list[int]:
-    """The branches that an answer of the user's function names, each once, in order.
+def chosen(result: Any, n: int) -> list[int]:
+    """The branches that the result of the user's function names, each once, in order.
 
     >>> chosen(1, 3), chosen({2, 0}, 3), chosen([], 3)
     ([1], [0, 2], [])
     """
-    numbers = [answer] if isinstance(answer, int) else answer
+    numbers = [result] if isinstance(result, int) else result
     if not isinstance(numbers, Iterable) or isinstance(numbers, str | bytes):
-        raise TypeError(f"split_by takes the number of a branch or several of them, not {answer!r}")
+        raise TypeError(f"split_by takes the number of a branch or several of them, not {result!r}")
     found = set()
     for number in numbers:
         if not isinstance(number, int):
@@ -77,12 +77,12 @@ class FirstMatch:
 
 @dataclass(frozen=True)
 class GoesTo:
-    """Whether a mark names a branch."""
+    """Tests whether branch numbers include a branch."""
 
     number: int
     masked: bool
 
-    def __call__(self, mark: int | list[int]) -> bool:
-        if isinstance(mark, int):
-            return bool(mark >> self.number & 1) if self.masked else mark == self.number
-        return self.number in mark
+    def __call__(self, branches: int | list[int]) -> bool:
+        if isinstance(branches, int):
+            return bool(branches >> self.number & 1) if self.masked else branches == self.number
+        return self.number in branches

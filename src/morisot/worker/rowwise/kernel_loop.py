@@ -1,4 +1,4 @@
-"""Neighbouring operators as one loop over arrays: where each leaf of the element is on its way through the steps."""
+"""Fused operators as one loop over arrays. Tracks where each leaf of the element is stored after each step."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ Path = tuple[int, ...]
 
 @dataclass(frozen=True)
 class _Cell:
-    """A leaf of the element on its way through the steps."""
+    """A leaf of the element after a step."""
 
     text: str
     type: Type
     column: int | None = None
-    """The input column it still is."""
+    """The input column, if the leaf is unchanged."""
 
 
 @dataclass(frozen=True)
 class FusedLoop:
-    """The steps as one loop: its text, the columns it reads, and where each leaf of the output comes from."""
+    """The steps as one loop: its text, the columns that it reads, and the origin of each leaf of the output."""
 
     text: str
     columns: tuple[int, ...]
@@ -49,9 +49,9 @@ def fuse(steps: Sequence[Step], kernels: Sequence[Kernel], input_: Type, output:
                 cells = {(0, *path): cell for path, cell in results.items()}
                 cells |= {(1, *path): cell for path, cell in values.items()}
             case _:
-                kept = {path: cell for path, cell in cells.items() if _is_key(step, path)}
+                key_cells = {path: cell for path, cell in cells.items() if _is_key(step, path)}
                 root = (1,) if step.keyed else ()
-                cells = kept | {(*root, *path): cell for path, cell in results.items()}
+                cells = key_cells | {(*root, *path): cell for path, cell in results.items()}
     return _finished(lines, cells, leaves(output))
 
 
@@ -60,26 +60,26 @@ def _is_key(step: Step, path: Path) -> bool:
 
 
 def _read(column: int, type_: Type) -> str:
-    """What a kernel gets for a leaf of the input: a number, or a list as the items of all rows and its own two ends."""
+    """The arguments of a kernel for a leaf of the input: a number, or the items of all lists and two offsets."""
     if isinstance(type_, List):
         return f"a<{column}>_items, a<{column}>_offsets[i], a<{column}>_offsets[i + 1]"
     return f"a<{column}>[i]"
 
 
 def _called(number: int, step: Step, kernel: Kernel, cells: dict[Path, _Cell], lines: list[str]) -> dict[Path, _Cell]:
-    """Writes the call of one kernel; the leaves of its result."""
+    """Writes the call of one kernel. Returns the leaves of its result."""
 
     def given(parameter: int, path: Path) -> _Cell:
-        place = 1 if step.kind == "key_by" else parameter  # a key is made of the value alone
-        return cells[place, *path] if step.keyed else cells[path]
+        part = 1 if step.kind == "key_by" else parameter  # a key is computed from the value only
+        return cells[part, *path] if step.keyed else cells[path]
 
-    passed = {place: given(*source) for place, source in kernel.passed}
+    passed = {index: given(*source) for index, source in kernel.passed}
     results: dict[Path, _Cell] = {}
     names = []
-    for place, leaf in enumerate(leaves(kernel.type)):
-        if place not in passed:
-            names.append(f"r{number}_{place}")
-        results[leaf.path] = passed.get(place) or _Cell(names[-1], number_type(leaf.type))
+    for index, leaf in enumerate(leaves(kernel.type)):
+        if index not in passed:
+            names.append(f"r{number}_{index}")
+        results[leaf.path] = passed.get(index) or _Cell(names[-1], number_type(leaf.type))
     arguments = ", ".join(given(*source).text for source in kernel.inputs)
     lines += [
         f"({', '.join([f'done{number}', *names])},) = kernel{number}({arguments})",

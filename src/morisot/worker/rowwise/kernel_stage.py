@@ -1,4 +1,4 @@
-"""A pass of machine code over Arrow batches: neighbouring operators as one loop, odd rows in Python."""
+"""A pass of machine code over Arrow batches: fused operators as one loop. Rows that it cannot process run in Python."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from morisot.worker.rowwise.stage import Pipeline, Step, encode_batch, policies
 
 _ROWS_GENERATED = 1 << 16
 PATIENCE = 0.5
-"""Seconds of Python before a kernel is compiled, which takes about as long: small inputs never pay for numba."""
+"""Seconds in Python before a kernel is compiled, which takes about as long. So small inputs never wait for numba."""
 
 _spent: defaultdict[str, float] = defaultdict(float)
-"""The seconds this process has spent in Python on each loop."""
+"""The seconds that this process has spent in Python on each loop."""
 
 
 @dataclass(frozen=True)
 class Numbers:
-    """A range of ints generated where it is used, in slices by partition."""
+    """A range of ints, generated in the task that uses it, in slices by partition."""
 
     range: range
     partitions: int
@@ -38,14 +38,14 @@ class Numbers:
         count = len(self.range)
         first, last = (count * each // self.partitions for each in (partition, partition + 1))
         for start in range(first, last, _ROWS_GENERATED):
-            places = np.arange(start, min(start + _ROWS_GENERATED, last), dtype=np.int64)
-            values = places * np.int64(self.range.step) + np.int64(self.range.start)
+            indexes = np.arange(start, min(start + _ROWS_GENERATED, last), dtype=np.int64)
+            values = indexes * np.int64(self.range.step) + np.int64(self.range.start)
             yield pa.RecordBatch.from_arrays([pa.array(values)], schema=schema_of(INT))
 
 
 @dataclass(frozen=True)
 class KernelStage:
-    """The function given to mapInArrow: batches in, batches out; or no batches but numbers generated here."""
+    """Given to mapInArrow: processes batches, or numbers that are generated here."""
 
     steps: tuple[Step, ...]
     kernels: tuple[Kernel, ...]
@@ -56,7 +56,7 @@ class KernelStage:
     patience: float = PATIENCE
     account: Account | None = None
     hidden: int = 0
-    """How many columns stand behind the elements' own and travel with them."""
+    """The number of hidden columns after those of the elements, which are passed on with them."""
 
     def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
         loop = fuse(self.steps, self.kernels, self.input, self.output)
@@ -84,7 +84,7 @@ class KernelStage:
                 yield from self.numbers.batches(partition)
 
     def _parts(self, batch: Any, loop: FusedLoop) -> Iterator[tuple[Any, bool]]:
-        """The batch in parts, each with whether it is for Python: more and more of it while patience lasts."""
+        """The batch in growing parts, each with whether it runs in Python, as long as `patience` is not spent."""
         start, rows = 0, 64
         while start < batch.num_rows and _spent[loop.text] < self.patience:
             yield batch.slice(start, rows), True
@@ -94,7 +94,7 @@ class KernelStage:
             yield batch.slice(start), False
 
     def _code(self, loop: FusedLoop) -> Any:
-        """The machine code, or None where this process cannot run it exactly."""
+        """The machine code; None if this process cannot run it exactly."""
         types = leaves(self.input)
         return compiled(
             tuple(kernel.source for kernel in self.kernels),
@@ -104,7 +104,7 @@ class KernelStage:
         )
 
     def _with_hidden(self, batch: Any, results: Any, origins: Any) -> Any:
-        """The results with the hidden columns of the rows they came from."""
+        """The results with the hidden columns of their input rows."""
         if not self.hidden:
             return results
         hidden = batch.select(batch.schema.names[-self.hidden :]).take(pa.array(origins, pa.int64()))
@@ -114,7 +114,7 @@ class KernelStage:
     def _in_python(
         self, elements: list[Any], numbers: Sequence[int], pipeline: Pipeline
     ) -> tuple[pa.RecordBatch, list[int]]:
-        """The results of some elements, and the number of the one that each came from."""
+        """The results of some elements, and the number of the input element of each result."""
         results = pipeline.run(list(zip(elements, numbers, strict=True)))
         last = self.steps[-1]
         values = [value for value, _ in results]
@@ -127,35 +127,35 @@ class KernelStage:
     def _in_machine_code(
         self, batch: Any, code: Any, loop: FusedLoop, pipeline: Pipeline, notes: Notes
     ) -> tuple[pa.RecordBatch, Any]:
-        """The results of a batch, and the number of the row that each came from."""
+        """The results of a batch, and the number of the input row of each result."""
         import numpy as np
 
         columns = self._columns(batch)
         status = np.zeros(batch.num_rows, np.int16)
         types = leaves(self.input)
-        inputs = [array for place in loop.columns for array in self._arrays(columns[place], types[place].type, status)]
+        inputs = [array for index in loop.columns for array in self._arrays(columns[index], types[index].type, status)]
         outputs = {
-            place: np.empty(batch.num_rows, arrow_type(output).to_pandas_dtype())
-            for place, output in enumerate(loop.outputs)
+            index: np.empty(batch.num_rows, arrow_type(output).to_pandas_dtype())
+            for index, output in enumerate(loop.outputs)
             if isinstance(output, Type)
         }
         code(batch.num_rows, status, *inputs, *outputs.values())
         self._count(status, notes)
         results = [
-            pa.array(outputs[place]) if isinstance(output, Type) else columns[output]
-            for place, output in enumerate(loop.outputs)
+            pa.array(outputs[index]) if isinstance(output, Type) else columns[output]
+            for index, output in enumerate(loop.outputs)
         ]
         done = pa.RecordBatch.from_arrays(results, schema=schema_of(self.output))
         if (status == 1).all():
             return done, range(batch.num_rows)
-        (kept,), (odd,) = np.nonzero(status == 1), np.nonzero(status == 2)
-        if not len(odd):
-            return done.take(kept), kept
-        elements = decode([column.take(pa.array(odd)) for column in columns], self.input)
-        repaired, places = self._in_python(elements, odd.tolist(), pipeline)
-        origins = np.concatenate([kept, np.array(places, np.int64)])
+        (emitted,), (left,) = np.nonzero(status == 1), np.nonzero(status == 2)
+        if not len(left):
+            return done.take(emitted), emitted
+        elements = decode([column.take(pa.array(left)) for column in columns], self.input)
+        repaired, repaired_rows = self._in_python(elements, left.tolist(), pipeline)
+        origins = np.concatenate([emitted, np.array(repaired_rows, np.int64)])
         order = np.argsort(origins, kind="stable")
-        both = pa.Table.from_batches([done.take(kept), repaired], schema=done.schema).take(order)
+        both = pa.Table.from_batches([done.take(emitted), repaired], schema=done.schema).take(order)
         return (both.combine_chunks().to_batches()[0] if both.num_rows else done.slice(0, 0)), origins[order]
 
     def _count(self, status: Any, notes: Notes) -> None:
@@ -169,7 +169,7 @@ class KernelStage:
                 notes.given[step.counted] += given
 
     def _arrays(self, column: Any, type_: Type, status: Any) -> list[Any]:
-        """The numbers of a column; a row where there is none is for Python. Of lists: all items, and the offsets."""
+        """The numbers of a column; rows with None are left to Python. For lists: all items, and the offsets."""
         import numpy as np
 
         if isinstance(type_, List):

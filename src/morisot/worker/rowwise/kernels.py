@@ -1,6 +1,6 @@
-"""Kernels: generated text compiled by numba once per process, over arrays of numbers.
+"""Kernels: generated text over arrays of numbers, which numba compiles once in each process.
 
-Nothing else imports numba, and this module only when a kernel is first run: it takes half a second.
+Only this module imports numba, and only when a kernel is first run, because the import takes half a second.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ from morisot.types.element import BOOL, FLOAT, INT, List, Optional, Type
 from morisot.worker.rowwise import kernel_functions
 
 LeafPath = tuple[int, tuple[int, ...]]
-"""Which parameter, and which leaf of it."""
+"""The index of a parameter, and the path of a leaf of it."""
 
 
 @dataclass(frozen=True)
 class Kernel:
-    """A closure as the text of functions for numba; the last, `kernel`, takes the leaves in `inputs`."""
+    """A closure as the text of functions for numba. The last one, `kernel`, takes the leaves in `inputs`."""
 
     source: str
     inputs: tuple[LeafPath, ...]
     type: Type
-    """What it returns after a first True; after a first False the row has to be done in Python."""
+    """The type of its result, which follows a True. After a False the row is left to Python."""
     passed: tuple[tuple[int, LeafPath], ...] = ()
-    """The leaves of the result that it does not return: they are inputs, which may be of any type."""
+    """The leaves of the result that are inputs passed on unchanged. They may be of any type."""
 
 
 _LIBM = re.compile(r"\bc_(\w+)\(")
@@ -42,7 +42,7 @@ _PRIVATE = frozenset({"rint", "floor", "ceil"})
 
 
 _NO_WRAPPERS = {"error_model": "numpy", "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
-"""Functions that only other kernels call compile faster without the ways in from outside."""
+"""Functions that only other kernels call compile faster without Python wrappers."""
 
 
 def number_type(type_: Type) -> Type:
@@ -50,7 +50,7 @@ def number_type(type_: Type) -> Type:
     return type_.inner if isinstance(type_, Optional) else type_
 
 
-class Unavailable(Exception):  # noqa: N818 - whoever catches it runs the rows in Python
+class Unavailable(Exception):  # noqa: N818 - it is caught, and the rows run in Python
     """This process cannot run the kernel exactly."""
 
 
@@ -58,7 +58,7 @@ class Unavailable(Exception):  # noqa: N818 - whoever catches it runs the rows i
 def compiled(kernel_sources: tuple[str, ...], loop: str, inputs: tuple[Type, ...], outputs: tuple[Type, ...]) -> Any:
     """The machine code of a loop over kernels, called with (rows, status, *input arrays, *output arrays).
 
-    None where this process cannot run it exactly: then the rows are for Python.
+    None if this process cannot run it exactly: then the rows run in Python.
     """
     try:
         return _compiled(kernel_sources, loop, inputs, outputs)
@@ -85,7 +85,7 @@ def _compiled(kernel_sources: tuple[str, ...], loop: str, inputs: tuple[Type, ..
 
 
 def compiled_text(functions: str, loop: str) -> Any:
-    """The machine code of a function `loop` that calls kernels, for whatever numbers and arrays it is called with."""
+    """The machine code of a function `loop` that calls kernels, specialised for the types of its arguments."""
     numba, names = _prelude()
     scope = _functions(numba, names, functions)
     exec(compile(loop, "<morisot kernels>", "exec"), scope)
@@ -93,12 +93,12 @@ def compiled_text(functions: str, loop: str) -> Any:
 
 
 def _kinds(type_: Type, kinds: dict[Type, Any]) -> list[Any]:
-    """What is in the arrays of a column: one of numbers, or the items of lists and their offsets."""
+    """The arrays of a column: one of numbers, or the items of lists and their offsets."""
     return [kinds[type_.item], kinds[INT]] if isinstance(type_, List) else [kinds[number_type(type_)]]
 
 
 def _functions(numba: Any, names: dict[str, Any], source: str) -> dict[str, Any]:
-    """The functions of one kernel; each calls those before it."""
+    """The functions of one kernel. Each may call those before it."""
     scope = dict(names)
     for name in _LIBM.findall(source):
         if f"c_{name}" not in scope:
@@ -113,9 +113,9 @@ def _functions(numba: Any, names: dict[str, Any], source: str) -> dict[str, Any]
 
 @functools.cache
 def library_function(name: str) -> Any:
-    """A function of the C library that this process' own Python uses, by address.
+    """A function of the C library that this Python process uses, by address.
 
-    By address because LLVM knows the functions by name and rewrites `pow(x, 2.0)` to `x * x`, whose last bit differs.
+    A function by name would be optimised: LLVM rewrites `pow(x, 2.0)` to `x * x`, whose last bit differs.
     """
     try:
         found = ctypes.CDLL(None)[name]
@@ -131,15 +131,15 @@ def library_function(name: str) -> Any:
 
 @functools.cache
 def _samples() -> tuple[float, ...]:
-    """Numbers of all sizes, to compare functions on."""
+    """Numbers of all magnitudes, on which functions are compared."""
     chance = random.Random(1)
-    near = [chance.uniform(-2.0, 2.0) for _ in range(60)]
-    far = [chance.uniform(-1.0, 1.0) * 10.0 ** chance.randint(-12, 12) for _ in range(60)]
-    return (0.0, -0.0, 1.0, -1.0, 0.5, 2.0, 3.0, 10.0, 709.0, 1e-300, *near, *far)
+    small = [chance.uniform(-2.0, 2.0) for _ in range(60)]
+    large = [chance.uniform(-1.0, 1.0) * 10.0 ** chance.randint(-12, 12) for _ in range(60)]
+    return (0.0, -0.0, 1.0, -1.0, 0.5, 2.0, 3.0, 10.0, 709.0, 1e-300, *small, *large)
 
 
 def agrees(python: Callable[..., float], library: Callable[..., float], arguments: int) -> bool:
-    """Whether both functions give the same bits wherever Python's does not raise."""
+    """Whether both functions return the same bits wherever Python's does not raise."""
     for values in zip(*(_samples()[index * 7 :] for index in range(arguments)), strict=False):
         try:
             expected = python(*values)
@@ -152,7 +152,7 @@ def agrees(python: Callable[..., float], library: Callable[..., float], argument
 
 @functools.cache
 def _runtime() -> tuple[Any, dict[str, Any]]:
-    # SVML, where it is installed, would be used for some functions and differs from the C library in the last bit
+    # numba uses SVML for some functions if it is installed; it differs from the C library in the last bit
     os.environ.setdefault("NUMBA_DISABLE_INTEL_SVML", "1")
     numba: Any = importlib.import_module("numba")
     if getattr(numba.config, "USING_SVML", False):
@@ -169,13 +169,13 @@ def _runtime() -> tuple[Any, dict[str, Any]]:
 
 
 def _prelude() -> tuple[Any, dict[str, Any]]:
-    """numba, and what generated text may call."""
+    """numba, and the functions that generated text may call."""
     numba, names = _runtime()
     return numba, dict(names)
 
 
 def _checked(numba: Any, name: str) -> Any:
-    """`(a op b, whether that overflowed)` on 64 bit, as one instruction of the processor."""
+    """`(a op b, whether it overflowed)` on 64 bits, as one processor instruction."""
     intrinsic = importlib.import_module("numba.extending").intrinsic
     method = {"add": "sadd_with_overflow", "subtract": "ssub_with_overflow", "multiply": "smul_with_overflow"}[name]
     types = numba.types
@@ -198,7 +198,7 @@ def _checked(numba: Any, name: str) -> Any:
 def loop_source(lines: Sequence[str], arrays: Sequence[str]) -> str:
     """The text of the loop over rows around the lines for one row.
 
-    Status 1: given, 2: for Python, -1 - n: dropped by the step with the number n.
+    Status 1: emitted, 2: left to Python, -1 - n: dropped by the step with the number n.
     """
     head = [
         f"def loop(rows, status, {', '.join(arrays)}):",

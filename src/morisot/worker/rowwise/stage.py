@@ -1,7 +1,7 @@
-"""One fused pass of Python over Arrow batches.
+"""One fused pass over Arrow batches in Python.
 
-The steps of neighbouring operators become one generated loop, so that an element costs its functions' calls and
-nothing else. When one fails, the loop's own frame tells the step (by its line) and the element (by its variable).
+The steps of fused operators become one generated loop, so that an element costs only the calls of the functions. When
+a function fails, the step is found by the line of the loop's frame, and the element by its variable.
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ Kind = Literal[
     "keys",
 ]
 
-# What a step does to the element `{x}`, giving `{y}`; `f` is the step's function, `check` stands for a test of what
-# it gave. Keyed functions take (key, value) and change only the value.
+# Code of each kind of step: from the element `{x}` to `{y}`. `f` is the step's function. `check` is replaced by a test
+# of its result. Keyed functions take (key, value) and change only the value.
 _PLAIN: dict[str, tuple[str, ...]] = {
     "map": ("{y} = {f}({x})", "check {y}"),
     "filter": ("if not {f}({x}): continue", "{y} = {x}"),
@@ -81,7 +81,7 @@ _KEYED: dict[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True)
 class Step:
-    """What one operator does to one element."""
+    """One operator's work on an element."""
 
     kind: Kind
     operator: str
@@ -90,15 +90,15 @@ class Step:
     function: Callable[..., Any] | None = None
     concurrency: int = 1
     returns: Type | None = None
-    """What the function gives, where that must be tested."""
+    """The declared type of the function's result, if it has to be tested."""
     policy: Policy | None = None
-    """What happens to an element on which the function fails; None: the job stops."""
+    """The treatment of elements on which the function fails; None: the job stops."""
     counted: int | None = None
-    """The operator's number in the run, if the pass counts what it gives."""
+    """The operator's number in the run, if the pass counts the elements that it emits."""
 
 
 class Memo:
-    """A function that remembers the results of its last `capacity` distinct keys; each worker for itself."""
+    """A function that caches the results of its last `capacity` distinct keys, in each worker."""
 
     def __init__(self, function: Callable[..., Any], key: Callable[..., Any] | None, capacity: int) -> None:
         self._recipe = (function, key, capacity)
@@ -115,7 +115,7 @@ class Memo:
 
 @dataclass(frozen=True)
 class Generator:
-    """A parallel source's function, told how many instances there are."""
+    """The function of a parallel source, called with the number of instances."""
 
     function: Callable[[int, int], Iterable[Any]]
     instances: int
@@ -126,7 +126,7 @@ class Generator:
 
 @dataclass(frozen=True, eq=False)
 class _KeyedCall:
-    """Equal when the keys are, so that the cache asks the key and the function gets the arguments."""
+    """Arguments that are equal if their keys are, so that the cache looks up the key and calls with the arguments."""
 
     key: Any
     arguments: tuple[Any, ...]
@@ -139,9 +139,9 @@ class _KeyedCall:
 
 
 def loop_source(steps: Sequence[Step], names: dict[str, Any], numbered: bool = False) -> tuple[str, dict[int, int]]:
-    """The text of the fused loop, and which step each of its lines belongs to; `names` gets what the tests refer to.
+    """The text of the fused loop, and the step of each of its lines. Names that tests use are added to `names`.
 
-    Numbered elements come and go as (element, number).
+    Numbered elements are pairs (element, number).
     """
     lines = ["def loop(elements, emit):", f"    for {'e0, number' if numbered else 'e0'} in elements:"]
     owner: dict[int, int] = {}
@@ -168,13 +168,13 @@ def _lines(step: Step, number: int, names: dict[str, Any]) -> list[str]:
         for line in (_KEYED if step.keyed else _PLAIN)[step.kind]
     ]
     lines = [each for line in filled if (each := _tested(line, step, number, names))]
-    if step.policy is None or step.kind == "without_failures":  # whose elements failed before, and came with it
+    if step.policy is None or step.kind == "without_failures":  # the failures are part of the element
         return lines
     element = f"{x}[1]" if step.keyed and step.kind == "key_by" else x
     leave = ["except Exception as error:", f"    left{number}({element}, error)", "    continue"]
     if step.kind != "flat_map":
         return ["try:", *(f"    {line}" for line in lines), *leave]
-    # an element is left out whole: none of its items leaves before all of them are there
+    # an element is skipped as a whole: all its items are computed before the first is emitted
     head, _, container = lines[0].removesuffix(":").partition(" in ")
     tests = [line for line in lines[1:] if "refuse" in line]
     rest = [line for line in lines[1:] if line not in tests]
@@ -184,7 +184,7 @@ def _lines(step: Step, number: int, names: dict[str, Any]) -> list[str]:
 
 
 def _tested(line: str, step: Step, number: int, names: dict[str, Any]) -> str:
-    """A line of a template, with the test that it asks for; nothing where nothing is to be tested."""
+    """A line of a template with its test; nothing if it is a test and the type is not tested."""
     indent, check, value = line.partition("check ")
     if not check:
         return line
@@ -197,7 +197,7 @@ _LOOP_FILE = "<morisot stage>"
 
 
 class Segment:
-    """A run of steps as one generated loop over elements."""
+    """Consecutive steps as one generated loop over elements."""
 
     def __init__(self, steps: Sequence[Step], notes: Notes, numbered: bool = False) -> None:
         self.steps = tuple(steps)
@@ -233,7 +233,7 @@ class Segment:
         self.notes.add_all(step.policy, left_out)
 
     def _where(self, error: BaseException) -> tuple[Step, Any, int] | None:
-        """The step and the element of a failure, read from the loop's frame."""
+        """The step and the element of a failure, from the frame of the loop."""
         trace, depth = error.__traceback__, 0
         while trace and trace.tb_frame.f_code.co_filename != _LOOP_FILE:
             trace, depth = trace.tb_next, depth + 1
@@ -252,7 +252,7 @@ _LEFT_OUT = object()
 
 
 class AsyncSegment:
-    """A coroutine function over elements: many at once, results in order."""
+    """A coroutine function over elements: several run at once, and results are in order."""
 
     def __init__(self, step: Step, notes: Notes, numbered: bool = False) -> None:
         self.step = step
@@ -266,9 +266,9 @@ class AsyncSegment:
         results = asyncio.run(self._gather([element for element, _ in given] if self.numbered else given))
         if self.step.counted is not None:
             self._given[self.step.counted] += sum(result is not _LEFT_OUT for result in results)
-        for result, place in zip(results, given, strict=True):
+        for result, pair in zip(results, given, strict=True):
             if result is not _LEFT_OUT:
-                emit((result, place[1]) if self.numbered else result)
+                emit((result, pair[1]) if self.numbered else result)
 
     async def _gather(self, elements: list[Any]) -> list[Any]:
         slots = asyncio.Semaphore(self.step.concurrency)
@@ -302,11 +302,11 @@ class AsyncSegment:
 
 
 _MOST_NESTED = 15
-"""Loops in each other in one generated function; CPython compiles about twenty."""
+"""The most nested loops in one generated function. CPython's limit is about twenty."""
 
 
 def segments(steps: Sequence[Step], notes: Notes, numbered: bool = False) -> list[Segment | AsyncSegment]:
-    """The steps cut where a coroutine needs a whole batch, and where too many loops would stand in each other."""
+    """The steps in segments: a coroutine is one of its own, and so are loops beyond the limit of nesting."""
     runs: list[Segment | AsyncSegment] = []
     nested = itertools.accumulate(step.kind in ("flat_map", "flatten") for step in steps)
     counted = zip(steps, nested, strict=True)
@@ -319,7 +319,7 @@ def segments(steps: Sequence[Step], notes: Notes, numbered: bool = False) -> lis
 
 
 class Pipeline:
-    """Steps over lists of elements, or of (element, number); `run` is what the stage and the folds share."""
+    """Steps over lists of elements, or of (element, number), for stages and folds."""
 
     def __init__(self, steps: Sequence[Step], notes: Notes | None = None, numbered: bool = False) -> None:
         self._runs = segments(steps, notes or Notes(pickle.dumps), numbered)
@@ -335,23 +335,23 @@ class Pipeline:
 
 @dataclass(frozen=True)
 class Stage:
-    """The function given to mapInArrow: batches in, batches out."""
+    """Given to mapInArrow: runs the steps over batches."""
 
     steps: tuple[Step, ...]
     input: Type
     output: Type
     dumps: Dumps
     hidden: int = 0
-    """How many columns stand behind the elements' own and travel with them."""
+    """The number of hidden columns after those of the elements, which are passed on with them."""
     account: Account | None = None
-    """Where it reports which elements it left out, if one of its steps does that."""
+    """Where skipped elements are reported, if a step skips elements."""
     rows: int | None = None
-    """How many elements to take at a time, if Arrow's batches are not to be taken as they come."""
+    """The most elements to process at a time, if Arrow's batches are to be split."""
 
     def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
         notes = Notes(self.dumps)
         pipeline = Pipeline(self.steps, notes, numbered=self.hidden > 0)
-        for batch in batches if self.rows is None else in_pieces(batches, self.rows):
+        for batch in batches if self.rows is None else split_batches(batches, self.rows):
             elements = decode_columns(batch, self.input)
             if not self.hidden:
                 yield self.encoded(pipeline.run(elements))
@@ -367,19 +367,19 @@ class Stage:
             self.account.settle(policies(self.steps), notes)
 
     def encoded(self, elements: list[Any]) -> Any:
-        """The output batch, or the failure of the last operator on the value that does not fit its type."""
+        """The output batch. Raises an error of the last operator for a value that does not fit its type."""
         last = self.steps[-1]
         return encode_batch(elements, self.output, self.dumps, last.operator, last.location)
 
 
-def in_pieces(batches: Iterable[Any], rows: int) -> Iterator[Any]:
-    """The batches, cut where they have more than so many rows."""
+def split_batches(batches: Iterable[Any], rows: int) -> Iterator[Any]:
+    """The batches, split into batches of at most `rows` rows."""
     for batch in batches:
         yield from (batch.slice(start, rows) for start in range(0, batch.num_rows, rows))
 
 
 def with_column(batch: Any, name: str, numbers: Sequence[int]) -> Any:
-    """The batch with one more column, of 64-bit numbers."""
+    """The batch with one more column of 64-bit ints."""
     arrays = [*batch.columns, pa.array(numbers, pa.int64())]
     return pa.RecordBatch.from_arrays(arrays, names=[*batch.schema.names, name])
 
@@ -393,7 +393,7 @@ def counters(steps: Iterable[Step], notes: Notes) -> dict[int, int]:
 
 
 def policies(steps: Iterable[Step]) -> list[Policy]:
-    """What the steps that leave elements out do with them."""
+    """The policies of the steps that skip elements."""
     return [step.policy for step in steps if step.policy is not None]
 
 
@@ -406,7 +406,7 @@ def decode_columns(batch: Any, type_: Type) -> list[Any]:
 def encode_batch(
     elements: Sequence[Any], type_: Type, dumps: Dumps, operator: str, location: Location | None
 ) -> pa.RecordBatch:
-    """The record batch of elements; one that does not fit is an ElementError of the operator."""
+    """The record batch of elements. Raises an ElementError of the operator for one that does not fit."""
     try:
         arrays = encode(elements, type_, dumps)
     except Exception:

@@ -1,1 +1,1 @@
-"""State machines: element by element, in buckets of keys, with timers."""
+"""Machines of stateful operators: element by element, in buckets of keys, with timers."""

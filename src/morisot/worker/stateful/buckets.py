@@ -1,7 +1,7 @@
 """Machines on unbounded input: the states of a bucket's keys are stored as one value.
 
-A call into Python for each key and micro-batch would cost milliseconds. So keys are hashed to a few buckets, and the
-rows of a bucket are packed, as one value for each batch.
+A call of Python for each key and micro-batch would cost milliseconds. So keys are hashed to a few buckets, and the
+rows of a bucket are packed as one value for each batch.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ from morisot.worker.stateful.state_table import StateTable
 
 @dataclass(frozen=True)
 class PackBuckets:
-    """Given to mapInArrow: the rows of each batch as one binary row per bucket.
+    """Given to mapInArrow: packs the rows of each batch to one binary row for each bucket.
 
-    The last two columns are the row order of the row's file, and the bucket. The number of the micro-batch, of the task
-    and of the row in it complete the row order.
+    The last two columns are the row order of the row's file, and the bucket. The numbers of the micro-batch, the task
+    and the row in the task complete the row order.
     """
 
     task: Callable[[], tuple[int, int]]
-    """The micro-batch and the partition that this task works on."""
+    """Returns the micro-batch and the partition of this task."""
 
     def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
         micro_batch, partition = self.task()
@@ -63,7 +63,7 @@ class PackBuckets:
 
 @dataclass(frozen=True)
 class NumberRows:
-    """Given to mapInArrow: the row order in the last column, which is that of a row's file, becomes the row's own."""
+    """Given to mapInArrow: replaces the last column, the row order of the row's file, by that of the row."""
 
     partition: Callable[[], int]
 
@@ -77,14 +77,14 @@ class NumberRows:
 
 
 def own_row_orders(files: Any, partition: int, counted: int) -> Any:
-    """The row order of each row: that of its file, then the number of the task, and of the row in it."""
+    """The row order of each row: that of its file, then the numbers of the task, and of the row in the task."""
     task = pa.scalar(struct.pack(">q", partition), pa.binary())
     rows = as_bytes(range(counted, counted + len(files)))
     return pc.binary_join_element_wise(files, task, rows, pa.scalar(b"", pa.binary()))
 
 
 def as_bytes(numbers: range) -> Any:
-    """Numbers that are not negative as bytes that sort as the numbers do."""
+    """Non-negative numbers as bytes that sort as the numbers do."""
     import numpy as np
 
     buffer = pa.py_buffer(np.arange(numbers.start, numbers.stop, dtype=">i8").tobytes())
@@ -92,14 +92,14 @@ def as_bytes(numbers: range) -> Any:
 
 
 def _runs(values: Any) -> tuple[list[int], list[int]]:
-    """The distinct values of a sorted array and where each begins."""
+    """The distinct values of a sorted array, and the first index of each."""
     starts = [0, *((values[1:] != values[:-1]).nonzero()[0] + 1).tolist()]
     return [int(values[start]) for start in starts], starts
 
 
 @dataclass(frozen=True)
 class UnpackBuckets:
-    """Given to mapInArrow: the packed results of buckets as rows; elements that were left out are reported."""
+    """Given to mapInArrow: unpacks the results of buckets to rows, and reports skipped elements."""
 
     policy: Policy | None = None
     account: Account | None = None
@@ -129,12 +129,12 @@ class Bucket:
     stamps: bool
     by_key: bool
     running: bool
-    """Whether each key whose state changed gives the result it would have if the stream ended now."""
+    """Whether each key whose state changed emits its current result, as if the stream ended now."""
     ordered: bool
     """Whether results have a row order."""
 
     def __call__(self, packed: list[bytes], saved: bytes | None) -> tuple[bytes | None, LeftOut | None, bytes]:
-        """The results of some rows, the elements that were left out, and the states afterwards."""
+        """The results of some rows, the skipped elements, and the new states."""
         table = pa.Table.from_batches([unpack_batch(each) for each in packed])
         rows = table.take(pc.sort_indices(table, [("at", "ascending")])).combine_chunks().to_batches()[0]
         notes = Notes(self.dumps)
@@ -146,7 +146,7 @@ class Bucket:
             return results, left_out, states
 
     def _take(self, rows: pa.RecordBatch, saved: bytes | None, emit: Emit) -> bytes:
-        """Run the rows of each key through the machine; the states afterwards."""
+        """Runs the machine over the rows of each key. Returns the new states."""
         keys, values = keys_and_values(rows.columns, self.input, self.by_key)
         times = rows.column("time").to_pylist() if self.timed else None
         groups = self._groups(keys, len(values))
@@ -176,7 +176,7 @@ class Bucket:
         return groups.values()
 
     def _packed(self, emit: Emit, row_orders: Any) -> bytes:
-        """The results in one value; the row order of each begins with that of the element that caused it."""
+        """The results as one value. The row order of each begins with that of the element that caused it."""
         batch = encode_results(emit, self.output, self.stamps, self.origin, self.dumps)
         if not self.ordered:
             return pack_batch(batch)

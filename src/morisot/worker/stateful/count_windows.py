@@ -1,4 +1,4 @@
-"""Windows of a number of elements, one after the other: the lean form of the most common windows by count."""
+"""Tumbling count windows: a specialised machine for the most common count windows."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from morisot.worker.stateful.windows import results_of
 
 @dataclass(frozen=True)
 class TumblingCount:
-    """The machine: of each key there is one open window at most, and a few plain values are its state."""
+    """The machine. Each key has at most one open window, and its state is a few plain values."""
 
     size: int
     measures: tuple[Accumulates, ...]
@@ -46,7 +46,7 @@ class TumblingCount:
                 held = add(held, value) if inside else first(value)
                 inside += 1
                 if inside == size:
-                    self._give(count + index + 1, [held], None, index, emit)
+                    self._emit_window(count + index + 1, [held], None, index, emit)
                     inside = 0
         except ElementError:
             raise
@@ -55,7 +55,7 @@ class TumblingCount:
         return count + len(values), [held] if inside else None, None
 
     def _take_each(self, state: Any, values: Sequence[Any], times: Sequence[int] | None, emit: Emit) -> Any:
-        """The same for several measures, or with timestamps."""
+        """The same as `take`, for several measures or with timestamps."""
         count, parts, newest = state
         size, inside = self.size, count % self.size
         adds = [measure.add for measure in self.measures]
@@ -71,15 +71,15 @@ class TumblingCount:
                 newest = times[index]
             inside += 1
             if inside == size:
-                self._give(count + index + 1, parts, newest, index, emit)
+                self._emit_window(count + index + 1, parts, newest, index, emit)
                 inside, parts = 0, None
         return count + len(values), parts, newest
 
-    def _give(self, end: int, parts: list[Any], newest: int | None, index: int, emit: Emit) -> None:
+    def _emit_window(self, end: int, parts: list[Any], newest: int | None, index: int, emit: Emit) -> None:
         value = results_of(self.measures, parts, self.row, self.origin)
         if self.bounds:
             value = Windowed(end - self.size, end, value)
         emit(index, value, newest if self.stamps else None)
 
     def end(self, state: Any, key: Any, emit: Emit) -> None:
-        """What is incomplete is not given."""
+        """An incomplete window is not emitted."""

@@ -1,7 +1,7 @@
 """Joins of two unbounded streams: elements are buffered until the watermark has passed their last possible partner.
 
-An element is `(side, left, right)`, as in `pairs`. A partner of a left element at t is from t - lower to t + upper: so
-a left element is removed when the mark has reached t + upper, a right one at q when it has reached q + lower.
+An element is `(side, left, right)`, as in `pairs`. A partner of a left element at t is from t - lower to t + upper. So
+a left element is removed when the watermark has reached t + upper, and a right one at q when it has reached q + lower.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _time = attrgetter("time")
 
 
 class BufferedElement:
-    """An element that may still get partners."""
+    """An element that may still have partners."""
 
     __slots__ = ("key", "matched", "time", "value")
 
@@ -34,11 +34,11 @@ class BufferedElement:
         self.value = value
         self.time = time
         self.matched = False
-        """Whether it has had one."""
+        """Whether it has had a partner."""
 
     @classmethod
     def form(cls, key: Type, value: Type) -> Form:
-        """How one is stored."""
+        """The stored form."""
         of_key, of_value = form_of(key) or PLAIN, form_of(value) or PLAIN
 
         def store(element: BufferedElement) -> tuple[Any, ...]:
@@ -55,9 +55,9 @@ class BufferedElement:
 
 @dataclass(frozen=True)
 class IntervalJoinMachine:
-    """Pairs of elements of two sides whose times are close; the state has the buffered ones of each key, by time.
+    """Joins elements of two sides whose timestamps are close. The state has the buffered elements of each key, by time.
 
-    A pair is emitted as soon as both elements have come, an element without a partner when none can come any more.
+    A pair is emitted as soon as both elements have arrived, an element without a partner when none can arrive any more.
     """
 
     lower: int
@@ -96,34 +96,34 @@ class IntervalJoinMachine:
             insort(sides[side], element, key=_time)
         return late
 
-    def close(self, state: Any, mark: int, emit: Emit) -> None:
+    def close(self, state: Any, watermark: int, emit: Emit) -> None:
         for same, sides in list(state.items()):
             for side, wait in ((_LEFT, self.upper), (_RIGHT, self.lower)):
-                gone = bisect_right(sides[side], mark - wait, key=_time)
-                if self._keeps(side):
-                    self._give_alone(side, sides[side][:gone], emit)
+                gone = bisect_right(sides[side], watermark - wait, key=_time)
+                if self._emits_unmatched(side):
+                    self._emit_unmatched(side, sides[side][:gone], emit)
                 del sides[side][:gone]
             if not sides[_LEFT] and not sides[_RIGHT]:
                 del state[same]
 
-    def _keeps(self, side: int) -> bool:
-        """Whether elements of a side without a partner are emitted too."""
+    def _emits_unmatched(self, side: int) -> bool:
+        """Whether elements of a side without a partner are emitted."""
         return self.variant == "outer" or (self.variant == "left" and side == _LEFT)
 
-    def _give_alone(self, side: int, elements: list[BufferedElement], emit: Emit) -> None:
+    def _emit_unmatched(self, side: int, elements: list[BufferedElement], emit: Emit) -> None:
         for element in elements:
             if not element.matched:
                 emit.key, emit.at_end = element.key, moment_bytes(element.time) + len(emit.values).to_bytes(8, "big")
                 emit(AT_END, (element.value, None) if side == _LEFT else (None, element.value), element.time)
 
     def deadline(self, state: Any) -> int | None:
-        """Pairs need no timer; elements that only they need are removed when others come."""
+        """Pairs need no timer. Elements that are buffered only for pairs are removed when other elements arrive."""
         waits = ((_LEFT, self.upper), (_RIGHT, self.lower))
         ends = [
             sides[side][0].time + wait
             for sides in state.values()
             for side, wait in waits
-            if self._keeps(side) and sides[side]
+            if self._emits_unmatched(side) and sides[side]
         ]
         return min(ends, default=None)
 
@@ -143,7 +143,7 @@ Sides = tuple[list[SideElement], list[SideElement]]
 
 @dataclass(frozen=True)
 class Pairing:
-    """The elements of a window's two sides, which become pairs when it is complete."""
+    """The elements of both sides of a window, which are joined when the window is complete."""
 
     clock: Type
     bounds: bool
@@ -174,7 +174,7 @@ class Pairing:
         return held
 
     def give(self, start: int, end: int, row_order: bytes, held: Sides, emit: Emit) -> None:
-        """Pairs of windows with the same end are in the order of their left elements, then of their right ones."""
+        """Emits the pairs of a window. With the same window end, they are in the order of left, then right elements."""
         lefts, rights = held
         for one in lefts:
             for other in rights:
@@ -187,17 +187,17 @@ class Pairing:
 
 @dataclass(frozen=True)
 class JoinBucket(WindowBucket):
-    """Runs a machine that sees the elements of two sides."""
+    """Runs a machine with the elements of two sides."""
 
     def element(self, key: Any, value: Any) -> Any:
-        """The pair that an outer join would give of an element without a partner."""
+        """The pair that an outer join emits for an element without a partner."""
         _, left, right = value
         return super().element(key, (left, right))
 
 
 @dataclass(frozen=True)
 class WindowJoinBucket(JoinBucket):
-    """Runs windows whose elements come from two sides."""
+    """Runs windows with the elements of two sides."""
 
     def given(self, keys: Sequence[Any], values: Sequence[Any], row_orders: Sequence[Any]) -> Sequence[Any]:
         return [

@@ -17,7 +17,7 @@ from morisot.worker.stateful.timers import LateElements
 
 @dataclass(frozen=True)
 class UnpackTimerBuckets:
-    """Given to mapInArrow: the packed results of buckets as rows; late elements are reported."""
+    """Given to mapInArrow: unpacks the results of buckets to rows, and reports late elements."""
 
     policy: Policy | None
     account: Account | None
@@ -36,8 +36,8 @@ class UnpackTimerBuckets:
 
 
 def note(notes: Notes, policy: Policy, late: LateElements) -> None:
-    """Count late elements, and note why those are late that came along."""
+    """Counts late elements, and records the reason for those that are reported."""
     notes.count(policy, late.number)
     for element, time in late.elements:
-        said = f"its timestamp, {time}, is not after the watermark, {late.mark}"
+        said = f"its timestamp, {time}, is not after the watermark, {late.watermark}"
         notes.keep(policy, element, ElementError(policy.operator, policy.location, shown(element), said, value=element))

@@ -1,7 +1,7 @@
-"""Stateful operators, element by element: machines, and their run over rows in order.
+"""Machines of stateful operators, and their run over rows in order.
 
-A machine holds no state. The state of a key is a value that the machine is given and returns, so the caller can store
-and restore it.
+A machine holds no state. The state of a key is passed to the machine and returned by it, so that the caller can
+store and restore it.
 """
 
 from __future__ import annotations
@@ -27,47 +27,47 @@ LAST = 2**63 - 1
 """The row order of results that the end of the stream causes."""
 ORDER_COLUMNS = ("order", "first", "nth")
 """The row order of a result: the number of the element that caused it; of those at the end, the number of the group's
-first element; and the number of results that the task gave before."""
+first element; and the number of results that the task emitted before."""
 
 _OUTPUT_ROWS = 10_000
 _COMPARED_BY_ARROW = frozenset({INT, STR, BOOL, DATE, DATETIME})
 _EQUAL_OR_NOT = (int, str, bool, bytes)
-"""Classes of which values of one class are the same exactly if they are equal."""
+"""Classes whose values are the same key exactly if they are equal."""
 
 
 class Machine(Protocol):
-    """What a stateful operator does with the elements of one key (or all, if there are no keys), in stream order."""
+    """Processes the elements of one key, or of all elements if there are no keys, in stream order."""
 
     @property
     def layout(self) -> Layout:
-        """How its state is stored."""
+        """The layout of its stored state."""
 
     def start(self) -> Any:
         """The state before the first element."""
 
     def take(self, state: Any, key: Any, values: Sequence[Any], times: Sequence[int] | None, emit: Emit) -> Any:
-        """The state after some more elements; results go to `emit`."""
+        """The state after some more elements. Results are passed to `emit`."""
 
     def end(self, state: Any, key: Any, emit: Emit) -> None:
-        """Emit the results after the last element."""
+        """Emits the results after the last element."""
 
 
 @dataclass
 class Emit:
-    """Takes the results of a machine, with their row order if that is needed."""
+    """Collects the results of a machine, with their row order if it is needed."""
 
     keyed: bool
     ordered: bool
     key: Any = None
-    """The key of the elements that the machine is given."""
+    """The key of the current elements."""
     first: int = 0
     """The number of its first element in the stream."""
     orders: Sequence[Any] = ()
-    """The row orders of the elements that the machine has just been given."""
+    """The row orders of the current elements."""
     at_end: Any = LAST
     """The row order of a result that no element caused."""
     notes: Notes | None = None
-    """The elements that were left out, where they are counted."""
+    """The skipped elements, if they are counted."""
 
     keys: list[Any] = field(default_factory=list)
     values: list[Any] = field(default_factory=list)
@@ -76,7 +76,7 @@ class Emit:
     firsts: list[int] = field(default_factory=list)
 
     def __call__(self, index: int, value: Any, time: int | None) -> None:
-        """Take a result, the index of the element that caused it or AT_END, and the result's timestamp."""
+        """Adds a result, with the index of the element that caused it or AT_END, and the result's timestamp."""
         self.values.append(value)
         if self.keyed:
             self.keys.append(self.key)
@@ -88,7 +88,7 @@ class Emit:
             self.firsts.append(self.first if at_end else 0)
 
     def each(self, values: Sequence[Any], times: Sequence[int] | None) -> None:
-        """Take one result for each element the machine has just been given."""
+        """Adds one result for each current element."""
         self.values.extend(values)
         if self.keyed:
             self.keys.extend([self.key] * len(values))
@@ -105,9 +105,9 @@ class Emit:
 
 @dataclass(frozen=True)
 class InOrder:
-    """Given to mapInArrow: rows sorted by group and row order, run group by group through a machine.
+    """Given to mapInArrow: runs a machine over rows that are sorted by group and row order, group by group.
 
-    Only one group's state is held at a time, and never its elements, however many they are.
+    Only the state of one group is in memory at a time, and never all its elements.
     """
 
     machine: Machine
@@ -118,11 +118,11 @@ class InOrder:
     timed: bool
     """Whether the rows have timestamps, in a column `time`."""
     stamps: bool
-    """Whether the results have."""
+    """Whether the results have timestamps."""
     ordered: bool
     """Whether the rows are numbered, in a column `order`, and the results need a row order."""
     by_key: bool
-    """Whether the elements have keys and each key is a group; otherwise all elements are one."""
+    """Whether each key is a group; otherwise all elements are one group."""
     account: Account | None = None
 
     def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
@@ -143,11 +143,11 @@ class InOrder:
             self.account.settle([self.origin.policy], emit.notes)
 
     def take(self, batch: Any, state: Any, emit: Emit) -> Any:
-        """Run the rows of one batch through the machine; the state is that of the key which `emit` knows."""
+        """Runs the machine over the rows of one batch. The state is that of `emit.key`."""
         keys, values = keys_and_values(batch.columns, self.input, self.by_key)
         times = batch.column("time").to_pylist() if self.timed else None
         orders = batch.column("order").to_pylist() if self.ordered else ()
-        for begin, end in runs(batch, self.input, keys):  # neighbours with one key go to the machine together
+        for begin, end in runs(batch, self.input, keys):  # consecutive rows with one key are processed by one call
             key = keys[begin] if keys is not None else None
             if state is NOT_STARTED or not same(emit.key, key):
                 if state is not NOT_STARTED:
@@ -159,7 +159,7 @@ class InOrder:
         return state
 
     def encoded(self, emit: Emit, given: int) -> pa.RecordBatch:
-        """The results as a batch; `given` is how many the task gave before."""
+        """The results as a batch. `given` is the number of results that the task emitted before."""
         batch = encode_results(emit, self.output, self.stamps, self.origin, self.dumps)
         if self.ordered:
             numbers = range(given, given + len(emit.values))
@@ -169,7 +169,7 @@ class InOrder:
 
 
 def keys_and_values(columns: Sequence[Any], type_: Type, by_key: bool) -> tuple[list[Any] | None, list[Any]]:
-    """The keys and the values in some columns; no keys if all elements are one group."""
+    """The keys and the values of some columns; no keys if all elements are one group."""
     if not by_key:
         return None, decode(columns, type_)
     assert isinstance(type_, Keyed)
@@ -190,7 +190,7 @@ def encode_results(emit: Emit, type_: Type, stamps: bool, origin: Origin, dumps:
 
 
 def runs(batch: Any, type_: Type, keys: list[Any] | None) -> Iterator[tuple[int, int]]:
-    """The first index, and the one after the last, of neighbouring rows with one key; of all rows without keys."""
+    """The first index, and the index after the last, of consecutive rows with one key; of all rows without keys."""
     if batch.num_rows == 0:
         return
     begin = 0
@@ -202,7 +202,7 @@ def runs(batch: Any, type_: Type, keys: list[Any] | None) -> Iterator[tuple[int,
 
 
 def _changes(batch: Any, type_: Type, keys: list[Any]) -> Iterator[int]:
-    """The indices at which another key begins; for plain keys Arrow compares the columns."""
+    """The indices at which another key begins. For plain keys Arrow compares the columns."""
     assert isinstance(type_, Keyed)
     column = batch.column(0)
     if type_.key in _COMPARED_BY_ARROW and column.null_count == 0:
@@ -217,7 +217,7 @@ def _changes(batch: Any, type_: Type, keys: list[Any]) -> Iterator[int]:
 
 
 def same(left: Any, right: Any) -> bool:
-    """Whether two keys are one: equal in Python, or both NaN."""
+    """Whether two keys are the same: equal in Python, or both NaN."""
     if left is right or left == right:
         return True
     return type(left) not in _EQUAL_OR_NOT and canonical(left) == canonical(right)

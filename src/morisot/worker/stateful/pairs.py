@@ -1,6 +1,6 @@
-"""The machines of operators with two inputs, whose elements come to them as one stream.
+"""The machines of operators with two inputs, which are united to one stream.
 
-An element is `(side, left, right)`: side 0 with a left element, side 1 with a right one, and None for the other.
+An element is `(side, left, right)`: side 0 with a left element, or side 1 with a right one, and None for the other.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from morisot.worker.stateful.machine import Emit
 
 
 def _of_deque(form: Form | None) -> Form:
-    """The form of a deque whose items may have one."""
+    """The form of a deque whose items may have a form."""
     if form is None:
         return Form(list, deque)
     return Form(lambda items: [*map(form.store, items)], lambda stored: deque(map(form.load, stored)))
@@ -25,7 +25,7 @@ def _of_deque(form: Form | None) -> Form:
 
 @dataclass(frozen=True)
 class Zipper:
-    """The first element of one side with the first of the other, and so on; those without a partner are buffered."""
+    """Pairs the n-th element of one side with the n-th of the other. Elements without a partner are buffered."""
 
     left: Type = ANY
     right: Type = ANY
@@ -57,7 +57,7 @@ class Zipper:
         return buffered_side, buffered
 
     def end(self, state: Any, key: Any, emit: Emit) -> None:
-        """Buffered elements have no partner."""
+        """Buffered elements have no partner, and are dropped."""
 
 
 @dataclass(frozen=True)
@@ -101,4 +101,4 @@ class CountedPairs:
                 emit(index, (one, other), None)
 
     def end(self, state: Any, key: Any, emit: Emit) -> None:
-        """Buffered elements have no partner."""
+        """Buffered elements have no partner, and are dropped."""

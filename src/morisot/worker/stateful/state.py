@@ -18,14 +18,14 @@ from morisot.worker.report.origin import Origin, OwnFailure
 from morisot.worker.stateful.machine import AT_END, Emit
 
 _UNCHANGING = frozenset((int, float, bool, str, bytes, type(None)))
-"""Of these an output that is the state needs no copy."""
+"""Classes of immutable values: an output that is also the state needs no copy."""
 _LEFT_OUT = object()
-"""Stands for an output where there is none."""
+"""The value where there is no output."""
 
 
 @dataclass(frozen=True)
 class FoldMachine:
-    """An aggregate, element by element; its state is the accumulated value, or NOTHING before the first element."""
+    """A running aggregate. Its state is the accumulated value, or NOTHING before the first element."""
 
     kind: Literal["fold", "reduce", "aggregate"]
     """The kind of its stored state."""
@@ -50,7 +50,7 @@ class FoldMachine:
         return state
 
     def _failed(self, value: Any, error: BaseException, emit: Emit) -> None:
-        """Leave an element out on which a function failed; a sum or a comparison that fails stops the job."""
+        """Skips an element on which a function failed. A sum or a comparison that fails stops the job."""
         if isinstance(error, OwnFailure):
             error = error.__cause__ or error
         elif not isinstance(self.accumulator, FoldAccumulator | ReduceAccumulator):
@@ -64,7 +64,7 @@ class FoldMachine:
 
 @dataclass(frozen=True)
 class Firsts:
-    """The element that came first."""
+    """The first element."""
 
     layout = Layout("first", 1)
 
@@ -77,14 +77,14 @@ class Firsts:
         return True
 
     def end(self, state: Any, key: Any, emit: Emit) -> None:
-        """It was emitted when it came."""
+        """The element is emitted when it arrives."""
 
 
 @dataclass(frozen=True)
 class RichMachine:
-    """A function with a state: (state, element) or (state, key, element) to the new state and what comes out.
+    """A function with a state: (state, element) or (state, key, element) to the new state and an output.
 
-    `out` tells what becomes of that: one element, one unless it is None, or its items.
+    `out` defines the output: one element, one element unless it is None, or the items of an iterable.
     """
 
     init: Any
@@ -101,14 +101,15 @@ class RichMachine:
         function, keyed, spreads = self.function, self.keyed, self.out == "flat_map"
         outputs: list[Any] = []
         given = iter(values)
-        while len(outputs) < len(values):  # once, unless elements are left out: a `try` for each element costs
+        # one `try` for all elements if none is skipped, because a `try` for each element is slower
+        while len(outputs) < len(values):
             value: Any = None
             try:
                 for value in given:
                     answer = function(state, key, value) if keyed else function(state, value)
                     after, output = answer if type(answer) is tuple and len(answer) == 2 else pair(answer)
                     if spreads:
-                        output = list(output)  # now: a generator may read the state, which changes
+                        output = list(output)  # now, because a generator may read the state, which changes later
                     elif output is after and type(output) not in _UNCHANGING:
                         output = copy.deepcopy(output)
                     outputs.append(output)
@@ -137,15 +138,15 @@ class RichMachine:
 
 
 def pair(answer: Any) -> tuple[Any, Any]:
-    """What the user's function gave, if it is (new state, output)."""
+    """The result of the user's function, which has to be (new state, output)."""
     if isinstance(answer, tuple) and len(answer) == 2:
         return answer
-    raise TypeError(f"the function must give a pair (new state, output), not {answer!r}")
+    raise TypeError(f"the function must return a pair (new state, output), not {answer!r}")
 
 
 @dataclass(frozen=True)
 class Sorter:
-    """All elements, in the order of a key, equals in the order they came; some of them, if only those are wanted."""
+    """Sorts all elements by a key, stably, and emits all of them, or `n` after the first `offset`."""
 
     key: Callable[..., Any]
     keyed: bool
@@ -178,7 +179,7 @@ class Sorter:
 
 @dataclass(frozen=True)
 class Limiter:
-    """`n` elements after the first `offset`; the state is the number of elements so far, up to the last one."""
+    """`n` elements after the first `offset`. The state is the number of elements so far, up to the last one needed."""
 
     n: int
     offset: int
@@ -194,4 +195,4 @@ class Limiter:
         return min(state + len(values), last)
 
     def end(self, state: Any, key: Any, emit: Emit) -> None:
-        """They were emitted when they came."""
+        """Elements are emitted when they arrive."""

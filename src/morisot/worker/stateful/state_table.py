@@ -1,7 +1,7 @@
-"""The states of a bucket's keys as they are saved: a table, of which a micro-batch reads the rows it needs.
+"""The stored states of a bucket's keys: a table, of which a micro-batch reads the rows that it needs.
 
-A micro-batch touches some of many keys. The others are copied as they are, whole columns at a time, so a bucket costs
-what it changes and not what it holds.
+A micro-batch changes some of many keys. The states of the others are copied by columns, without decoding. So the cost
+of a bucket depends on the keys that change, and not on the keys that it has.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from morisot.worker.codec.keys import canonical
 from morisot.worker.codec.stored import Layout, all_pickled, loaded
 
 _IDENTITIES: dict[Type | None, pa.DataType] = {INT: pa.int64(), STR: pa.string(), BYTES: pa.binary()}
-"""Keys that are their own identity in a table; the others have their canonical bytes."""
+"""Types of keys that are stored as they are. For others the canonical bytes are stored."""
 _NAMES = ["key", "state"]
 
 
 class StateTable:
-    """The states of some keys, from a saved table and back into one."""
+    """Reads the states of some keys from a stored table, and writes them."""
 
     def __init__(
         self, saved: bytes | None, keys: Sequence[Any], type_: Type | None, layout: Layout, dumps: Dumps
@@ -40,7 +40,7 @@ class StateTable:
         self._found = None if self._table is None else pc.index_in(self._keys, self._table.column("key"))
 
     def read(self, start: Callable[[], Any]) -> list[Any]:
-        """The states of the keys; what `start` gives for a key that has none yet."""
+        """The states of the keys. A key without a state gets the result of `start`."""
         if self._table is None or self._found is None:
             return [start() for _ in range(len(self._keys))]
         packed = self._table.column("state").take(self._found.drop_null()).to_pylist()

@@ -1,4 +1,4 @@
-"""Time windows on unbounded input: accumulated, or buffered, until the watermark completes them."""
+"""Time windows on unbounded input: aggregated or buffered until the watermark completes them."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ from morisot.worker.stateful.windows import results_of
 
 
 class Holding(Protocol):
-    """The content of a window, and how it becomes results."""
+    """How the content of a window is stored, and how its results are emitted."""
 
     @property
     def origin(self) -> Origin: ...
 
     @property
     def of_elements(self) -> Form | None:
-        """How elements are stored."""
+        """The stored form of elements."""
 
     @property
     def of_held(self) -> Form | None:
-        """How the content of a window is stored."""
+        """The stored form of the content of a window."""
 
     def first(self, value: Any) -> Any:
         """The content of a window with one element."""
@@ -49,7 +49,7 @@ class Holding(Protocol):
         """The content after one more element."""
 
     def give(self, start: int, end: int, row_order: bytes, held: Any, emit: Emit) -> None:
-        """Emit the results of a window; `row_order` is that of its first element."""
+        """Emits the results of a window. `row_order` is that of its first element."""
 
 
 @dataclass(frozen=True)
@@ -58,13 +58,13 @@ class Measuring:
 
     measures: tuple[Accumulates, ...]
     row: Callable[..., Any] | None
-    """Makes one result of several measures; None if there is one."""
+    """Combines several measures to one result; None if there is one measure."""
     clock: Type
     """The type of the bounds of windows."""
     bounds: bool
-    """Whether results come with them."""
+    """Whether results have the bounds."""
     stamps: bool
-    """Whether results have the window's end as timestamp."""
+    """Whether results have the end of the window as timestamp."""
     origin: Origin
     element: Type = ANY
 
@@ -83,7 +83,7 @@ class Measuring:
         return [measure.add(part, value) for measure, part in zip(self.measures, parts, strict=True)]
 
     def give(self, start: int, end: int, row_order: bytes, parts: list[Any], emit: Emit) -> None:
-        """Emit the result of a window; those with the same end are in the order of their first elements."""
+        """Emits the result of a window. Windows with the same end are in the order of their first elements."""
         value = results_of(self.measures, parts, self.row, self.origin)
         if self.bounds:
             value = Windowed(from_ticks(start, self.clock), from_ticks(end, self.clock), value)
@@ -93,10 +93,10 @@ class Measuring:
 
 @dataclass(frozen=True)
 class Sliding:
-    """Windows of `size`, one beginning at every multiple of `slide` plus `offset`.
+    """Windows of `size`, of which one begins at every multiple of `slide` plus `offset`.
 
-    The state has, for each beginning and each key, the key, the row order of the first element and the content. So the
-    windows that end together are found together, and a key without open windows takes no room.
+    The state has, for each window start and each key, the key, the row order of the first element and the content. So
+    windows with the same end are stored together, and a key without open windows takes no space.
     """
 
     size: int
@@ -120,7 +120,7 @@ class Sliding:
         for number, time in enumerate(rows.times):
             start = time - (time - offset) % slide
             if start <= time - size:
-                continue  # it is in the gap between two windows
+                continue  # the timestamp is in the gap between two windows
             if first_open is not None and start < first_open:
                 late.append(number)
                 continue
@@ -141,8 +141,8 @@ class Sliding:
                 raise self.measuring.origin.failed(value, error) from error
         return late
 
-    def close(self, state: Any, mark: int, emit: Emit) -> None:
-        for start in sorted(start for start in state if start + self.size - 1 <= mark):
+    def close(self, state: Any, watermark: int, emit: Emit) -> None:
+        for start in sorted(start for start in state if start + self.size - 1 <= watermark):
             for key, row_order, parts in state.pop(start).values():
                 emit.key = key
                 self.measuring.give(start, start + self.size, row_order, parts, emit)
@@ -152,7 +152,7 @@ class Sliding:
 
 
 class Session:
-    """The elements of a session, which are buffered, because a later element may join two sessions."""
+    """The elements of a session window. They are buffered, because a later element may merge two sessions."""
 
     __slots__ = ("first", "items", "key", "last", "row_order")
 
@@ -174,7 +174,7 @@ class Session:
         return session
 
     def absorb(self, other: Session) -> None:
-        """Add the elements of a later session, in row order."""
+        """Adds the elements of a later session, in row order."""
         if other.items[0][0] < self.items[0][0]:
             self.key, self.row_order = other.key, other.row_order
         self.first, self.last = min(self.first, other.first), max(self.last, other.last)
@@ -186,7 +186,7 @@ class Session:
 
 @dataclass(frozen=True)
 class Sessions:
-    """Elements of which each comes at most `gap` after the one before it.
+    """Session windows: each element is at most `gap` after the one before it.
 
     The state is the number of elements, and the open sessions of each key in the order of time.
     """
@@ -217,7 +217,7 @@ class Sessions:
         return late
 
     def _insert(self, sessions: list[Session], new: Session) -> None:
-        """Insert a session among the others of its key, and merge it with those that it overlaps."""
+        """Inserts a session among the others of its key, and merges it with those that it overlaps."""
         begin = len(sessions)
         while begin and sessions[begin - 1].last >= new.first - self.gap:
             begin -= 1
@@ -233,16 +233,16 @@ class Sessions:
         one.absorb(new)
         sessions[begin:end] = [one]
 
-    def close(self, state: Any, mark: int, emit: Emit) -> None:
+    def close(self, state: Any, watermark: int, emit: Emit) -> None:
         sessions = state[1]
-        for same in [same for same, own in sessions.items() if own[0].last + self.gap <= mark]:
+        for same in [same for same, own in sessions.items() if own[0].last + self.gap <= watermark]:
             own = sessions[same]
-            while own and own[0].last + self.gap <= mark:
-                self._give(own.pop(0), emit)
+            while own and own[0].last + self.gap <= watermark:
+                self._emit(own.pop(0), emit)
             if not own:
                 del sessions[same]
 
-    def _give(self, session: Session, emit: Emit) -> None:
+    def _emit(self, session: Session, emit: Emit) -> None:
         parts: Any = None
         for index, (_, value) in enumerate(session.items):
             try:

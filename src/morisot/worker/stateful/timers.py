@@ -1,6 +1,6 @@
-"""Machines with timers on unbounded input: a watermark or the clock completes their results.
+"""Machines with timers on unbounded input: a watermark, or processing time, completes their results.
 
-Times are in ticks. A mark is the timestamp up to which all elements are expected to have come.
+Times are in ticks.
 """
 
 from __future__ import annotations
@@ -29,18 +29,18 @@ SIGN = 2**63
 class Moment(NamedTuple):
     """The time of a micro-batch."""
 
-    mark: int | None
+    watermark: int | None
     """The watermark; None before there is one."""
     now: int | None = None
-    """The timestamp of all its elements in processing time."""
+    """The timestamp of all elements, if the operator uses processing time."""
 
 
 class LateElements(NamedTuple):
-    """The number of late elements, and one of them or, for a handler, all, with their timestamps."""
+    """The number of late elements, and one of them or, for a handler, all of them, with their timestamps."""
 
     number: int
     elements: list[tuple[Any, Any]]
-    mark: int
+    watermark: int
 
 
 class BucketOutcome(NamedTuple):
@@ -50,7 +50,7 @@ class BucketOutcome(NamedTuple):
     late: LateElements | None
     state: bytes
     deadline: int | None
-    """The smallest mark at which there will be results."""
+    """The smallest watermark at which there will be results."""
 
 
 class TimerBucket(Protocol):
@@ -64,32 +64,32 @@ class TimedRows:
     """The elements of a bucket in a micro-batch, in row order."""
 
     keys: Sequence[Any]
-    """None for each, if all elements are one group."""
+    """The key of each element; None for each if all elements are one group."""
     identities: Sequence[Any]
-    """Values that are equal exactly where the keys are."""
+    """Values that are equal exactly if the keys are."""
     values: Sequence[Any]
     times: Sequence[Any]
     row_orders: Sequence[Any]
 
 
 class TimeMachine(Protocol):
-    """An operator with timers over the keys of a bucket; one state for all of them."""
+    """An operator with timers over the keys of a bucket. There is one state for all keys."""
 
     @property
     def layout(self) -> Layout:
-        """How its state is stored."""
+        """The layout of its stored state."""
 
     def start(self) -> Any:
         """The state before the first element."""
 
     def take(self, state: Any, rows: TimedRows, closed: int | None, emit: Emit) -> list[int]:
-        """Process some more elements; the indices of those that are late, because all their windows end by `closed`."""
+        """Processes some more elements. Returns the indices of late ones, whose windows all end by `closed`."""
 
-    def close(self, state: Any, mark: int, emit: Emit) -> None:
-        """Emit the windows that are complete at a mark, and remove them."""
+    def close(self, state: Any, watermark: int, emit: Emit) -> None:
+        """Emits the windows that are complete at a watermark, and removes them."""
 
     def deadline(self, state: Any) -> int | None:
-        """The smallest mark at which a window is complete."""
+        """The smallest watermark at which a window is complete."""
 
 
 @dataclass(frozen=True)
@@ -103,8 +103,8 @@ class WindowBucket:
     dumps: Dumps
     stamps: bool
     direct: bool
-    """Whether elements have the timestamps of the source: then those below the mark are late. Results of other windows
-    come when the mark passes them, so of these only those below the last mark are."""
+    """Whether elements have the timestamps of the source: then those below the watermark are late. Results of upstream
+    windows are emitted when the watermark passes them, so of these only those below the previous watermark are late."""
     keep_late: bool
     """Whether all late elements are reported, or one as an example."""
 
@@ -115,10 +115,10 @@ class WindowBucket:
         emit = Emit(isinstance(self.input, Keyed), ordered=True)
         with no_garbage_collection():
             if packed:
-                closed = moment.mark if self.direct else seen
+                closed = moment.watermark if self.direct else seen
                 late = self._take(packed, state, closed, moment.now, emit)
-            if moment.mark is not None and (seen is None or moment.mark > seen):
-                seen = moment.mark
+            if moment.watermark is not None and (seen is None or moment.watermark > seen):
+                seen = moment.watermark
             if seen is not None:
                 self.machine.close(state, seen, emit)
         results = self._packed(emit) if emit.values else None
@@ -143,11 +143,11 @@ class WindowBucket:
         return LateElements(len(found), elements, closed)
 
     def given(self, keys: Sequence[Any], values: Sequence[Any], row_orders: Sequence[Any]) -> Sequence[Any]:
-        """The values in the form that the machine takes."""
+        """The values as the machine takes them."""
         return values
 
     def element(self, key: Any, value: Any) -> Any:
-        """The element as the user knows it."""
+        """The element as in the user's stream."""
         return (key, value) if isinstance(self.input, Keyed) else value
 
     def _identities(self, keys: list[Any]) -> list[Any]:
@@ -156,7 +156,7 @@ class WindowBucket:
         return list(map(canonical, keys))
 
     def _packed(self, emit: Emit) -> bytes:
-        """The results in one value, with the row orders that the machine gave them."""
+        """The results as one value, with the row orders that the machine set."""
         batch = encode_results(emit, self.output, self.stamps, self.origin, self.dumps)
         row_orders = pa.array(emit.row_orders, pa.binary())
         return pack_batch(pa.RecordBatch.from_arrays([*batch.columns, row_orders], names=[*batch.schema.names, "at"]))
@@ -164,7 +164,7 @@ class WindowBucket:
 
 @dataclass(frozen=True)
 class ReorderBucket:
-    """Buffers rows until the mark has passed them, and gives them in the order of timestamps, then of rows."""
+    """Buffers rows until the watermark has passed them, and emits them in the order of timestamps, then of rows."""
 
     input: Type
     direct: bool
@@ -176,14 +176,14 @@ class ReorderBucket:
         late = None
         if packed:
             batch = in_order(packed)
-            closed = moment.mark if self.direct else seen
+            closed = moment.watermark if self.direct else seen
             if closed is not None:
                 late, batch = self._split_late(batch, closed)
             held = batch if held is None else joined(unpack_batch(held), batch)
         elif held is not None:
             held = unpack_batch(held)
-        if moment.mark is not None and (seen is None or moment.mark > seen):
-            seen = moment.mark
+        if moment.watermark is not None and (seen is None or moment.watermark > seen):
+            seen = moment.watermark
         results = None
         if held is not None and seen is not None:
             ready = pc.less_equal(held.column("time"), pa.scalar(seen))
@@ -217,7 +217,7 @@ def joined(first: pa.RecordBatch, second: pa.RecordBatch) -> pa.RecordBatch:
 
 
 def in_time_order(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """The rows with a row order by time; those with the same timestamp stay in the order of arrival."""
+    """The rows with a row order by time. Rows with equal timestamps are in the order of arrival."""
     import numpy as np
 
     times = batch.column("time").to_numpy().view(np.uint64) ^ np.uint64(SIGN)
@@ -230,5 +230,5 @@ def in_time_order(batch: pa.RecordBatch) -> pa.RecordBatch:
 
 
 def moment_bytes(ticks: int) -> bytes:
-    """A timestamp as bytes that sort as timestamps do, also those before the epoch."""
+    """A timestamp as bytes that sort as timestamps do, also before the epoch."""
     return (ticks + SIGN).to_bytes(8, "big")

@@ -14,7 +14,7 @@ from morisot.worker.stateful.timers import TimedRows, WindowBucket
 
 
 def retain(retained: list[int], time: int, within: int) -> bool:
-    """Whether a time is at least `within` from all retained ones, which are sorted; then it is added to them."""
+    """Whether a time is at least `within` from all retained ones, which are sorted. If so, it is added to them."""
     index = bisect_left(retained, time)
     if index and time - retained[index - 1] < within:
         return False
@@ -26,7 +26,7 @@ def retain(retained: list[int], time: int, within: int) -> bool:
 
 @dataclass(frozen=True)
 class DeduplicateWithin:
-    """Deduplicates bounded input; the state of a key is the sorted times of the elements that were retained."""
+    """Deduplicates bounded input. The state of a key is the sorted times of the elements that were retained."""
 
     within: int
     layout = Layout("deduplicate", 1)
@@ -42,14 +42,14 @@ class DeduplicateWithin:
         return state
 
     def end(self, state: Any, key: Any, emit: Emit) -> None:
-        """Each element was emitted when it came."""
+        """Elements are emitted when they arrive."""
 
 
 @dataclass(frozen=True)
 class DeduplicateByTime:
     """Deduplicates unbounded input, for the keys of a bucket.
 
-    The state has, for each key, the times of the retained elements that one that is not late may still be close to.
+    The state has, for each key, the times of the retained elements to which a new element may still be close.
     """
 
     within: int
@@ -72,21 +72,21 @@ class DeduplicateByTime:
                 emit(AT_END, rows.values[number], time)
         return late
 
-    def close(self, state: Any, mark: int, emit: Emit) -> None:
-        """Remove the times that no element after the mark is close to."""
+    def close(self, state: Any, watermark: int, emit: Emit) -> None:
+        """Removes the times to which no element after the watermark can be close."""
         for same, retained in list(state.items()):
-            del retained[: bisect_left(retained, mark + 2 - self.within)]
+            del retained[: bisect_left(retained, watermark + 2 - self.within)]
             if not retained:
                 del state[same]
 
     def deadline(self, state: Any) -> int | None:
-        """There are no timers; old times are removed when other elements come."""
+        """There are no timers. Old times are removed when other elements arrive."""
         return None
 
 
 @dataclass(frozen=True)
 class DeduplicateBucket(WindowBucket):
-    """Runs the machine; the keys are the operator's, not the user's."""
+    """Runs the machine. The keys are those of the operator, not those of the user's stream."""
 
     def element(self, key: Any, value: Any) -> Any:
         return value

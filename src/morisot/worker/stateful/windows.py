@@ -1,4 +1,4 @@
-"""Windows in row order: windowers assign elements to windows, accumulators aggregate the elements of each."""
+"""Windows in row order: windowers assign elements to windows, and accumulators aggregate the elements of each."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ from morisot.worker.stateful.machine import AT_END, Emit
 
 
 class Windower(Protocol):
-    """Assigns each element of a key, in row order, to windows, and says which windows it completes."""
+    """Assigns each element of a key, in row order, to windows, and determines which windows it completes."""
 
     def start(self) -> Any:
         """The state before the first element."""
 
     def assign(self, state: Any, value: Any, time: int | None, position: int) -> Assigned:
-        """The state after one more element, and its windows."""
+        """The state after one more element, and the windows of the element."""
 
     def end(self, state: Any, held: Iterable[Hashable]) -> Iterable[Hashable]:
-        """Which of the windows that are open when the stream ends are complete."""
+        """The windows that are complete, of those that are open when the stream ends."""
 
 
 @dataclass(frozen=True)
 class Counted:
-    """Windows of a number of elements; their names count them."""
+    """Windows of a number of elements, named by consecutive numbers."""
 
     size: int
     slide: int
@@ -53,7 +53,7 @@ class Counted:
 
 @dataclass(frozen=True)
 class Everything:
-    """One window, complete at the end."""
+    """One window of all elements, complete at the end."""
 
     def start(self) -> Any:
         return None
@@ -70,7 +70,7 @@ _IN_THE_ONE = Assigned(None, (0,))
 
 @dataclass(frozen=True)
 class LastFew:
-    """A window for every element, which it completes; the next k - 1 windows have it too."""
+    """A window for each element, which completes it. The element is in the next k - 1 windows, too."""
 
     k: int
 
@@ -90,7 +90,7 @@ Transaction = tuple[int, int | None]
 
 @dataclass(frozen=True)
 class Transactions:
-    """Windows that a function of the user's commits or discards."""
+    """Windows that a user's function commits or discards."""
 
     function: Callable[[Any], Any]
     time: Type | None
@@ -105,7 +105,7 @@ class Transactions:
             close, number, until = (number,), number + 1, None
         verdict = self.function(value)
         if not isinstance(verdict, Tx):
-            raise TypeError(f"the function of a transaction must give a Tx, not {verdict!r}")
+            raise TypeError(f"the function of a transaction window must return a Tx, not {verdict!r}")
         match verdict.action:
             case "commit":
                 return Assigned((number + 1, None), (number,), (*close, number))
@@ -127,7 +127,7 @@ class Transactions:
 
 @dataclass(frozen=True)
 class Own:
-    """Windows as a description of the user's says."""
+    """Windows of a user's windower."""
 
     window: CustomWindow[Any, Any]
     time: Type | None
@@ -166,7 +166,7 @@ class OpenWindow:
 
 
 class KeyWindows:
-    """Of one key: the windower's state, the number of elements, and the open windows in the order they opened."""
+    """The state of one key: the windower's state, the number of elements, and the open windows in opening order."""
 
     __slots__ = ("count", "of_windower", "open")
 
@@ -190,14 +190,14 @@ class KeyWindows:
 
 @dataclass(frozen=True)
 class Windows:
-    """The machine: each window's measures, emitted when it is complete."""
+    """The machine: computes the measures of each window, and emits them when the window is complete."""
 
     windower: Windower
     measures: tuple[Accumulates, ...]
     row: Callable[..., Any] | None
-    """Makes one result of several measures; None if there is one."""
+    """Combines several measures to one result; None if there is one measure."""
     bounds: bool
-    """Whether results come with the positions of the window's elements."""
+    """Whether results have the positions of the window's elements."""
     stamps: bool
     """Whether results have the timestamp of the window's newest element."""
     origin: Origin
@@ -261,7 +261,7 @@ class Windows:
 def results_of(
     measures: Sequence[Accumulates], parts: Sequence[Any], row: Callable[..., Any] | None, origin: Origin
 ) -> Any:
-    """The result of a complete window: that of its measure, or what `row` makes of several."""
+    """The result of a complete window: that of its measure, or of several measures combined by `row`."""
     results = []
     for measure, part in zip(measures, parts, strict=True):
         try:

@@ -1,8 +1,8 @@
-"""Snapshots on disk: whole or not there, numbered through the job, the oldest ones dropped.
+"""Snapshots of loops on disk: written atomically, numbered through the job, with the oldest ones removed.
 
-A snapshot of a loop is a directory that is renamed to its name when everything in it is written: the state, and for
-a loop with feedback the elements. Loops inside a round of another loop have their snapshots inside that loop's
-directory; they go when the outer loop has saved a later round.
+A snapshot of a loop is a directory that gets its final name when everything in it is written: the state, and for a
+loop with feedback the elements. Loops inside a round of another loop have their snapshots inside that loop's
+directory. They are removed when the outer loop has saved a later round.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ _STATE = "state"
 
 @dataclass(frozen=True)
 class Saved:
-    """A snapshot that is there."""
+    """An existing snapshot."""
 
     directory: Path
     number: int
     round: int
     over: bool
-    """Whether the loop had ended."""
+    """Whether the loop has ended."""
     state: Any
 
     @property
@@ -52,12 +52,12 @@ class Saved:
 
     @property
     def elements(self) -> str:
-        """The directory with the elements of a loop that runs round by round."""
+        """The directory with the elements of a loop that runs as a job for each round."""
         return str(self.directory / "elements")
 
 
 class SnapshotStore:
-    """The snapshots of one engine; the first run of each loop goes on from them."""
+    """The snapshots of one engine. The first run of each loop resumes from them."""
 
     def __init__(self, settings: Snapshots) -> None:
         self.settings = settings
@@ -68,7 +68,7 @@ class SnapshotStore:
         self._prepared = False
 
     def prepare(self) -> None:
-        """Forget the snapshots that this start does not go on from, and what was never finished."""
+        """Removes the snapshots that are not resumed from, and incomplete ones."""
         if self._prepared:
             return
         self._prepared = True
@@ -88,9 +88,9 @@ class SnapshotStore:
                 self._last = max(self._last, number)
 
     def of_loop(self, node: Node) -> LoopSaves:
-        """Where a run of a loop is saved: by its line, and by which run of it this is."""
+        """The snapshots of a run of a loop, identified by its line and the number of the run."""
         self.prepare()
-        if not self._around:  # another program may have had the directory since the last loop of this one ended
+        if not self._around:  # another program may have used the directory since the last loop of this one
             self._last = max(self._last, *self.numbers(), 0)
         around = self._around[-1] if self._around else self._root
         name = re.sub(r"[^\w.]+", "-", f"{node.operator}-{Path(node.location.file).name}-{node.location.line}")
@@ -100,7 +100,7 @@ class SnapshotStore:
 
     @contextlib.contextmanager
     def inside(self, saves: LoopSaves, number: int) -> Iterator[None]:
-        """Loops that run now belong to a round of the loop."""
+        """Saves loops that run in the block as those of a round of the loop."""
         self._around.append(saves.directory / f"inside-{number}")
         try:
             yield
@@ -112,12 +112,12 @@ class SnapshotStore:
         return self._last
 
     def numbers(self) -> list[int]:
-        """The numbers of all snapshots that are there."""
+        """The numbers of all snapshots."""
         names = (_NAME.fullmatch(directory.name) for directory in self._root.rglob("snapshot-*"))
         return sorted(int(found[1]) for found in names if found)
 
     def snapshots(self) -> list[Snapshot]:
-        """The records of all snapshots that are there, by number."""
+        """All snapshots, by number."""
         found = ((_NAME.fullmatch(directory.name), directory) for directory in self._root.rglob("snapshot-*"))
         records = [
             Snapshot(int(match[1]), directory.parent.name, _made(directory)) for match, directory in found if match
@@ -125,7 +125,7 @@ class SnapshotStore:
         return sorted(records, key=lambda record: record.id)
 
     def clean(self) -> None:
-        """Remove everything that was saved."""
+        """Removes all snapshots."""
         shutil.rmtree(self._root, ignore_errors=True)
 
 
@@ -141,7 +141,7 @@ class LoopSaves:
         self._when = time.monotonic()
 
     def latest(self) -> Saved | None:
-        """The last whole snapshot. A damaged one is passed over, unless the user chose it or no whole one is left."""
+        """The last undamaged snapshot. A damaged one is an error if the user selected it, or if there is no other."""
         problem: SnapshotError | None = None
         for name, number, round_ in reversed(self._there()):
             try:
@@ -160,7 +160,7 @@ class LoopSaves:
         return None
 
     def _read_state(self, snapshot: Path) -> tuple[bool, Any]:
-        """Whether the loop had ended, and its state; nothing is unpickled that is not what was written."""
+        """Whether the loop has ended, and its state. Digests are compared before anything is unpickled."""
         check_manifest(snapshot, "loop")
         try:
             return self._layout.unpacked((snapshot / _STATE).read_bytes())
@@ -173,8 +173,8 @@ class LoopSaves:
         found = ((name, _NAME.fullmatch(name.name)) for name in self.directory.iterdir())
         return sorted(((n, int(m[1]), int(m[2])) for n, m in found if m), key=lambda each: each[1])
 
-    def is_due(self, round_: int, items: int, over: bool) -> bool:
-        """Whether the loop is to be saved now; the end of a loop always is."""
+    def should_save(self, round_: int, items: int, over: bool) -> bool:
+        """Whether to save the loop now. The end of a loop is always saved."""
         settings = self.store.settings
         self._items += items
         if over or (settings.seconds, settings.items, settings.rounds) == (None, None, None):
@@ -186,7 +186,7 @@ class LoopSaves:
         )
 
     def begin(self, round_: int) -> Path:
-        """A new directory for what is to be saved."""
+        """A new directory for the files of a snapshot."""
         writing = self.directory / f".writing-{os.getpid()}-{round_}"
         try:
             shutil.rmtree(writing, ignore_errors=True)
@@ -198,9 +198,9 @@ class LoopSaves:
     def commit(
         self, writing: Path, round_: int, over: bool, state: Any, known: Mapping[str, Digest] | None = None
     ) -> None:
-        """The state and the manifest are the last to be written; then the snapshot appears under its name.
+        """Writes the state and the manifest, then renames the directory to the name of the snapshot.
 
-        Tasks that wrote elements have said what they wrote.
+        `known` has the digests of files that tasks wrote.
         """
         try:
             with private_file(writing / _STATE) as file:
@@ -232,7 +232,7 @@ def _made(directory: Path) -> datetime.datetime:
 
 
 def _sync(directory: Path) -> None:
-    """Make a rename last."""
+    """Syncs a directory, so that a rename is durable."""
     descriptor = os.open(directory, os.O_RDONLY)
     try:
         os.fsync(descriptor)

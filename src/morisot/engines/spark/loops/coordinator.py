@@ -1,7 +1,7 @@
-"""The leader of a loop: a thread of the driver that the tasks connect to.
+"""The coordinator of a loop: a thread of the driver that the tasks connect to.
 
-It sends the state, collects the deltas, folds them in the order of the partitions, asks the condition, and goes on. If
-a task is lost it waits for the tasks of the next try and sends them the round that was not finished.
+It sends the state, collects the deltas, folds them in the order of partitions, and evaluates the condition. If a task
+is lost, it waits for the tasks of the next attempt, and repeats the incomplete round.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from morisot.worker.report.failure import reported
 
 _NOTICING_SECONDS = 2.0
 _STOPPING_SECONDS = 10.0
-"""A function of the user's that never returns must not keep Ctrl-C from ending the loop."""
+"""Seconds to wait for the thread: a user's function that never returns must not prevent Ctrl-C."""
 
 
-class Leader:
-    """Leads the tasks of one loop through its rounds."""
+class Coordinator:
+    """Runs the rounds of one loop in its tasks."""
 
     def __init__(self, rounds: Rounds, host: str, *, feedback: bool) -> None:
         self.rounds = rounds
@@ -37,35 +37,35 @@ class Leader:
         self._listener.settimeout(0)
         self.address = Address(host, self._listener.getsockname()[1], os.urandom(32))
         self._unnamed: list[Link] = []
-        """Lines on which nobody said yet who is there."""
+        """Connections without a first message yet."""
         self._links: dict[int, Link] = {}
-        self._waiting: dict[int, Delta] = {}
+        self._deltas: dict[int, Delta] = {}
         self._saved: dict[int, ElementsSaved] = {}
-        self._try: tuple[int, int] | None = None
+        self._attempt: tuple[int, int] | None = None
         self._met = False
-        """Whether a task came."""
+        """Whether a task has connected."""
         self._ended, self._wake = socket.socketpair()
         self._thread = threading.Thread(target=self._guarded, name="morisot-loop", daemon=True)
         self._thread.start()
 
-    # -- what the driver asks ---------------------------------------------------------------------------------------
+    # -- called by the driver ---------------------------------------------------------------------------------------
 
     def has_lost_a_task(self) -> bool:
-        """Whether a task went away in the middle of the loop; Spark may know it a little before the leader does."""
+        """Whether a task was lost in the middle of the loop. Spark may notice it a little before the coordinator."""
         return self._lost.wait(_NOTICING_SECONDS)
 
     def finish(self) -> None:
-        """The Spark job has ended: so does the leader; whatever rounds nobody did are done without elements."""
+        """Called when the Spark job has ended. If no task has connected, all rounds run without elements."""
         self.stop()
         if self.error is not None:
             raise self.error
         if not self.rounds.over:
             if self._met:
                 raise JobError("the tasks of a loop ended before its last round")
-            self.rounds.run_empty()  # a stage without tasks: none came, and none failed
+            self.rounds.run_empty()  # a stage without tasks
 
     def stop(self) -> None:
-        """Let all tasks go and end the thread."""
+        """Ends all tasks and the thread."""
         if self._thread.is_alive():
             self._wake.send(b"x")
             self._thread.join(_STOPPING_SECONDS)
@@ -83,13 +83,13 @@ class Leader:
 
     def _guarded(self) -> None:
         try:
-            self._lead()
+            self._serve()
         except BaseException as error:
             self.error = error
         if self.error is not None:
-            self._tell(dumps(End(emit=False)))
+            self._broadcast(dumps(End(emit=False)))
 
-    def _lead(self) -> None:
+    def _serve(self) -> None:
         while True:
             lines: list[Any] = [self._listener, self._ended, *self._unnamed, *self._links.values()]
             ready: list[Any] = wait(lines)
@@ -103,8 +103,8 @@ class Leader:
                 self._unnamed.remove(link)
                 self._welcome(link)
             for partition, link in named:
-                if self._links.get(partition) is link:  # a line that was given up meanwhile is not heard
-                    self._hear(partition, link.receive())
+                if self._links.get(partition) is link:  # the connection was closed meanwhile
+                    self._receive(partition, link.receive())
             if self.error is not None:
                 return
 
@@ -115,7 +115,7 @@ class Leader:
             return
         self._met = True
         task = hello.task
-        if self._try != (task.attempt, task.partitions):
+        if self._attempt != (task.attempt, task.partitions):
             self._start_over(task)
         self._links[task.partition] = link
         self.rounds.elements += hello.elements
@@ -124,28 +124,28 @@ class Leader:
             self._send_round()
 
     def _start_over(self, task: TaskId) -> None:
-        """Tasks of a new try: those of the old one are of no use any more."""
+        """Starts with the tasks of a new attempt. Those of the old one are closed."""
         for link in self._links.values():
             link.close()
         self._links.clear()
-        self._waiting.clear()
+        self._deltas.clear()
         self._saved.clear()
-        self._try = (task.attempt, task.partitions)
+        self._attempt = (task.attempt, task.partitions)
         self.rounds.elements = 0
         if self._feedback:
             self.rounds.rewind()
 
-    def _hear(self, partition: int, message: Any) -> None:
+    def _receive(self, partition: int, message: Any) -> None:
         match message:
             case Delta():
-                self._waiting[partition] = message
-                if self._try is not None and len(self._waiting) == self._try[1]:
-                    deltas = [self._waiting[index] for index in range(self._try[1])]
-                    self._waiting.clear()
+                self._deltas[partition] = message
+                if self._attempt is not None and len(self._deltas) == self._attempt[1]:
+                    deltas = [self._deltas[index] for index in range(self._attempt[1])]
+                    self._deltas.clear()
                     self._fold(deltas)
             case ElementsSaved():
                 self._saved[partition] = message
-                if self._try is not None and len(self._saved) == self._try[1]:
+                if self._attempt is not None and len(self._saved) == self._attempt[1]:
                     written = {each.file: Digest(each.size, each.sha256) for each in self._saved.values()}
                     self._saved.clear()
                     self.rounds.commit(written)
@@ -161,19 +161,19 @@ class Leader:
         self._links.pop(partition).close()
         if not self.rounds.over:
             self._lost.set()
-            self._try = None
+            self._attempt = None
             for link in self._links.values():
                 link.close()
             self._links.clear()
-            self._waiting.clear()
+            self._deltas.clear()
             self._saved.clear()
 
     def _fold(self, deltas: list[Delta]) -> None:
         self.rounds.fold([(delta.elements, delta.delta) for delta in deltas])
-        if not self.rounds.is_due():
+        if not self.rounds.should_save():
             self._send_round()
         elif self._feedback:
-            self._tell(dumps(Save(str(self.rounds.begin_saving()))))
+            self._broadcast(dumps(Save(str(self.rounds.begin_saving()))))
         else:
             self.rounds.begin_saving()
             self.rounds.commit()
@@ -181,10 +181,10 @@ class Leader:
 
     def _send_round(self) -> None:
         if self.rounds.over:
-            self._tell(dumps(End(emit=True)))
+            self._broadcast(dumps(End(emit=True)))
         else:
-            self._tell(dumps(Round(self.rounds.number + 1, self.rounds.begin())))
+            self._broadcast(dumps(Round(self.rounds.number + 1, self.rounds.begin())))
 
-    def _tell(self, message: bytes) -> None:
+    def _broadcast(self, message: bytes) -> None:
         for link in self._links.values():
             link.send(message)

@@ -1,7 +1,7 @@
-"""Loops whose body brings elements of several partitions together: a job for each round.
+"""Loops whose body shuffles elements: a job for each round.
 
-What enters a round is cut off from what made it, so that no round makes the earlier ones again. Where the body does
-not read the state and gets the same elements every time, one plan serves all rounds.
+The lineage of a round's input is truncated, so that no round computes earlier ones again. If the body does not read the
+state and has the same input in every round, one plan is used for all rounds.
 """
 
 from __future__ import annotations
@@ -30,19 +30,19 @@ from morisot.plan.nodes.node import Node
 from morisot.types.element import BOOL, FLOAT, INT, Type, leaves
 
 Deltas = list[tuple[int, Any]]
-"""How many elements were folded together, and what they gave."""
+"""The number of folded elements, and their delta."""
 
 
 EmitBody = Callable[[Mapping[Node, Frame]], Emission]
-"""Makes what emits a round, of what enters it and what it reads from outside."""
+"""Returns the emission of a round, for its input and its side inputs."""
 
 
 def run(node: Loop, emit_body: EmitBody, emission: Emission, rounds: Rounds) -> Frame | None:
-    """Run a loop round by round; what left the last one, if it is fed back."""
+    """Runs a loop as a job for each round. Returns the output of the last round if there is feedback."""
     with ExitStack() as held:
         entering = iterate.as_type(emission.frame(node.input).untimed(), node.body.input.type)
         if not node.feedback:
-            held.enter_context(kept(entering.df))
+            held.enter_context(persisted(entering.df))
         given = side_inputs(node.body, emission, held)
         native = native_round_fold(node, emission)
         replayed: Replayed | None = None
@@ -65,14 +65,14 @@ def run(node: Loop, emit_body: EmitBody, emission: Emission, rounds: Rounds) -> 
             rounds.fold(deltas)
             if node.feedback:
                 entering = counted(iterate.as_type(leaving, node.body.input.type), sum(count for count, _ in deltas))
-            if rounds.is_due():
+            if rounds.should_save():
                 save(rounds, entering if node.feedback else None)
         node.body.state.clear()
         return iterate.as_type(leaving, node.element_type) if node.feedback else None
 
 
 def save(rounds: Rounds, elements: Frame | None) -> None:
-    """Save the state, and what enters the next round if that is not the input."""
+    """Saves the state, and the input of the next round if it is not that of the loop."""
     writing = rounds.begin_saving()
     if elements is not None:
         elements.df.write.parquet(str(writing / "elements"))
@@ -80,27 +80,27 @@ def save(rounds: Rounds, elements: Frame | None) -> None:
 
 
 def restored(emission: Emission, saved: Saved, type_: Type) -> Frame:
-    """What was to enter the next round when the loop was saved."""
+    """The input of the next round, from a snapshot."""
     return Frame(emission.spark.read.schema(schema.ddl(type_)).parquet(saved.elements), type_)
 
 
 def within(saves: LoopSaves | None, number: int) -> AbstractContextManager[None]:
-    """Loops that the body runs are saved as those of this round."""
+    """Saves loops of the body as those of this round."""
     return nullcontext() if saves is None else saves.store.inside(saves, number)
 
 
 def fed_back(node: Loop, native: NumericFold | None, body: Emission) -> tuple[Frame, Deltas]:
-    """What left a round, cut off from what made it, and its deltas."""
+    """The output of a round, with its lineage truncated, and its deltas."""
     leaving = body.frame(node.body.output).untimed()
     if native is None:
-        leaving = Frame(leaving.df.localCheckpoint(eager=False), leaving.type)  # the fold makes it
+        leaving = Frame(leaving.df.localCheckpoint(eager=False), leaving.type)  # the fold computes it
         return leaving, deltas_of(iterate.round_fold(node, leaving, ()))
     leaving, delta = kept_with_delta(native, leaving)
     return leaving, deltas_of(iterate.round_fold(node, leaving, ())) if delta is None else [delta]
 
 
 class Replayed:
-    """A round of a loop of which nothing is kept but what it folds; it may be run again."""
+    """A round of a loop without feedback: only its deltas are used, and its plan is run in every round."""
 
     def __init__(self, node: Loop, native: NumericFold | None, body: Emission) -> None:
         self._node = node
@@ -117,35 +117,35 @@ class Replayed:
             delta = self._measured.delta(row)
             if delta is not None:
                 return [delta]
-            self._measured, self._fold = None, None  # only Python knows
+            self._measured, self._fold = None, None  # the fold runs in Python
         if self._fold is None:
             self._fold = iterate.round_fold(self._node, self._leaving, self._steps)
         return deltas_of(self._fold)
 
 
 def deltas_of(fold: DataFrame) -> Deltas:
-    """How many elements each partition folded, and what they gave, in the order of the partitions."""
+    """The number of folded elements and the delta of each partition, in the order of partitions."""
     rows = sorted(fold.collect(), key=lambda row: int(row[0]))
     return [(row[1], pickle.loads(row[2])) for row in rows]
 
 
 _WIDTHS: dict[Type, int] = {INT: 8, FLOAT: 8, BOOL: 1}
 _WIDTH, _ROW = 20, 16
-"""What Spark takes for the bytes of a value of unknown length, and of a row around its values."""
+"""Spark's estimates of the bytes of a value of unknown length, and of the overhead of a row."""
 
 
 def counted(frame: Frame, rows: int) -> Frame:
-    """A frame whose rows were counted: if they are few, a join may send all of them to every task.
+    """A frame whose rows were counted: if they are few, a join may broadcast them.
 
-    Spark guesses the size of what a round left from the plan of that round, and takes a join for a product.
+    Spark estimates the size of a round's output from the plan of the round, and a join as a cross product.
     """
     width = _ROW + sum(_WIDTHS.get(leaf.type, _WIDTH) for leaf in leaves(frame.type))
     return frame.over(frame.df.hint("broadcast")) if rows * width <= broadcast_bytes(frame.df) else frame
 
 
 def broadcast_bytes(df: DataFrame) -> int:
-    """Up to how many bytes the session lets a join send to every task; -1 if it never does."""
-    said = df.sparkSession.conf.get(_BROADCAST) or ""  # with a default of its own, get() does not tell Spark's
+    """The session's limit of bytes for broadcasts in joins; -1 if there are none."""
+    said = df.sparkSession.conf.get(_BROADCAST) or ""  # without a default, get() returns Spark's default
     found = re.fullmatch(r"(-?\d+)([bkmg]?)b?", said.lower())
     return int(found[1]) * 1024 ** "bkmg".find(found[2] or "b") if found else -1
 
@@ -154,17 +154,17 @@ _BROADCAST = "spark.sql.autoBroadcastJoinThreshold"
 
 
 def side_inputs(body: Body, emission: Emission, held: ExitStack) -> dict[Node, Frame]:
-    """The streams from outside that every round reads, made once and before the first, which does not wait for them."""
+    """The side inputs of all rounds, which are computed once, when the first round reads them."""
     given = {side: emission.frame(side) for side in body.side_inputs}
     for frame in given.values():
-        held.enter_context(kept(frame.df))
+        held.enter_context(persisted(frame.df))
         frame.df.count()
     return given
 
 
 @contextmanager
-def kept(df: DataFrame) -> Iterator[None]:
-    """Hold a frame's rows while the loop runs."""
+def persisted(df: DataFrame) -> Iterator[None]:
+    """Persists a frame during a block."""
     df.persist()
     try:
         yield
@@ -175,7 +175,7 @@ def kept(df: DataFrame) -> Iterator[None]:
 def run_delta(
     node: DeltaIterate, emit_body: EmitBody, emission: Emission, progress: Progress, saves: LoopSaves | None
 ) -> Frame:
-    """Round by round, with the changed entries only, until nothing changes."""
+    """Runs a delta iteration: rounds with the changed entries only, until there are none."""
     with ExitStack() as held:
         given = side_inputs(node.body, emission, held)
         saved = saves.latest() if saves is not None else None
@@ -198,7 +198,7 @@ def run_delta(
             body.release()
             progress.count(number, changed > 0, changed, time.perf_counter() - began)
             over = not changed or number == node.max_iterations
-            if saves is not None and saves.is_due(number, changed, over):
+            if saves is not None and saves.should_save(number, changed, over):
                 writing = saves.begin(number)
                 entries.write.parquet(str(writing / "elements"))
                 saves.commit(writing, number, over, None)

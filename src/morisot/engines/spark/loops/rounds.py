@@ -1,4 +1,4 @@
-"""The rounds of a loop as the driver counts them, whichever way the body runs."""
+"""The rounds of a loop in the driver, for all ways in which the body runs."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from morisot.worker.report.failure import element_error
 
 @dataclass
 class Progress:
-    """What a loop has done so far."""
+    """The progress of a loop."""
 
     loop: str
     rounds: int = 0
     first_round: int = 0
-    """How many rounds had been done before, by the run that a snapshot comes from."""
-    goes_on: bool | None = None
-    """What the condition gave last."""
+    """The number of rounds before, in the run that wrote the snapshot."""
+    continues: bool | None = None
+    """The last result of the condition."""
     elements: int = 0
-    """How many elements left the body in the last round."""
+    """The number of elements that the body emitted in the last round."""
     seconds: float = 0.0
-    """How long the rounds took in all."""
+    """The duration of all rounds."""
     last_seconds: float = 0.0
     most_rounds: int = 0
     running: bool = False
@@ -40,21 +40,21 @@ class Progress:
         pace = f"{self.last_seconds * 1000:.3g} ms a round"
         return f"{self.loop}: round {self.rounds + 1} of {self.most_rounds}, {pace}, {self.elements} elements"
 
-    def count(self, number: int, goes_on: bool, elements: int, seconds: float) -> None:
-        """Take note of a round."""
+    def count(self, number: int, continues: bool, elements: int, seconds: float) -> None:
+        """Records a round."""
         self.rounds = number
-        self.goes_on = goes_on
+        self.continues = continues
         self.elements = elements
         self.seconds += seconds
         self.last_seconds = seconds
 
     def metrics(self) -> LoopMetrics:
-        """As `ctx.metrics()` shows it."""
+        """The metrics of `ctx.metrics()`."""
         return {
             "loop": self.loop,
             "rounds": self.rounds,
             "first_round": self.first_round,
-            "condition": self.goes_on,
+            "condition": self.continues,
             "elements": self.elements,
             "seconds": self.seconds,
             "seconds_per_round": self.seconds / max(1, self.rounds - self.first_round),
@@ -81,7 +81,7 @@ class Rounds:
         progress.rounds = progress.first_round = self.number
 
     def rewind(self) -> None:
-        """To the last snapshot, or to the first round."""
+        """Goes back to the last snapshot, or to the first round."""
         self.saved = self.saves.latest() if self.saves is not None else None
         if self.saved is not None:
             self.number, self.over, self.state = self.saved.round, self.saved.over, self.saved.state
@@ -90,18 +90,18 @@ class Rounds:
 
     # -- snapshots --------------------------------------------------------------------------------------------------
 
-    def is_due(self) -> bool:
-        """Whether the loop is to be saved after the round that just ended."""
-        return self.saves is not None and self.saves.is_due(self.number, self._last_elements, self.over)
+    def should_save(self) -> bool:
+        """Whether to save the loop after the round that just ended."""
+        return self.saves is not None and self.saves.should_save(self.number, self._last_elements, self.over)
 
     def begin_saving(self) -> Path:
-        """The directory into which the elements are to be written."""
+        """The directory for the elements of a snapshot."""
         assert self.saves is not None
         self._writing = self.saves.begin(self.number)
         return self._writing
 
     def commit(self, known: Mapping[str, Digest] | None = None) -> None:
-        """Everything but the state is written, of which tasks may have said what it is."""
+        """Commits a snapshot whose elements are written. `known` has the digests of files that tasks wrote."""
         assert self.saves is not None
         assert self._writing is not None
         self.saves.commit(self._writing, self.number, self.over, self.state, known)
@@ -110,25 +110,25 @@ class Rounds:
     # -- rounds -----------------------------------------------------------------------------------------------------
 
     def begin(self) -> Any:
-        """The state of the round that begins."""
+        """Begins a round, and returns its state."""
         self._began = time.perf_counter()
         return self.state
 
     def fold(self, deltas: Sequence[tuple[int, Any]]) -> None:
-        """Take the deltas of a round, in the order of the partitions; those that folded no element do not count."""
+        """Folds the deltas of a round, in the order of partitions. Deltas of no elements are ignored."""
         state = self.state
         for elements, delta in deltas:
             if elements:
                 state = self._call(self.loop.global_fold, (state, delta), state, delta)
-        goes_on = bool(self._call(self.loop.condition, state, state))
+        continues = bool(self._call(self.loop.condition, state, state))
         self.state = state
         self.number += 1
-        self.over = not goes_on or self.number >= self.loop.max_iterations
+        self.over = not continues or self.number >= self.loop.max_iterations
         self._last_elements = sum(elements for elements, _ in deltas)
-        self.progress.count(self.number, goes_on, self._last_elements, time.perf_counter() - self._began)
+        self.progress.count(self.number, continues, self._last_elements, time.perf_counter() - self._began)
 
     def run_empty(self) -> None:
-        """All rounds, on no elements."""
+        """Runs all rounds without elements."""
         while not self.over:
             self.begin()
             self.fold(())

@@ -1,4 +1,4 @@
-"""Runs loops: as one job whose tasks stay, led from here, or as a job for each round."""
+"""Runs loops: as one job whose tasks run all rounds, or as a job for each round."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from morisot.engines.spark.failures import SPARK_ERRORS, users_error
 from morisot.engines.spark.internals.plans import fixed_partitions
 from morisot.engines.spark.internals.sessions import is_connect, task_slots
 from morisot.engines.spark.loops import per_round
-from morisot.engines.spark.loops.coordinator import Leader
+from morisot.engines.spark.loops.coordinator import Coordinator
 from morisot.engines.spark.loops.rounds import Progress, Rounds
 from morisot.engines.spark.session.interrupt import was_interrupted
 from morisot.engines.spark.session.jvm_death import is_dead
@@ -35,11 +35,11 @@ from morisot.types.element import Type
 from morisot.worker.codec.batches import encode, schema_of
 
 _MOST_TRIES = 3
-"""So often a loop is started again without a round more done."""
+"""The number of restarts of a loop without a completed round."""
 
 
 class Loops:
-    """Runs the loops of one engine, and remembers how they went."""
+    """Runs the loops of one engine, and stores their progress."""
 
     def __init__(self, snapshots: Snapshots | None = None) -> None:
         self.progress: list[Progress] = []
@@ -47,13 +47,13 @@ class Loops:
         self._failed = False
 
     def run_all(self, steps: Iterable[JobStep], emission: Emission) -> None:
-        """Run the loops among some steps, and bind their slots in the emission of the plan around them."""
+        """Runs the loops among some steps, and binds their results in the emission of the outer plan."""
         for step in steps:
             if isinstance(step, LoopStep):
                 emission.bind(step.node, self._run(step, emission))
 
     def _run(self, step: LoopStep, emission: Emission) -> Frame:
-        """The results of a loop, which has run when this returns."""
+        """Runs a loop, and returns its results."""
         node = step.node
         emission.begin(node)
         progress = self._started(node)
@@ -70,13 +70,13 @@ class Loops:
         return LoopFrame(one_row(emission.spark, rounds.state, node), node.type, elements=elements)
 
     def _body_of(self, step: LoopStep, emission: Emission) -> per_round.EmitBody:
-        """What makes the frames of a round, whose own loops have run then."""
+        """A function that emits the frames of a round, after the inner loops have run."""
         body = step.body
         assert body is not None, f"the rounds of {step.node.title} have no job of their own"
 
         def emit(given: Mapping[Node, Frame]) -> Emission:
             inner = Emission(emission.resources, body.plan, given=given)
-            inner.optimistic = emission.optimistic  # what may fail natively in a round may fail in the job
+            inner.optimistic = emission.optimistic  # an operator that may fail natively in a round may fail in the job
             self.run_all(body.steps, inner)
             return inner
 
@@ -99,21 +99,21 @@ class Loops:
             progress.running = False
 
     def note(self) -> str:
-        """How far the innermost loop that runs is."""
+        """The progress of the innermost running loop."""
         return next((str(progress) for progress in reversed(self.progress) if progress.running), "")
 
     def snapshots(self) -> list[Snapshot]:
-        """The snapshots that are there."""
+        """The existing snapshots."""
         return [] if self.store is None else self.store.snapshots()
 
     def close(self) -> None:
-        """Remove the snapshots if the user wants that and nothing is left to go on from."""
+        """Removes the snapshots if the user requests it, and no loop is left to resume."""
         if self.store is not None and self.store.settings.clean_on_exit and not self._failed:
             self.store.clean()
 
 
 def without_running(step: LoopStep, spark: SparkSession) -> Frame:
-    """What stands for the results of a loop where a plan is only looked at: no state, no elements, no entries."""
+    """Empty results of a loop, for plans that are only explained."""
     node = step.node
     if isinstance(node, DeltaIterate):
         return Frame(nothing(spark, node.type), node.type)
@@ -133,49 +133,49 @@ def one_row(spark: SparkSession, state: Any, node: Loop) -> DataFrame:
 
 
 def run_barrier(node: Loop, emission: Emission, rounds: Rounds) -> Frame | None:
-    """The whole loop as one job; if a worker is lost, the job again from the round that was not finished."""
+    """Runs a loop as one job. If a worker is lost, the job is started again from the incomplete round."""
     given = iterate.input_of(node, emission)
     given = given._replace(frame=Frame(fitting(given.frame.df), given.frame.type))
     attempt = 0
-    leader = Leader(rounds, driver_host(emission.spark), feedback=node.feedback)
+    coordinator = Coordinator(rounds, driver_host(emission.spark), feedback=node.feedback)
     try:
         while True:
             restart = Restart(attempt, rounds.saved.parts if node.feedback and rounds.saved is not None else None)
-            loop = iterate.barrier(node, emission, given, leader.address, restart)
+            loop = iterate.barrier(node, emission, given, coordinator.address, restart)
             try:
-                result = kept(loop) if node.feedback else run_to_end(loop)
-                leader.finish()
+                result = stored(loop) if node.feedback else run_to_end(loop)
+                coordinator.finish()
                 return result
             except SPARK_ERRORS as error:
                 if was_interrupted(error):
                     raise KeyboardInterrupt from None
                 if is_dead(emission.spark):
                     raise
-                if leader.error is not None:
-                    raise leader.error from error
+                if coordinator.error is not None:
+                    raise coordinator.error from error
                 attempt += 1
                 failed = users_error(error, emission.seals) is not None
-                if failed or attempt >= _MOST_TRIES or not leader.has_lost_a_task():
+                if failed or attempt >= _MOST_TRIES or not coordinator.has_lost_a_task():
                     raise
                 if node.feedback:
                     rounds.rewind()
     finally:
-        leader.stop()
+        coordinator.stop()
 
 
-def kept(loop: Frame) -> Frame:
-    """Run the loop and keep what its tasks gave; nothing can make it again but the whole loop."""
+def stored(loop: Frame) -> Frame:
+    """Runs the loop, and stores the output of its tasks, because it could only be computed again by the whole loop."""
     return Frame(loop.df.localCheckpoint(), loop.type)
 
 
 def run_to_end(loop: Frame) -> Frame | None:
-    """Run a loop whose tasks give nothing."""
+    """Runs a loop whose tasks have no output."""
     loop.df.collect()
     return None
 
 
 def fitting(df: DataFrame) -> DataFrame:
-    """The frame with as many partitions as can run at once: the tasks of a loop wait for each other."""
+    """The frame with as many partitions as tasks can run at once, because the tasks of a loop wait for each other."""
     spark = df.sparkSession
     slots = slots_of(spark)
     if not is_connect(df) and is_fitting(df, slots):
@@ -184,21 +184,21 @@ def fitting(df: DataFrame) -> DataFrame:
 
 
 def is_fitting(df: DataFrame, slots: int) -> bool:
-    """Whether a barrier stage can read the frame as it is: few enough partitions, and no change of their number."""
+    """Whether a barrier stage can read the frame unchanged: it has few enough partitions, and their number is fixed."""
     partitions = fixed_partitions(df)
     return partitions is not None and partitions <= slots
 
 
 def slots_of(spark: SparkSession) -> int:
-    """How many tasks can run at once."""
-    with contextlib.suppress(Exception):  # Connect has no context of its own
+    """The number of tasks that can run at once."""
+    with contextlib.suppress(Exception):  # a session of Spark Connect has no context
         return max(1, task_slots(spark))
     local = re.fullmatch(r"local\[(\d+).*\]", spark.conf.get("spark.master", "") or "")
     return int(local[1]) if local else 1
 
 
 def driver_host(spark: SparkSession) -> str:
-    """Where the workers reach the driver: never all interfaces, and no network where they are on this machine."""
+    """The address of the driver for workers: the loopback if they are on this machine, and never all interfaces."""
     if runs_here(spark):
         return "127.0.0.1"
     return spark.conf.get("spark.driver.host", "127.0.0.1") or "127.0.0.1"
