@@ -1,4 +1,4 @@
-"""One Config, three ways in: arguments, `MORISOT_*` environment variables, a TOML file.
+"""Configuration from arguments, `MORISOT_*` environment variables, and a TOML file.
 
 Where several give the same setting, arguments win over the environment, the environment over the file, and the file
 over the defaults. Spark's own settings (`spark`) are merged key by key in the same order.
@@ -21,7 +21,7 @@ from morisot.errors import ConfigError
 
 ENGINES = ("spark", "reference")
 CONNECTORS = ("kafka",)
-"""Parts of Spark that PySpark comes without, by the names that `packages` knows."""
+"""Parts of Spark that PySpark does not contain, by their names in `packages`."""
 
 _PREFIX = "MORISOT_"
 _WORDS = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}
@@ -55,11 +55,11 @@ class Config:
     progress: bool | None = None
     """Show a bar during long jobs; None: when stderr is a terminal."""
     report: bool = True
-    """Say on stderr, at the end of a job, what was left out because of `on_error` and what was moved to Python."""
+    """Report on stderr, at the end of a job, elements that `on_error` skipped, and operators that were demoted."""
     operator_metrics: bool = False
-    """Count what each operator of an unbounded job takes and gives, for `job.metrics()`; each runs by itself then."""
+    """Count elements that each operator of an unbounded job reads and emits, for `job.metrics()`; disables fusion."""
     packages: tuple[str, ...] = ()
-    """What Spark fetches from Maven's repositories when it starts: `kafka`, or coordinates `group:artifact:version`."""
+    """Packages that Spark downloads from Maven repositories: `kafka`, or coordinates `group:artifact:version`."""
     spark: dict[str, str] = field(default_factory=dict, hash=False)
     """Further Spark settings; the leading `spark.` may be left out."""
 
@@ -87,7 +87,7 @@ class Config:
 
     @property
     def cores(self) -> int:
-        """How many partitions to cut data into: `parallelism`, else the cores that a local master names.
+        """The number of partitions: `parallelism`, else the cores of a local master.
 
         >>> Config(master="local[4]", parallelism=7).cores
         7
@@ -101,7 +101,7 @@ class Config:
 
     @property
     def heap(self) -> str:
-        """The JVM's heap as Spark wants it: `memory`, else a share of the machine.
+        """The JVM's heap: `memory`, else a share of the machine's memory.
 
         >>> Config(memory="512m").heap
         '512m'
@@ -116,7 +116,7 @@ class Config:
         environ: Mapping[str, str] | None = None,
         file: str | Path | None = None,
     ) -> tuple[Config, list[str]]:
-        """Merge arguments over environment over file over defaults; also give the arguments that are not Morisot's.
+        """Merges arguments over environment over file over defaults. Also returns the arguments that are not Morisot's.
 
         The file is `--config`, else `file`, else the variable `MORISOT_CONFIG`.
 
@@ -133,7 +133,7 @@ class Config:
 
     @classmethod
     def from_args(cls, argv: Sequence[str] | None = None) -> tuple[Config, list[str]]:
-        """Read arguments only (and the file `--config` names); also give those that are not Morisot's.
+        """Reads arguments only (and the file of `--config`). Also returns those that are not Morisot's.
 
         >>> config, rest = Config.from_args(["--master", "local[2]", "books/*.txt"])
         >>> config.master, rest
@@ -143,7 +143,7 @@ class Config:
 
     @classmethod
     def from_environment(cls, environ: Mapping[str, str] | None = None) -> Config:
-        """Read `MORISOT_*` variables (and the file `MORISOT_CONFIG` names).
+        """Reads `MORISOT_*` variables (and the file of `MORISOT_CONFIG`).
 
         >>> Config.from_environment({"MORISOT_SPARK": "sql.ansi.enabled=false,spark.ui.enabled=true"}).spark
         {'spark.sql.ansi.enabled': 'false', 'spark.ui.enabled': 'true'}
@@ -152,7 +152,7 @@ class Config:
 
     @classmethod
     def from_file(cls, path: str | Path) -> Config:
-        """Read a TOML file only: its table `[morisot]`, or its top level where it has no such table."""
+        """Reads a TOML file only: its table `[morisot]`, or its top level if it has no such table."""
         return cls.load(environ={}, file=path)[0]
 
 
@@ -181,7 +181,7 @@ def _are_packages(value: object) -> bool:
 
 
 def _flatten(settings: Mapping[str, Any], prefix: str = "") -> Iterable[tuple[str, str]]:
-    """Spark settings as text: TOML reads the key `sql.ansi.enabled` as tables within tables."""
+    """Spark settings as text. TOML reads the key `sql.ansi.enabled` as nested tables."""
     for key, value in settings.items():
         name = f"{prefix}{key}"
         if isinstance(value, Mapping):
@@ -206,7 +206,7 @@ def _merge(*layers: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _read_text(name: str, text: str) -> Any:
-    """The value of the setting `name` from text, as arguments and variables give it."""
+    """The value of the setting `name` from the text of an argument or a variable."""
     match name:
         case "parallelism":
             try:
@@ -219,7 +219,7 @@ def _read_text(name: str, text: str) -> Any:
         case "packages":
             return tuple(part.strip() for part in text.split(",") if part.strip())
         case "spark":
-            # A comma separates two settings only where a new key follows: values hold commas too.
+            # A comma separates two settings only if a new key follows, because values may contain commas.
             return dict(_read_pair(pair) for pair in re.split(r",(?=\s*[\w.-]+=)", text) if pair.strip())
         case _:
             return text
@@ -233,7 +233,7 @@ def _read_pair(pair: str) -> tuple[str, str]:
 
 
 class _Parser(argparse.ArgumentParser):
-    """Raises where argparse would end the process."""
+    """Raises an error where argparse would end the process."""
 
     def error(self, message: str) -> NoReturn:
         raise ConfigError(f"The command line cannot be read: {message}.")
@@ -263,10 +263,10 @@ def _read_environment(environ: Mapping[str, str]) -> dict[str, Any]:
             name = variables[variable]
             given[name] = _read_text(name, text)
         elif variable.startswith(_PREFIX):
-            # Other variables of this prefix may be another program's; one letter off is a slip.
-            near = difflib.get_close_matches(variable, variables, n=1, cutoff=0.9)
-            if near:
-                raise ConfigError(f"The environment variable {variable} is unknown: did you mean {near[0]}?")
+            # Other variables of this prefix may belong to another program. A close match is a misspelling.
+            similar = difflib.get_close_matches(variable, variables, n=1, cutoff=0.9)
+            if similar:
+                raise ConfigError(f"The environment variable {variable} is unknown: did you mean {similar[0]}?")
     return given
 
 
@@ -284,8 +284,8 @@ def _read_file(path: Path) -> dict[str, Any]:
     _require(isinstance(settings, dict), f"[morisot] in {path}", settings, "a table")
     for key in settings:
         if key not in _KNOWN:
-            near = difflib.get_close_matches(key, _KNOWN, n=1, cutoff=0.5)
-            advice = f"did you mean {near[0]!r}?" if near else f"known are {', '.join(_KNOWN)}."
+            similar = difflib.get_close_matches(key, _KNOWN, n=1, cutoff=0.5)
+            advice = f"did you mean {similar[0]!r}?" if similar else f"known are {', '.join(_KNOWN)}."
             raise ConfigError(f"The setting {key!r} in {path} is unknown: {advice}")
     return dict(settings)
 

@@ -1,4 +1,4 @@
-"""Every error Morisot raises: each says what failed, where (file:line), why, and what to do."""
+"""The errors of Morisot. Each message has what failed, where (file:line), why, and what to do."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ class Location:
 
 
 class MorisotError(Exception):
-    """The root of all errors that Morisot raises on purpose."""
+    """The base class of all errors that Morisot raises on purpose."""
 
 
 class ConfigError(MorisotError):
-    """A setting is unknown or has a value it cannot have."""
+    """A setting is unknown or has an invalid value."""
 
 
 class SnapshotError(ConfigError):
-    """A snapshot directory cannot be used: another program has it, or a file in it is damaged, missing or foreign."""
+    """A snapshot directory cannot be used: another program uses it, or a file in it is damaged, missing or foreign."""
 
     def __init__(self, what: str, *, advice: str = "") -> None:
         remedy = f"\n  What to do: {advice}" if advice else ""
@@ -41,12 +41,12 @@ class SnapshotError(ConfigError):
         self.advice = advice
 
 
-class EnvironmentProblem(MorisotError):  # noqa: N818 - it names a state of the machine, not of the program
+class EnvironmentProblem(MorisotError):  # noqa: N818 - the name describes the machine, not the program
     """The machine lacks something that Morisot needs, such as Java."""
 
 
 class PlanError(MorisotError):
-    """A program that cannot run as it is written, refused when the plan is built."""
+    """A program that cannot run, refused when the plan is built."""
 
     def __init__(self, what: str, *, location: Location | None = None, advice: str = "") -> None:
         where = f" ({location})" if location else ""
@@ -57,7 +57,7 @@ class PlanError(MorisotError):
 
 
 class SourceError(MorisotError):
-    """An input does not exist, cannot be read, or holds a row that does not fit its type."""
+    """An input does not exist, cannot be read, or has a row that does not fit its type."""
 
 
 class SinkError(MorisotError):
@@ -65,7 +65,7 @@ class SinkError(MorisotError):
 
 
 class JobError(MorisotError):
-    """The engine stopped a job for a reason that lies outside the user's functions."""
+    """The engine stopped a job for a reason other than a failure of a user's function."""
 
 
 class ElementError(MorisotError):

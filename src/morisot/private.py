@@ -1,7 +1,7 @@
-"""Directories and files that only this user can reach, whatever the umask is.
+"""Directories and files that only this user can access, whatever the umask is.
 
-What Spark's JVM writes has the permissions that the umask leaves. It is in a directory made here, which nobody else can
-enter, and that is what protects it.
+Files that Spark's JVM writes have the permissions of the umask. They are protected by their directory, which is created
+here, and which no other user can enter.
 """
 
 from __future__ import annotations
@@ -17,36 +17,36 @@ _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
 
 def make_directory(directory: Path) -> None:
-    """Make a directory, and those above it that are missing; what is there stays as it is."""
+    """Creates a directory and its missing parents. Existing ones are unchanged."""
     missing = []
     for each in (directory, *directory.parents):
         if each.is_dir():
             break
         missing.append(each)
     for each in reversed(missing):
-        each.mkdir(mode=_DIRECTORY, exist_ok=True)  # an argument of its own for each: parents=True takes the umask's
+        each.mkdir(mode=_DIRECTORY, exist_ok=True)  # one by one, because parents=True uses the umask
 
 
 def private_directory(directory: Path) -> None:
-    """Make a directory of Morisot's, or close one that is there."""
+    """Creates a directory that only this user can enter, or sets the permissions of an existing one."""
     make_directory(directory)
     if directory.stat().st_mode & _OTHERS:
-        with contextlib.suppress(PermissionError):  # it is another user's, who let this one in
+        with contextlib.suppress(PermissionError):  # it belongs to another user, who grants access
             directory.chmod(_DIRECTORY)
 
 
 def private_file(file: Path) -> BinaryIO:
-    """Open a file for writing, empty."""
+    """Opens an empty file for writing."""
     descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_BINARY", 0), _FILE)
     if hasattr(os, "fchmod"):
-        os.fchmod(descriptor, _FILE)  # of a file that was there
+        os.fchmod(descriptor, _FILE)  # the file existed
     return os.fdopen(descriptor, "wb")
 
 
 def is_trustworthy(path: Path) -> bool:
-    """Whether only this user and root can have written what is at a path; True where the system has no users.
+    """Whether only this user and root can have written the file at a path; True if the system has no users.
 
-    Who may write a file does not matter in a directory that nobody else can enter: Java 25 leaves it to the umask.
+    Permissions of a file do not matter in a directory that no other user can enter. Java 25 uses the umask for files.
     """
     if not hasattr(os, "getuid"):
         return True

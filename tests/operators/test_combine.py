@@ -373,7 +373,7 @@ DATED = CTX.stream_iter([datetime.datetime(2024, 1, 1)]).add_timestamps(lambda t
         (lambda: NUMBERS.split_by(lambda n: n, 0), "split_by cannot make 0 streams", "from 1 on"),
         (lambda: NUMBERS.split_by(3, 2), "split_by needs a function, not 3", "a lambda or a def"),  # type: ignore[arg-type]
         (lambda: NUMBERS.split_by(lambda a, b: a, 2), r"given to split_by is called with one argument", "the element"),  # type: ignore[arg-type, misc]
-        (lambda: NUMBERS.split_by(lambda n: str(n), 2), "given to split_by gives str; it must give the number", "int"),
+        (lambda: NUMBERS.split_by(lambda n: str(n), 2), "of split_by returns str; it must return the number", "int"),
         (lambda: NUMBERS.route(), "route needs a predicate for each of its branches", "at least one"),
         (lambda: NUMBERS.route(lambda n: n > 1, "rest"), "route needs a function, not 'rest'", "a lambda or a def"),  # type: ignore[arg-type]
     ],

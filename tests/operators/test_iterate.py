@@ -669,15 +669,15 @@ def test_an_unbounded_side_input_is_refused(spark_ctx: mo.StreamContext) -> None
 def test_what_cannot_be_a_loop_is_refused() -> None:
     stream = mo.StreamContext(engine="reference").stream_iter([1])
     for rounds in (0, -1, 2.5, True):
-        with pytest.raises(mo.PlanError, match="cannot make .* rounds"):
+        with pytest.raises(mo.PlanError, match="cannot run .* rounds"):
             stream.replay(rounds, 0, same, add, add, always)  # type: ignore[arg-type]
-    with pytest.raises(mo.PlanError, match="gave int and not a stream"):
+    with pytest.raises(mo.PlanError, match="returned int and not a stream"):
         stream.replay(3, 0, lambda s, state: 5, add, add, always)
     with pytest.raises(mo.PlanError, match="replay as body is called with two arguments"):
         stream.replay(3, 0, lambda s: s, add, add, always)  # type: ignore[arg-type, misc]
     with pytest.raises(mo.PlanError, match="replay as condition is called with one argument"):
         stream.replay(3, 0, same, add, add, lambda: True)  # type: ignore[arg-type, misc]
-    with pytest.raises(mo.PlanError, match="known only while the loop runs"):
+    with pytest.raises(mo.PlanError, match="exists only while the loop runs"):
         stream.replay(3, 0, lambda s, state: s.limit(state.value), add, add, always)
     with pytest.raises(mo.PlanError, match="makes a keyed stream of a plain stream"):
         stream.iterate(3, 0, lambda s, state: s.group_by(lambda n: n), add, add, always)  # type: ignore[arg-type, return-value]

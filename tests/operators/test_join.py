@@ -447,7 +447,7 @@ def same(n: Any) -> Any:
         (lambda: NUMBERS.join(NUMBERS, lambda n: [n], lambda n: n), r"the key of join is a list\[int\]", "a tuple"),
         (lambda: NUMBERS.join(NUMBERS, lambda a, b: a, same), "given to join is called with one argument", "element"),  # type: ignore[arg-type, misc]
         (lambda: NUMBERS.outer_join(NUMBERS, same, 5), "outer_join needs a function, not 5", "a lambda or a def"),  # type: ignore[arg-type]
-        (lambda: NUMBERS.join(NUMBERS, same, same, late=print), "join waits for no time", "within"),
+        (lambda: NUMBERS.join(NUMBERS, same, same, late=print), "join has no timers", "within"),
         (
             lambda: TIMED.join(TIMED, same, same, within=3, late=lambda pair: None),  # type: ignore[arg-type, misc]
             "given to late of join is called with two arguments",
@@ -475,7 +475,11 @@ def same(n: Any) -> Any:
             "join with within= needs elements with timestamps",
             "add",
         ),
-        (lambda: TIMED.left_join(TIMED, same, same, within=-1), "left_join: partners cannot be -1 apart", "largest"),
+        (
+            lambda: TIMED.left_join(TIMED, same, same, within=-1),
+            "left_join: the time distance of partners cannot be -1",
+            "largest",
+        ),
         (lambda: TIMED.join(TIMED, same, same, within="soon"), "join: within: 'soon' is no duration", ""),
         (
             lambda: NUMBERS.interval_join(NUMBERS, 1, 1),
@@ -591,9 +595,9 @@ def test_a_table_beside_a_stream_is_computed_once(make_context: Any, tmp_path: P
 def test_joins_that_need_an_end_are_refused(spark_ctx: mo.StreamContext) -> None:
     ticks, table = spark_ctx.stream_rate(10), spark_ctx.stream_iter([1])
     for build, reason, advice in (
-        (lambda: ticks.outer_join(table, same, same), "a right element found no partner", "use left_join"),
-        (lambda: table.left_join(ticks, same, same), "a left element found no partner", "the left one"),
-        (lambda: ticks.join(ticks, same, same), "each element would have to be kept", "timestamps"),
+        (lambda: ticks.outer_join(table, same, same), "whether a right element has a partner", "use left_join"),
+        (lambda: table.left_join(ticks, same, same), "whether a left element has a partner", "the left one"),
+        (lambda: ticks.join(ticks, same, same), "each element would have to be stored", "timestamps"),
     ):
         with pytest.raises(
             mo.PlanError, match=rf"join cannot run on unbounded input: .*{reason}.*test_join.py:"

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import morisot as mo
-from morisot.worker.rowwise.stage import in_pieces
+from morisot.worker.rowwise.stage import split_batches
 from tests.operators.engines import Runner
 
 MOVES: dict[str, Callable[[Any], Any]] = {
@@ -122,7 +122,7 @@ def test_batches_are_cut() -> None:
     import pyarrow as pa
 
     batches = [pa.record_batch({"n": list(range(size))}) for size in (5, 0, 2)]
-    assert [batch.num_rows for batch in in_pieces(batches, 2)] == [2, 2, 1, 2]
+    assert [batch.num_rows for batch in split_batches(batches, 2)] == [2, 2, 1, 2]
 
 
 @pytest.mark.jvm
@@ -214,14 +214,18 @@ NUMBERS = mo.StreamContext(engine="reference").stream_iter([1])
 @pytest.mark.parametrize(
     ("program", "message", "advice"),
     [
-        (lambda: NUMBERS.parallelism(0), "0 tasks cannot do anything", "an int from 1 on"),
-        (lambda: NUMBERS.parallelism(2.5), "2.5 tasks cannot do anything", "an int from 1 on"),  # type: ignore[arg-type]
+        (lambda: NUMBERS.parallelism(0), "parallelism cannot be 0", "an int from 1 on"),
+        (lambda: NUMBERS.parallelism(2.5), "parallelism cannot be 2.5", "an int from 1 on"),  # type: ignore[arg-type]
         (lambda: NUMBERS.batch_mode(100), "batch_mode takes a BatchMode, not 100", "BatchMode.fixed"),  # type: ignore[arg-type]
         (lambda: NUMBERS.batch_mode(mo.BatchMode.fixed(0)), "there is no batch of 0 elements", "from 1 on"),
         (lambda: NUMBERS.batch_mode(mo.BatchMode.adaptive(5, -1)), "cannot wait for -1 milliseconds", "from 1 on"),
         (lambda: NUMBERS.repartition_by(lambda n: [n]), r"the key of repartition_by is a list\[int\]", "a tuple"),
         (lambda: NUMBERS.repartition_by("n"), "repartition_by needs a function, not 'n'", "a lambda or a def"),  # type: ignore[arg-type]
-        (lambda: NUMBERS.uncache(), "this stream is not kept: it is not what cache", "kept = stream.cache"),
+        (
+            lambda: NUMBERS.uncache(),
+            "this stream is not cached: it is not the result of cache",
+            "cached = stream.cache",
+        ),
     ],
 )
 def test_what_cannot_be_is_refused_with_its_line(program: Any, message: str, advice: str) -> None:

@@ -250,7 +250,7 @@ def test_stream_dataframe_needs_spark() -> None:
 
 
 def test_stream_rate_must_be_positive(spark_ctx: mo.StreamContext) -> None:
-    with pytest.raises(mo.PlanError, match="cannot give 0 elements a second"):
+    with pytest.raises(mo.PlanError, match="cannot emit 0 elements a second"):
         spark_ctx.stream_rate(0)
 
 

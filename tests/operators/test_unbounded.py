@@ -153,7 +153,7 @@ def test_following_needs_a_directory(spark_ctx: mo.StreamContext, tmp_path: Path
 def test_unbounded_runs_are_not_for_the_reference_engine() -> None:
     ctx = mo.StreamContext(engine="reference")
     ctx.stream_rate(5).for_each(print)
-    with pytest.raises(mo.PlanError, match="nothing to start"):
+    with pytest.raises(mo.PlanError, match="no running jobs"):
         ctx.start()
 
 

@@ -48,13 +48,13 @@ REFUSED: dict[str, tuple[Callable[[], object], str, str]] = {
     "no gap": (lambda: mo.EventTimeWindow.session(0), "the gap of a window must be longer than nothing, not 0", ""),
     "finer than milliseconds": (
         lambda: TIMED.window_all(mo.EventTimeWindow.tumbling(datetime.timedelta(microseconds=1500))),
-        "the size: datetime.timedelta(microseconds=1500) is no whole number of milliseconds",
+        "the size: datetime.timedelta(microseconds=1500) is not a whole number of milliseconds",
         "",
     ),
     "sum of texts": (
         lambda: TEXTS.window_all(PAIRS).sum(),
         "window_all.sum adds numbers, and these are str",
-        "say which value to take: sum(lambda element: …)",
+        "select a value: sum(lambda element: …)",
     ),
     "mean of texts": (
         lambda: TEXTS.window_all(PAIRS).mean(),
@@ -84,16 +84,16 @@ REFUSED: dict[str, tuple[Callable[[], object], str, str]] = {
     "map with two arguments": (
         lambda: KEYED.window(PAIRS).map(lambda key, window: window),  # type: ignore[arg-type, misc]
         "the function given to window.map is called with one argument",
-        "map(function) gives the function the list of a window's elements",
+        "map(function) calls the function with the list of a window's elements",
     ),
     "window on a plain stream": (
         lambda: NUMBERS.window(PAIRS),
-        "window cuts the elements of each key into windows, and this stream has no keys",
+        "window assigns the elements of each key to windows, and this stream has no keys",
         "give it keys with group_by(…) first, or use window_all(…)",
     ),
     "window_all on a keyed stream": (
         lambda: KEYED.window_all(PAIRS),
-        "window_all cuts a whole stream into windows, and this one has keys",
+        "window_all assigns the elements of a whole stream to windows, and this one has keys",
         "use window(…) for windows of each key",
     ),
     "no description": (
@@ -110,7 +110,7 @@ REFUSED: dict[str, tuple[Callable[[], object], str, str]] = {
     ),
     "a hidden name": (
         lambda: NUMBERS.window_all(PAIRS).aggregate(_total=mo.agg.sum()),
-        "window_all.aggregate cannot call a result '_total'",
+        "window_all.aggregate cannot name a result '_total'",
         "use a plain name without a leading underscore",
     ),
     "a function as aggregate": (
@@ -120,7 +120,7 @@ REFUSED: dict[str, tuple[Callable[[], object], str, str]] = {
     ),
     "bounds of no window": (
         lambda: NUMBERS.with_bounds(),
-        "with_bounds tells the bounds of windows, and stream_iter has none",
+        "with_bounds adds the bounds of windows, and stream_iter has none",
         "window(…).sum().with_bounds()",
     ),
 }

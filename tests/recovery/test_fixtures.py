@@ -103,7 +103,7 @@ def test_a_state_of_a_later_version_is_refused(spark: Any, tmp_path: Path, monke
         run_stream(spark, tmp_path, "running_aggregate")
     said = "a state is 'fold' in the format 1, and this version of Morisot reads 'fold' in the format 0"
     assert str(caught.value).startswith(f"the states in {where} cannot be used: {said}")
-    assert "What to do: resume with the version that wrote it, or start anew with restart=None" in str(caught.value)
+    assert "What to do: resume with the version that wrote it, or start from scratch with" in str(caught.value)
 
 
 def test_a_plan_of_a_later_version_is_refused(spark: Any, tmp_path: Path) -> None:

@@ -87,7 +87,7 @@ def test_the_trigger_of_a_job(tmp_path: Path) -> None:
     assert trigger_of([quick._node, slow._node], None) == Trigger(0.25, 20), (
         "the strictest of those that are served together"
     )
-    with pytest.raises(mo.PlanError, match=r"stream_rate cannot give 5 elements at a time.*\n.*every="):
+    with pytest.raises(mo.PlanError, match=r"stream_rate cannot read 5 elements at a time.*\n.*every="):
         trigger_of([rate._node], mo.Snapshots(tmp_path, items=5))
     topic = ctx.stream_kafka("localhost:9092", "topic", unbounded=True)
     assert trigger_of([topic._node], mo.Snapshots(tmp_path, items=5)) == Trigger(None, 5, by_items=True)

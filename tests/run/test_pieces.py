@@ -112,14 +112,15 @@ def test_explain_says_what_a_crash_costs(capsys: pytest.CaptureFixture[str], tmp
         stream.explain()
     said = [line for line in capsys.readouterr().out.splitlines() if line.startswith("with snapshots: ")]
     here = r"tests/run/test_pieces.py:\d+"
-    assert said[0] == "with snapshots: runs in pieces, and a crash costs the one under way"
+    assert said[0] == "with snapshots: runs by source splits; a failure repeats one split"
     assert re.fullmatch(
-        rf"with snapshots: runs in pieces up to map \(.*{here}\), and a crash costs the one under way; what follows "
-        "begins again",
+        rf"with snapshots: runs by source splits up to map \(.*{here}\); a failure repeats one split, "
+        "and the remaining plan",
         said[1],
     )
     assert re.fullmatch(
-        rf"with snapshots: sorted_by \(.*{here}\) needs all elements at once; the job begins again after a crash",
+        rf"with snapshots: sorted_by \(.*{here}\) needs all elements at once; "
+        "the job starts from scratch after a failure",
         said[2],
     )
 

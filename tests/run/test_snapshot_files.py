@@ -92,7 +92,7 @@ def test_a_record_of_another_format_is_refused(kind: Any, tmp_path: Path) -> Non
         said = f"{file} cannot be read: it has the format {other!r}, and this version of Morisot reads {FORMATS[kind]}"
         with pytest.raises(mo.SnapshotError, match=re.escape(said)) as caught:
             read_record(file, kind)
-        assert "What to do: resume with the version that wrote it, or start anew" in str(caught.value)
+        assert "What to do: resume with the version that wrote it, or start from scratch" in str(caught.value)
 
 
 class Trap:

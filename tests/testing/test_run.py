@@ -70,7 +70,7 @@ def test_a_crash_before_the_first_batch(morisot_run: Run) -> None:
 
 
 def test_what_is_no_program_or_no_batch_is_refused() -> None:
-    with pytest.raises(mo.PlanError, match=r"a program under test gives a stream, not \[1\].*\n.*return the stream"):
+    with pytest.raises(mo.PlanError, match=r"a tested program returns a stream, not \[1\].*\n.*return the stream"):
         mo.testing.run(lambda stream: stream.collect(), [[1]])
     with pytest.raises(
         mo.PlanError, match=r"a micro-batch is a list of elements, not 1 .*test_run.py:\d+.*\n.*\[\[1, 2"
@@ -78,7 +78,7 @@ def test_what_is_no_program_or_no_batch_is_refused() -> None:
         mo.testing.run(lambda stream: stream, [1, 2])  # type: ignore[list-item]
     with pytest.raises(mo.PlanError, match="there is no engine 'flink' to test on"):
         mo.testing.run(lambda stream: stream, [[1]], engine="flink")  # type: ignore[arg-type]
-    with pytest.raises(mo.PlanError, match=r"time cannot advance to '10s' .*\n.*milliseconds or a datetime"):
+    with pytest.raises(mo.PlanError, match=r"the watermark cannot advance to '10s' .*\n.*milliseconds or a datetime"):
         mo.testing.advance_time("10s")  # type: ignore[arg-type]
 
 

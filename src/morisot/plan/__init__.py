@@ -1,1 +1,1 @@
-"""What the user said, as immutable values: one frozen dataclass per core operator."""
+"""The logical plan as immutable values: one frozen dataclass for each core operator."""

@@ -1,4 +1,4 @@
-"""What users derive from for sources and sinks of their own."""
+"""Base classes of user-defined sources and sinks."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ T_co = TypeVar("T_co", covariant=True)
 
 
 class Source(Generic[T_co]):
-    """A source of the user's: what `read()` gives, and then its end.
+    """A user-defined bounded source: the elements that `read()` returns.
 
-    It is read in a worker, so it must be possible to pickle it. Every run reads it anew.
+    It is read in a worker, so it must be possible to pickle it. Every run reads it from the start.
     """
 
     def read(self) -> Iterable[T_co]:
@@ -21,56 +21,56 @@ class Source(Generic[T_co]):
 
 
 class OffsetSource(Generic[T_co]):
-    """An unbounded source of the user's that can be replayed from any offset.
+    """A user-defined unbounded source that can be replayed from any offset.
 
-    An offset is a dict of plain values; what it means is the source's own business. A job that goes on from a snapshot
-    asks for the elements between two offsets again, and must be given the same ones.
+    An offset is a dict of plain values, which only the source interprets. A job that resumes from a snapshot reads the
+    elements between two offsets again, and must get the same ones.
     """
 
     def initial_offset(self) -> dict[str, Any]:
-        """Where a new job starts."""
+        """The offset at which a new job starts."""
         raise NotImplementedError(f"{type(self).__name__} has no initial_offset()")
 
     def read(self, start: dict[str, Any]) -> tuple[Iterable[T_co], dict[str, Any]]:
-        """What is there after an offset, and the offset behind it; nothing and the same offset if there is nothing."""
+        """The elements after an offset, and the offset after them; none and the same offset if there is nothing new."""
         raise NotImplementedError(f"{type(self).__name__} has no read(start)")
 
     def read_again(self, start: dict[str, Any], end: dict[str, Any]) -> Iterable[T_co]:
-        """The elements between two offsets that were given before; as often as needed, `read` from one to the next."""
+        """The elements between two offsets that were returned before, by calling `read` from one to the next."""
         elements: list[T_co] = []
         while start != end:
             found, following = self.read(start)
             if following == start:
-                raise ValueError(f"{type(self).__name__}: nothing leads from the offset {start} to {end}")
+                raise ValueError(f"{type(self).__name__}: read(start) does not lead from the offset {start} to {end}")
             elements.extend(found)
             start = following
         return elements
 
     def commit(self, end: dict[str, Any]) -> None:
-        """Nobody will ask for anything before this offset any more."""
+        """Called when elements before this offset will not be read any more."""
 
 
 class Sink(Generic[T]):
-    """A sink of the user's, which is called in the user's own process with the elements of a micro-batch at a time.
+    """A user-defined sink, which is called in the driver with the elements of each micro-batch.
 
-    `prepare` makes them ready where nobody sees them yet, `commit` makes them visible. A micro-batch may come again
-    after a failure, with the same number and the same elements: whoever remembers the number with what it commits, and
-    gives it in `last_committed`, has every element exactly once.
+    `prepare` stores them invisibly, `commit` makes them visible. A micro-batch may be replayed after a failure, with
+    the same number and the same elements. A sink that stores the number together with the committed elements, and
+    returns it in `last_committed`, has every element exactly once.
     """
 
     def open(self) -> None:
-        """Called before anything else."""
+        """Called first."""
 
     def last_committed(self) -> int | None:
-        """The number of the last micro-batch that was committed, asked when a job goes on from a snapshot."""
+        """The number of the last committed micro-batch. Called when a job resumes from a snapshot."""
         return None
 
     def prepare(self, batch: int, elements: Sequence[T]) -> None:
-        """Take the elements of a micro-batch; what an earlier try prepared under this number is replaced."""
+        """Prepares the elements of a micro-batch. They replace those of an earlier attempt with this number."""
         raise NotImplementedError(f"{type(self).__name__} has no prepare(batch, elements)")
 
     def commit(self, batch: int) -> None:
-        """Make what was prepared visible."""
+        """Makes the prepared elements visible."""
 
     def close(self) -> None:
         """Called at the end, also after a failure."""

@@ -1,4 +1,4 @@
-"""Paths of files and the fields of their rows, as every engine sees them; runtime/local_files.py opens files."""
+"""Paths of files and the fields of their rows, for all engines. runtime/local_files.py opens files."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from morisot.types.element import Record
 
 
 def is_local(path: str) -> bool:
-    """Whether a path lies on this machine's file system; others are Spark's to find."""
+    """Whether a path is on this machine's file system. Spark resolves other paths."""
     return "://" not in path
 
 
 def normal(name: str) -> str:
-    """A column's name as a field's.
+    """The field name for the name of a column.
 
     >>> normal("UNIQUE KEY")
     'unique_key'
@@ -25,10 +25,10 @@ def normal(name: str) -> str:
 
 
 def columns_of_fields(node: Node, columns: Sequence[str], *, by_place: bool = False) -> list[int]:
-    """Where each field of the node's record stands among a table's columns.
+    """The index of the column for each field of the node's record.
 
-    By name, in any order and spelling ("UNIQUE KEY" is unique_key). Where names differ and `by_place` allows it, in the
-    order of the fields, unless a name that both have stands elsewhere: then the columns are others.
+    Columns are matched by name, in any order and spelling ("UNIQUE KEY" is unique_key). If names differ and `by_place`
+    is set, they are matched by position, unless a common name is at another position.
     """
     record = node.type
     assert isinstance(record, Record)

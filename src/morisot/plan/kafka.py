@@ -1,4 +1,4 @@
-"""The settings of Kafka's clients hold passwords: nothing that anybody reads may hold them."""
+"""Settings of Kafka clients contain passwords, which must not appear in messages."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _HIDDEN = "…"
 
 
 def without_secrets(text: str, nodes: Iterable[Node]) -> str:
-    """A text of Spark's or Kafka's without the values that the user gave as settings, or quoted inside them.
+    """A message of Spark or Kafka without the values of the user's settings, and without texts quoted inside them.
 
     >>> from morisot.errors import Location
     >>> from morisot.types.element import STR

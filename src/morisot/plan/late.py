@@ -1,4 +1,4 @@
-"""Elements that come when everything they could have changed has been given."""
+"""Late elements."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Late:
-    """Hand late elements to a function of the user's, in the user's process."""
+    """Passes late elements to a user's function in the driver."""
 
     handler: Callable[..., Any]
     keyed: bool

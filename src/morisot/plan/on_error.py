@@ -1,4 +1,4 @@
-"""What an operator does with an element on which its function fails."""
+"""The treatment of elements on which an operator's function fails."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from morisot.errors import ElementError
 
 @dataclass(frozen=True)
 class Divert:
-    """Leave the element out and hand its failure to a function of the user's, in the user's process."""
+    """Skips the element, and passes its failure to a user's function in the driver."""
 
     handler: Callable[[ElementError], Any]
 
@@ -20,4 +20,4 @@ class Divert:
 
 
 OnError = Literal["raise", "skip"] | Divert
-"""Stop the job, leave the element out and count it, or divert its failure."""
+"""Stops the job, skips and counts the element, or diverts its failure to a function."""

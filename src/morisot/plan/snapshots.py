@@ -1,4 +1,4 @@
-"""How often a job is saved, and where it starts again."""
+"""The settings of snapshots: where and how often they are taken, and from which one a job resumes."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ _MICROSECONDS = 1_000_000
 class Snapshots:
     """Where and how often a job is saved.
 
-    A bounded job is cut into pieces of at most so many `items`, or into such as take about `every` so much time, and
-    saved with each. A loop is saved after `every` so much time, after so many `items`, or after so many `rounds`,
-    whichever comes first; without any of the three, after every round. An unbounded job is saved with every
-    micro-batch: `every` is the time from one to the next, `items` the most elements of one. The last `keep` snapshots
-    of each loop and sink stay. A program that runs again goes on from the `restart` snapshot: the "latest", the one
-    with a number, or None for a fresh start.
+    A bounded job reads its source in splits of at most `items` elements, or of about `every` duration, and is saved
+    after each. A loop is saved after the duration `every`, after `items` elements, or after `rounds` rounds, whichever
+    comes first; without any of the three, after every round. An unbounded job is saved with every micro-batch: `every`
+    is the interval between micro-batches, `items` the most elements of one. The last `keep` snapshots of each loop and
+    sink are retained. A program that runs again resumes from the `restart` snapshot: the "latest", the one with a
+    number, or None to start from scratch.
 
     >>> Snapshots("/tmp/saves", every="30s").seconds
     30.0
@@ -64,21 +64,21 @@ class Snapshots:
 
     @property
     def piece_seconds(self) -> float | None:
-        """How long a piece of a bounded job is to take; None where its elements are counted, or nothing is said."""
+        """The target duration of a source split; None if its elements are counted, or `every` is not set."""
         return self.seconds if self.items is None else None
 
 
 @dataclass(frozen=True)
 class Snapshot:
-    """A state of a job from which it can go on."""
+    """A point from which a job can resume."""
 
     id: int
-    """Its number: of a sink of an unbounded job, that of the micro-batch."""
+    """Its number. For a sink of an unbounded job it is that of the micro-batch."""
     of: str
     """The loop or sink."""
     time: datetime.datetime
-    """When it was made, in UTC."""
+    """When it was taken, in UTC."""
     offsets: tuple[Any, ...] = ()
-    """How far each source was read."""
+    """The offset of each source."""
     state: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
-    """How large the state of each operator was: entries, and bytes of memory."""
+    """The size of the state of each operator: entries, and bytes of memory."""

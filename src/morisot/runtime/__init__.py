@@ -1,1 +1,1 @@
-"""What engines share: counts of elements that were left out, the protocol of sinks, metrics, and files."""
+"""Code that engines share: counts of skipped elements, the protocol of sinks, metrics, and files."""

@@ -1,4 +1,4 @@
-"""Small files that are read while others write them, and after a crash: each is there whole, or not at all."""
+"""Small files that are written atomically: readers, also after a crash, never see a part of one."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from morisot.private import private_file
 
 
 def replace_text(file: Path, text: str) -> None:
-    """Write a file that is there whole, as it was or as it is to be."""
+    """Writes a file atomically."""
     beside = file.with_name(f".{file.name}.writing")
     with private_file(beside) as out:
         out.write(text.encode())
@@ -19,6 +19,6 @@ def replace_text(file: Path, text: str) -> None:
 
 
 def write_table(table: pa.Table, file: Path) -> None:
-    """Write a Parquet file."""
+    """Writes a Parquet file."""
     with private_file(file) as out:
         pq.write_table(table, out)

@@ -1,4 +1,4 @@
-"""Rows of CSV and JSON files as plain Python reads them: with their lines, and with what does not fit."""
+"""Rows of CSV and JSON files, read in plain Python, with their line numbers and the errors of rows that do not fit."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from morisot.runtime.local_files import local_files, open_text
 from morisot.types.element import BOOL, DATE, DATETIME, FLOAT, INT, STR, Dict, List, Optional, Record, Type
 
 _LONGEST_FIELD = 2**31 - 1
-"""Python's reader takes 131,072 characters unless it is told otherwise, for the whole process; Spark takes any."""
+"""Python's limit for a field is 131,072 characters, for the whole process; Spark has no limit."""
 
 
 class RawRow(NamedTuple):
-    """A row as it stands in its file, and how it becomes a record."""
+    """A row of a file, and how it is converted to a record."""
 
     file: str
     line: int
@@ -49,7 +49,7 @@ def json_rows(node: StreamJson) -> Iterator[RawRow]:
 
 
 def misfits(node: StreamCsv | StreamJson) -> Iterator[SourceError]:
-    """What is wrong with each row that does not fit."""
+    """The error of each row that does not fit."""
     for row in csv_rows(node) if isinstance(node, StreamCsv) else json_rows(node):
         try:
             row.record()
@@ -68,12 +68,12 @@ def read_row(node: StreamCsv, row: Sequence[str], header: Sequence[str]) -> Any:
     assert isinstance(node.type, Record)
     if len(row) != len(header):
         raise ValueError(f"{len(row)} values for {len(header)} columns")
-    places = columns_of_fields(node, header, by_place=True)
-    return node.type.cls(*(from_text(row[place], type_) for place, type_ in zip(places, node.type.items, strict=True)))
+    indexes = columns_of_fields(node, header, by_place=True)
+    return node.type.cls(*(from_text(row[index], type_) for index, type_ in zip(indexes, node.type.items, strict=True)))
 
 
 def from_text(text: str, type_: Type) -> Any:
-    """A CSV field as a value: numbers in plain decimal notation, ISO dates, true or false; empty is None or ''."""
+    """The value of a CSV field: numbers in decimal notation, ISO dates, true or false. An empty field is None or ''."""
     if isinstance(type_, Optional):
         return None if text == "" else from_text(text, type_.inner)
     if type_ == STR:
@@ -101,7 +101,7 @@ def read_object(node: StreamJson, line: str) -> Any:
 
 
 def from_json(value: Any, type_: Type) -> Any:
-    """A JSON value as a value of the type."""
+    """The Python value of the type for a JSON value."""
     match type_, value:
         case Optional(inner), _:
             return None if value is None else from_json(value, inner)

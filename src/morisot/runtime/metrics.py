@@ -1,4 +1,4 @@
-"""What `job.metrics()` and `ctx.metrics()` tell, key by key."""
+"""The keys of `job.metrics()` and `ctx.metrics()`."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ from typing import Any, TypedDict
 
 
 class LeftOutMetrics(TypedDict):
-    """Elements that were left out, by the title of the operator."""
+    """Numbers of skipped elements, by the title of the operator."""
 
     skipped: dict[str, int]
-    """On which a function failed, with `on_error="skip"`."""
+    """Elements on which a function failed, with `on_error="skip"`."""
     diverted: dict[str, int]
-    """Which a handler of the user's was given."""
+    """Elements whose failures a user's handler got."""
     late: dict[str, int]
-    """Which came after the watermark had passed them."""
+    """Late elements."""
 
 
 class BatchSeconds(TypedDict):
-    """How long micro-batches took."""
+    """The duration of micro-batches."""
 
     last: float
     mean: float
@@ -32,22 +32,22 @@ class StateMetrics(TypedDict):
 
 
 OperatorMetrics = TypedDict("OperatorMetrics", {"operator": str, "in": int, "out": int})
-"""How many elements an operator took and gave."""
+"""The numbers of elements that an operator read and emitted."""
 
 
 class BacklogMetrics(TypedDict):
-    """What a query has not read yet."""
+    """The backlog of a query."""
 
     waiting: int
     """Elements in channels."""
     waiting_files: int
     """Files in followed directories."""
     lag_seconds: float
-    """For how long the oldest of it has been there."""
+    """The age of its oldest element."""
 
 
 class QueryMetrics(TypedDict):
-    """How the micro-batches of a sink's query went."""
+    """The micro-batches of a sink's query."""
 
     elements_in: int
     elements_out: int
@@ -59,7 +59,7 @@ class QueryMetrics(TypedDict):
     state: dict[str, StateMetrics]
     """By the title of the operator."""
     behind: dict[str, str]
-    """What sources say of how far they are behind, such as Kafka's."""
+    """Metrics of sources about their backlog, such as Kafka's."""
 
 
 class BoundedSinkMetrics(LeftOutMetrics):
@@ -74,7 +74,7 @@ class SinkMetrics(LeftOutMetrics, BacklogMetrics, QueryMetrics):
     sink: str
     """The name of its stream, or its operator."""
     silent: list[str]
-    """The inputs that hold no other one up, because they have been idle."""
+    """The idle inputs."""
 
 
 class CountedSinkMetrics(SinkMetrics):
@@ -84,7 +84,7 @@ class CountedSinkMetrics(SinkMetrics):
 
 
 class JobMetrics(LeftOutMetrics):
-    """A job or a part of one, in all and per sink."""
+    """A job or a part of one, in total and for each sink."""
 
     elements_in: int
     elements_out: int
@@ -99,11 +99,11 @@ class LoopMetrics(TypedDict):
     loop: str
     rounds: int
     first_round: int
-    """How many rounds the run had done that left the snapshot."""
+    """The number of rounds of the run that wrote the snapshot."""
     condition: bool | None
-    """What it gave last."""
+    """The last result of the loop's condition."""
     elements: int
-    """How many left the body in the last round."""
+    """The number of elements that the body emitted in the last round."""
     seconds: float
     seconds_per_round: float
     last_round_seconds: float
@@ -113,5 +113,5 @@ class ContextMetrics(LeftOutMetrics):
     """The runs of a context."""
 
     moved_to_python: list[str]
-    """The operators whose native form met a value that it cannot do."""
+    """The operators whose native form failed on an unsupported value."""
     loops: list[LoopMetrics]

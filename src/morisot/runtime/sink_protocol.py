@@ -1,4 +1,4 @@
-"""Calling a sink of the user's: in the right order, and with errors that name it."""
+"""Calls user-defined sinks in the order of the protocol, with errors that name them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from morisot.plan.nodes.sink import WriteTo
 
 
 class HandOver:
-    """One run of a user's sink."""
+    """One run of a user-defined sink."""
 
     def __init__(self, node: WriteTo) -> None:
         self._node = node
@@ -18,19 +18,19 @@ class HandOver:
         self._open = False
 
     def open(self, *, resumes: bool) -> None:
-        """Before the first batch; a job that resumes leaves out what the sink has committed already."""
+        """Called before the first batch. A job that resumes skips the batches that the sink has committed already."""
         self._call("open")
         self._open = True
         self._last = self._call("last_committed") if resumes else None
 
     def __call__(self, batch: int, elements: list[Any]) -> None:
-        """Prepare and commit a batch, unless the sink has it."""
+        """Prepares and commits a batch, unless the sink has committed it already."""
         if self._last is None or batch > self._last:
             self._call("prepare", batch, elements)
             self._call("commit", batch)
 
     def close(self) -> None:
-        """After the last batch, once."""
+        """Called once, after the last batch."""
         if self._open:
             self._open = False
             self._call("close")
@@ -48,7 +48,7 @@ class HandOver:
 
 
 def handing_over(node: WriteTo, *, resumes: bool = False) -> Callable[[list[Any]], None]:
-    """The receiver of write_to for bounded input, which is one batch; an unbounded job numbers its own."""
+    """The receiver of write_to for bounded input, which is one batch. An unbounded job numbers its micro-batches."""
 
     def receive(elements: list[Any]) -> None:
         hand_over = HandOver(node)

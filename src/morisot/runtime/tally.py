@@ -1,4 +1,4 @@
-"""What operators left out: the counts, what is said about them, and who gets the failures and the late elements."""
+"""Skipped elements: their counts, the report about them, and the handlers of failures and late elements."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from morisot.plan.on_error import Divert
 from morisot.runtime.metrics import LeftOutMetrics
 
 Kind = Literal["skipped", "diverted", "late"]
-"""What becomes of elements that are left out, as metrics call it."""
+"""The treatment of elements, as the key of the metrics."""
 KINDS: tuple[Kind, ...] = ("skipped", "diverted", "late")
 
 
 @dataclass(frozen=True)
 class Total:
-    """How many elements an operator left out, and one failure as an example."""
+    """The number of elements that an operator skipped, and one failure as an example."""
 
     count: int = 0
     example: ElementError | None = None
@@ -30,33 +30,33 @@ class Total:
 
 
 Failures = Mapping[Node, tuple[int, Sequence[ElementError]]]
-"""For each operator that may leave elements out: how many it did, and their failures (of skipped ones, an example)."""
+"""For each operator that may skip elements: their number, and their failures (or one as an example)."""
 
 
 @dataclass
 class Tally:
-    """The elements that operators left out."""
+    """The elements that operators skipped."""
 
     totals: dict[Node, Total] = field(default_factory=dict)
 
     def replace(self, failures: Failures) -> None:
-        """What the last run says about its operators."""
+        """Replaces the counts of operators by those of the last run."""
         for node, (count, errors) in failures.items():
             self.totals[node] = Total(count, next(iter(errors), None))
 
     def add(self, failures: Failures) -> None:
-        """What one more part of the same run says."""
+        """Adds the counts of one more part of the same run."""
         for node, (count, errors) in failures.items():
             self.totals[node] = self.totals.get(node, Total()) + Total(count, next(iter(errors), None))
 
     def attribute(self, origins: Mapping[Node, Node]) -> None:
-        """Count what some operators left out as that of those in whose places they ran."""
+        """Counts the skipped elements of some operators as those of the operators that they replaced."""
         for node, origin in origins.items():
             if node is not origin and node in self.totals:
                 self.totals[origin] = self.totals.pop(node)
 
     def metrics(self, nodes: Iterable[Node] | None = None) -> LeftOutMetrics:
-        """The counts by operator (of those given): elements that were skipped, diverted, or came too late."""
+        """The counts of the given operators: elements that were skipped, diverted, or late."""
         counts: LeftOutMetrics = {"skipped": {}, "diverted": {}, "late": {}}
         for node, total in self._of(nodes).items():
             of_kind = counts[kind_of(node)]
@@ -64,7 +64,7 @@ class Tally:
         return counts
 
     def lines(self, nodes: Iterable[Node] | None = None) -> list[str]:
-        """A line for each operator (of those given) that left something out."""
+        """A line for each given operator that skipped elements."""
         return [
             f"{node.title}: {total.count} element{'s' if total.count > 1 else ''} "
             f"{kind_of(node)}{_because(total.example)}"
@@ -81,19 +81,19 @@ def _because(example: ElementError | None) -> str:
 
 
 def kind_of(node: Node) -> Kind:
-    """What becomes of the elements that an operator leaves out."""
+    """The treatment of the elements that an operator skips."""
     if node.awaits_time:
         return "late"
     return "diverted" if is_diverting(node) else "skipped"
 
 
 def is_diverting(node: Node) -> bool:
-    """Whether a function of the user's gets what the operator leaves out."""
+    """Whether a user's function gets the elements that the operator skips."""
     return isinstance(getattr(node, "on_error", None), Divert) or isinstance(getattr(node, "late", None), Late)
 
 
 def divert(failures: Failures) -> None:
-    """Call the users' handlers, operator by operator and in the order of the stream."""
+    """Calls the users' handlers, operator by operator and in stream order."""
     for node, (_, errors) in failures.items():
         policy, late = getattr(node, "on_error", None), getattr(node, "late", None)
         for error in errors:
@@ -113,7 +113,7 @@ def _call(node: Node, handler: Callable[[Any], Any], argument: Any, error: Eleme
 
 
 def say(lines: Iterable[str]) -> None:
-    """Print the report of a job, where a program's results are not."""
+    """Prints the report of a job to stderr."""
     for line in lines:
         print(line, file=sys.stderr)
 

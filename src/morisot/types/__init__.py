@@ -1,1 +1,1 @@
-"""Element types as values: what flows, and how it travels."""
+"""Element types as values."""

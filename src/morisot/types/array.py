@@ -1,4 +1,4 @@
-"""Arrays of numbers, which a loop's state may be made of: no elements, only what kernels work on."""
+"""Arrays of numbers in the state of a loop. They are not elements; only kernels use their type."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Array(Type):
 
 
 def of_numbers(value: Any) -> Type | None:
-    """The type of a value that is made of numbers and arrays of numbers only; None for others."""
+    """The type of a value that consists of numbers and arrays of numbers; None for others."""
     cls = type(value)
     if cls in _OF_CLASS:
         return _OF_CLASS[cls] if cls is not int or -(2**63) <= value < 2**63 else None
@@ -42,7 +42,7 @@ def of_numbers(value: Any) -> Type | None:
 
 
 def flat(value: Any, type_: Type) -> list[Any] | None:
-    """The numbers and arrays that a value is made of, in order; None if it is not of the type."""
+    """The numbers and arrays of a value, in order; None if it is not of the type."""
     if isinstance(type_, Product):
         return _flat_product(value, type_)
     if isinstance(type_, Array):
@@ -67,7 +67,7 @@ def _flat_product(value: Any, type_: Product) -> list[Any] | None:
 
 
 def rebuilt(leaves: list[Any], type_: Type) -> Any:
-    """The value that is made of these numbers and arrays, which are taken from the front of the list."""
+    """The value that consists of these numbers and arrays, which are removed from the front of the list."""
     if not isinstance(type_, Product):
         return leaves.pop(0)
     parts = [rebuilt(leaves, child) for _, child in type_.children]
@@ -75,7 +75,7 @@ def rebuilt(leaves: list[Any], type_: Type) -> Any:
 
 
 def own_numbers(value: Any) -> Any:
-    """The value with numpy's numbers, which items of arrays are, as Python's; inside tuples and records too."""
+    """The value with numpy numbers converted to Python numbers, also inside tuples and records."""
     cls = type(value)
     if cls.__module__ == "numpy" and hasattr(value, "item") and not hasattr(value, "__len__"):
         return value.item()

@@ -1,4 +1,4 @@
-"""Arrow's types as ours; a column may always hold NULL."""
+"""Element types of Arrow types. A column may always hold NULL."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def row_type_of(schema: Any) -> Record:
 
 
 def type_of(arrow: Any) -> Type:
-    """Our type for one of Arrow's."""
+    """The element type of an Arrow type."""
     import pyarrow.types as is_
 
     plain = (

@@ -1,7 +1,7 @@
 """The types of elements, as values.
 
-A type says what Python value an element is and how it travels. A product type (tuple, record, keyed pair) that can
-not be None travels as one column per leaf, so that Spark reads, moves and caches only the leaves that are used.
+A type defines the Python values of elements, and their columns. A product type (tuple, record, keyed pair) that can
+not be None has one column for each leaf, so that Spark reads, shuffles and caches only the leaves that are used.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Type:
-    """The root of all element types."""
+    """The base class of all element types."""
 
     @property
     def children(self) -> tuple[tuple[str, Type], ...]:
-        """The named parts that travel as columns of their own; none for everything but products."""
+        """The named parts that have columns of their own. Only products have any."""
         return ()
 
 
@@ -39,14 +39,14 @@ DATE = Scalar("date")
 DATETIME = Scalar("datetime")
 NONE = Scalar("None")
 ANY = Scalar("object")
-"""Any Python object, carried pickled: the type of what no better type is known for."""
+"""Any Python object, which is pickled: the type of values without a known type."""
 
 NUMBERS = frozenset({INT, FLOAT, BOOL})
 
 
 @dataclass(frozen=True)
 class Decimal(Type):
-    """A decimal number of a table's column; it passes through, no closure on it is compiled."""
+    """A decimal number of a table's column. It can be passed on; closures that read it are not compiled."""
 
     precision: int
     scale: int
@@ -67,7 +67,7 @@ class Optional(Type):
 
 @dataclass(frozen=True)
 class Tuple(Type):
-    """A plain tuple with a type for each place."""
+    """A plain tuple with a type for each item."""
 
     items: tuple[Type, ...]
 
@@ -139,7 +139,7 @@ Product = Tuple | Record | Keyed
 
 @dataclass(frozen=True)
 class Leaf:
-    """A part of an element that travels as one column."""
+    """A part of an element that is one column."""
 
     path: tuple[int, ...]
     names: tuple[str, ...]
@@ -147,12 +147,12 @@ class Leaf:
 
     @property
     def column(self) -> str:
-        """The column's name in every frame; "/" because Spark gives "." a meaning of its own."""
+        """The name of the column in every DataFrame. The separator is "/", because "." is syntax in Spark."""
         return "/".join(self.names)
 
 
 def leaves(type_: Type, root: str = "value") -> tuple[Leaf, ...]:
-    """The columns an element of `type_` travels as, in order.
+    """The columns of an element of `type_`, in order.
 
     >>> [leaf.column for leaf in leaves(Keyed(STR, Tuple((INT, FLOAT))))]
     ['key', 'value/0', 'value/1']
@@ -169,7 +169,7 @@ def _leaves(type_: Type, path: tuple[int, ...], names: tuple[str, ...]) -> Itera
 
 
 def table_columns(type_: Type) -> list[tuple[str, tuple[int, ...], Type]]:
-    """The columns of the table that elements of the type make: name, place in the element, type.
+    """The columns of a table with elements of the type: name, path in the element, type.
 
     A record's names, `_0`, `_1`… for tuples, key and value, or value.
 
@@ -186,7 +186,7 @@ def table_columns(type_: Type) -> list[tuple[str, tuple[int, ...], Type]]:
 
 
 def is_hashable(type_: Type) -> bool:
-    """Whether Python can hash values of the type; lists and dicts it cannot, of `object` nobody knows."""
+    """Whether Python can hash values of the type. Lists and dicts cannot be hashed; `object` is assumed to be."""
     match type_:
         case List() | Dict():
             return False
@@ -199,7 +199,7 @@ def is_hashable(type_: Type) -> bool:
 
 
 def may_be_equal(left: Type, right: Type) -> bool:
-    """Whether Python could find a value of one type equal to one of the other: int, float and bool are compared."""
+    """Whether values of the two types can be equal: int, float and bool can."""
     if isinstance(left, Optional) and isinstance(right, Optional):
         return True
     left, right = (each.inner if isinstance(each, Optional) else each for each in (left, right))
@@ -214,7 +214,7 @@ def may_be_equal(left: Type, right: Type) -> bool:
 
 
 def contains_any(type_: Type) -> bool:
-    """Whether some part of the type travels pickled."""
+    """Whether some part of the type is pickled."""
     match type_:
         case Optional(inner) | List(inner) | Dict(inner):
             return contains_any(inner)
@@ -223,22 +223,22 @@ def contains_any(type_: Type) -> bool:
 
 
 def arguments(type_: Type) -> tuple[Type, ...]:
-    """The types of the arguments a row-wise function takes: (key, value) on a keyed stream, else the element."""
+    """The types of the arguments of a row-wise function: (key, value) on a keyed stream, else the element."""
     return (type_.key, type_.value) if isinstance(type_, Keyed) else (type_,)
 
 
 def key_of(type_: Type) -> Type:
-    """The type of the keys; None for those of a stream that has none."""
+    """The type of the keys; NONE for a stream without keys."""
     return type_.key if isinstance(type_, Keyed) else NONE
 
 
 def with_value(type_: Type, value: Type) -> Type:
-    """The stream's type once its values became `value`: a keyed stream keeps its key."""
+    """The type of a stream with other values. A keyed stream has the same keys."""
     return Keyed(type_.key, value) if isinstance(type_, Keyed) else value
 
 
 def holds(type_: Type, part: Type) -> bool:
-    """Whether a type is made of `part` somewhere."""
+    """Whether a type contains `part`."""
     match type_:
         case Optional(inner) | List(inner) | Dict(inner):
             return holds(inner, part)

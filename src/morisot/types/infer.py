@@ -1,4 +1,4 @@
-"""From Python values and annotations to types."""
+"""Inference of element types from Python values and annotations."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _INT64 = range(-(2**63), 2**63)
 
 
 def of_annotation(annotation: Any) -> Type:
-    """The type an annotation stands for; `object` for what has no type of its own.
+    """The type of an annotation; `object` if there is no better one.
 
     >>> str(of_annotation(tuple[int, str | None]))
     'tuple[int, str | None]'
@@ -72,7 +72,7 @@ def _is_class_or_none(annotation: Any) -> bool:
 
 
 def is_record_class(cls: type) -> bool:
-    """Whether instances are records: a NamedTuple, or a dataclass whose constructor takes just its fields."""
+    """Whether instances are records: a NamedTuple, or a dataclass whose constructor takes exactly its fields."""
     if issubclass(cls, tuple):
         return bool(getattr(cls, "_fields", ()))
     return dataclasses.is_dataclass(cls) and all(field.init for field in dataclasses.fields(cls))
@@ -84,7 +84,7 @@ def of_record_class(cls: type) -> Record:
     names = field_names(cls)
     try:
         hints = typing.get_type_hints(cls)
-    except Exception:  # an annotation that names something unknown leaves its field untyped
+    except Exception:  # an annotation with an unknown name: the field has no type
         hints = {}
     return Record(cls, names, tuple(of_annotation(hints.get(name, object)) for name in names))
 
@@ -98,7 +98,7 @@ def field_names(cls: type) -> tuple[str, ...]:
 
 @functools.lru_cache(maxsize=256)
 def row_class(names: tuple[str, ...]) -> type:
-    """The class of the rows of a table with these columns: one class per set of names, attributes for columns."""
+    """The class of the rows of a table with these columns, one class for each list of names."""
     return collections.namedtuple("Row", names, rename=True)  # noqa: PYI024 - the names are data
 
 
@@ -137,7 +137,7 @@ def of_value(value: Any) -> Type:
 
 
 def _of_record(value: Any) -> Type:
-    """What the class declares, where the values fit it; otherwise what they are."""
+    """The type that the class declares, if the values fit it; otherwise the type of the values."""
     names = field_names(type(value))
     declared = of_record_class(type(value)).items  # type: ignore[arg-type]
     actual = tuple(of_value(getattr(value, name)) for name in names)
@@ -146,7 +146,7 @@ def _of_record(value: Any) -> Type:
 
 
 def _is_text(value: str) -> bool:
-    """Lone surrogates cannot enter a Spark string: such text travels pickled."""
+    """Whether the text has no lone surrogates, which a Spark string cannot hold: such text is pickled."""
     if value.isascii():
         return True
     try:
@@ -157,7 +157,7 @@ def _is_text(value: str) -> bool:
 
 
 def of_values(values: Sequence[Any]) -> Type:
-    """The one type that fits all values: `object` where they differ, so that no value is ever converted."""
+    """The type that fits all values; `object` if they differ, so that no value is converted."""
     if not values:
         return NONE
     classes = set(map(type, values))
@@ -168,12 +168,12 @@ def of_values(values: Sequence[Any]) -> Type:
         if cls in (float, bool, bytes):
             return _OF_CLASS[cls]
         if cls is tuple and len({len(value) for value in values}) == 1 and values[0]:
-            return Tuple(tuple(of_values(place) for place in zip(*values, strict=True)))
+            return Tuple(tuple(of_values(items) for items in zip(*values, strict=True)))
     return functools.reduce(unify, map(of_value, values))
 
 
 def unify(left: Type, right: Type) -> Type:
-    """The type that holds the values of both without changing any; int and float have none but `object`."""
+    """The type that holds the values of both without changing them. For int and float it is `object`."""
     if left == right:
         return left
     if left == NONE:
@@ -200,25 +200,25 @@ def _optional(type_: Type) -> Type:
 
 
 def without_none(type_: Type) -> Type:
-    """The type left when None is ruled out."""
+    """The type without None."""
     return type_.inner if isinstance(type_, Optional) else type_
 
 
 def of_return(function: Callable[..., Any]) -> Type | None:
-    """The type a function's return annotation declares, if it has one."""
+    """The type of a function's return annotation, if it has one."""
     hint = return_hint(function)
     return of_annotation(hint["return"]) if hint else None
 
 
 def return_hint(function: Callable[..., Any]) -> dict[str, Any]:
-    """`{"return": …}` if that is annotated; a parameter's annotation may name what only type checkers see."""
+    """`{"return": …}` if it is annotated. Annotations of parameters are ignored: they may use unknown names."""
     annotations = getattr(function, "__annotations__", None)
     if not isinstance(annotations, dict) or "return" not in annotations:
         return {}
     alone = python_types.SimpleNamespace(__annotations__={"return": annotations["return"]}, __wrapped__=function)
     try:
         return typing.get_type_hints(alone)
-    except Exception:  # what names something unknown declares nothing
+    except Exception:  # an annotation with an unknown name is ignored
         return {}
 
 

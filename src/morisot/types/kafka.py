@@ -1,4 +1,4 @@
-"""What users meet of Kafka inside their functions."""
+"""The class of Kafka records in users' functions."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ V = TypeVar("V")
 
 @public
 class KafkaRecord(NamedTuple, Generic[K, V]):
-    """A record as it lies in a topic."""
+    """A record of a topic."""
 
     key: K
     value: V
@@ -21,4 +21,4 @@ class KafkaRecord(NamedTuple, Generic[K, V]):
     partition: int
     offset: int
     timestamp: datetime.datetime
-    """When it was made, or when the broker took it, as the topic is set; naive, in UTC."""
+    """When it was created, or appended by the broker, as the topic is configured; naive, in UTC."""

@@ -1,7 +1,7 @@
 """Timestamps and durations as numbers.
 
-A timestamp is an int, which counts milliseconds, or a naive datetime, which counts microseconds. Beside an element it
-travels as that number; durations are brought to the same unit.
+A timestamp is an int, which counts milliseconds, or a naive datetime, which counts microseconds. It is stored as that
+number, in ticks. Durations are converted to the same unit.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 from morisot.types.element import DATETIME, INT, Type
 
 Duration = datetime.timedelta | str | int
-"""How long: a timedelta, a text such as "10s" or "1.5 min", or an int of milliseconds."""
+"""A timedelta, a text such as "10s" or "1.5 min", or an int of milliseconds."""
 
 _EPOCH = datetime.datetime(1970, 1, 1)  # noqa: DTZ001 - datetimes of elements have no zone
 _MICROSECOND = datetime.timedelta(microseconds=1)
@@ -55,12 +55,12 @@ def ticks(duration: Duration, time: Type) -> int:
     """
     whole, rest = divmod(microseconds(duration) * TICKS_PER_SECOND[time], 10**6)
     if rest:
-        raise ValueError(f"{duration!r} is no whole number of milliseconds, which is what int timestamps count")
+        raise ValueError(f"{duration!r} is not a whole number of milliseconds, the unit of int timestamps")
     return whole
 
 
 def to_ticks(moment: Any, time: Type) -> int:
-    """A timestamp as the number it travels as; what is no timestamp of this type raises TypeError.
+    """A timestamp in ticks. A value that is not a timestamp of this type raises TypeError.
 
     >>> to_ticks(datetime.datetime(1970, 1, 1, 0, 0, 1), DATETIME)
     1000000
@@ -69,11 +69,11 @@ def to_ticks(moment: Any, time: Type) -> int:
         return moment
     if time == DATETIME and type(moment) is datetime.datetime and moment.tzinfo is None:
         return (moment - _EPOCH) // _MICROSECOND
-    raise TypeError(f"{moment!r} ({type(moment).__name__}) is no timestamp of the type {time}")
+    raise TypeError(f"{moment!r} ({type(moment).__name__}) is not a timestamp of the type {time}")
 
 
 def from_ticks(number: int, time: Type) -> Any:
-    """The timestamp that a number stands for.
+    """The timestamp of a number of ticks.
 
     >>> from_ticks(5, INT), from_ticks(1000000, DATETIME)
     (5, datetime.datetime(1970, 1, 1, 0, 0, 1))

@@ -1,4 +1,4 @@
-"""Classes of Morisot's that are values of the user's."""
+"""Morisot classes whose instances are users' values."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ C = TypeVar("C", bound=type)
 
 
 def public(cls: C) -> C:
-    """Let pickles name a class by where users find it, `morisot`, so that its own module may change.
+    """Lets pickles refer to a class by the module `morisot`, so that the module that defines it may change.
 
-    An object of the user's that Morisot does not look into may hold such a value, and stands in states as it is.
+    A user's object may contain such a value, and is pickled unchanged in states.
     """
-    cls.__annotations__ = typing.get_type_hints(cls, localns={cls.__name__: cls})  # while its module is known
+    cls.__annotations__ = typing.get_type_hints(cls, localns={cls.__name__: cls})  # before the module is changed
     cls.__module__ = "morisot"
     return cls

@@ -1,4 +1,4 @@
-"""What users meet of windows inside their functions and results: bounds, transactions, and windows of their own."""
+"""Classes of windows that users' functions and results have: bounds, transactions, user-defined windows."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ class Windowed(NamedTuple, Generic[B, R]):
 @public
 @dataclass(frozen=True)
 class Tx:
-    """What an element does to the transaction it is in; see TransactionWindow."""
+    """The effect of an element on its transaction; see TransactionWindow."""
 
     action: Literal["none", "commit", "discard", "commit_after"]
     after: Any = None
 
     NONE: ClassVar[Tx]
-    """The transaction goes on."""
+    """The transaction continues."""
     COMMIT: ClassVar[Tx]
     """The transaction is complete with this element."""
     DISCARD: ClassVar[Tx]
-    """The transaction is forgotten, with this element."""
+    """The transaction is discarded, with this element."""
 
     @staticmethod
     def commit_after(timestamp: Any) -> Tx:
@@ -51,26 +51,26 @@ Tx.DISCARD = Tx("discard")
 
 
 class Accumulator(Generic[T, A, R]):
-    """An aggregate of your own: what it holds of a window's elements, one after the other, in the stream's order."""
+    """A user-defined aggregate: its value after each element of a window, in stream order."""
 
     def start(self) -> A:
-        """What is held before the first element."""
+        """The value before the first element."""
         raise NotImplementedError
 
     def add(self, held: A, element: T) -> A:
-        """What is held after one more element."""
+        """The value after one more element."""
         raise NotImplementedError
 
     def finish(self, held: A) -> R:
-        """The window's result; what is held, unless you say otherwise. Annotate the return type if you can."""
+        """The result of the window; by default the value. Annotate the return type if you can."""
         return held  # type: ignore[return-value]
 
 
 class Assigned(NamedTuple):
-    """What a window description of your own says about an element.
+    """The windows that an element is added to, and the windows that it closes or drops.
 
     Windows have names, any hashable values. The element is added to the windows `into`, which open if they are new;
-    then those in `drop` are forgotten and those in `close` are complete, in this order.
+    then those in `drop` are discarded and those in `close` are complete, in this order.
     """
 
     state: Any
@@ -80,14 +80,14 @@ class Assigned(NamedTuple):
 
 
 class CustomWindow(Generic[T, S]):
-    """Windows of your own: a state for each key, and for each element the windows it belongs to and completes."""
+    """User-defined windows: a state for each key, and for each element the windows that it is in and completes."""
 
     def start(self) -> S:
         """The state before the first element."""
         raise NotImplementedError
 
     def assign(self, state: S, element: T, time: Any) -> Assigned:
-        """The new state, and where the element goes; `time` is its timestamp, None if the stream has none."""
+        """The new state, and the windows of the element. `time` is its timestamp, None if the stream has none."""
         raise NotImplementedError
 
     def end(self, state: S) -> Iterable[Hashable]:

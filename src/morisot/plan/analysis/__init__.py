@@ -1,1 +1,1 @@
-"""Questions about a plan: its graph, what it may not be, its groups of sinks, its guarantees, its fingerprint."""
+"""Analysis of plans: graph, validation, query groups, guarantees, resumable parts, fingerprint."""

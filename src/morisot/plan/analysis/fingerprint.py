@@ -1,4 +1,4 @@
-"""What a plan was when it was saved, in words that a later program can be compared with."""
+"""Descriptions of saved plans, with which a resumed program is compared."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from morisot.plan.nodes.window import Window
 from morisot.types.element import Dict, Keyed, List, Optional, Record, Tuple, Type
 
 Description = dict[str, Any]
-"""Plain values that JSON can hold."""
+"""A description as JSON values."""
 
 _ADDRESS = re.compile(r" at 0x[0-9a-f]+")
 _OWN = __name__.partition(".")[0]
@@ -48,7 +48,7 @@ def _operator(node: Node) -> Description:
 
 
 def type_text(type_: Type) -> str:
-    """A type with the fields of its records: rows of all tables are called alike.
+    """A type with the fields of its records, because the rows of all tables have the same class name.
 
     >>> from morisot.types.infer import row_type
     >>> from morisot.types.element import INT, STR
@@ -73,22 +73,23 @@ def type_text(type_: Type) -> str:
 
 
 def _state(node: Node) -> str:
-    """What the state of an operator is made of, where its name does not tell."""
+    """The content of the state of an operator, if its name does not determine it."""
     return ", ".join(measure.kind for measure in node.measures) if isinstance(node, Window) else ""
 
 
 def differences(saved: Description, now: Description) -> list[str]:
-    """What keeps a program from going on where a saved one stood, as sentences; nothing if it may.
+    """The differences that prevent a program from resuming a saved one, as sentences.
 
-    An operator with a name may do something else than before, as long as it gives elements of the same type, and a
-    row-wise operator with a name may come and go. Everything else must be as it was.
+    The function of an operator with a name may change if the type of its elements stays the same. A row-wise operator
+    with a name may be added or removed. Everything else must be unchanged.
     """
     found = [
         f"{name} was {value} and is {now['settings'].get(name)}"
         for name, value in saved["settings"].items()
         if value != now["settings"].get(name)
     ]
-    with_functions = saved["python"] == now["python"]  # another Python compiles the same function to other instructions
+    # another version of Python compiles the same function to other instructions
+    with_functions = saved["python"] == now["python"]
     before, after = (_lasting(each) for each in (saved, now))
     was, is_ = ([_identity(each, with_functions) for each in operators] for operators in (before, after))
     for kind, i1, i2, j1, j2 in difflib.SequenceMatcher(None, was, is_, autojunk=False).get_opcodes():
@@ -98,12 +99,12 @@ def differences(saved: Description, now: Description) -> list[str]:
 
 
 def _lasting(description: Description) -> list[Description]:
-    """The operators that must be there in both programs."""
+    """The operators that both programs must have."""
     return [each for each in description["operators"] if not (each["rowwise"] and each["name"])]
 
 
 def _identity(operator: Description, with_functions: bool) -> str:
-    """What must not change."""
+    """The part of a description that must not change."""
     parts = ["operator", "name", "type", "state"]
     if not operator["name"]:
         parts += ["parameters", *(["functions"] if with_functions else [])]
@@ -160,13 +161,13 @@ def _marks(function: Any, seen: set[int]) -> Any:
     if id(function.__code__) in seen:
         return function.__qualname__
     seen.add(id(function.__code__))
-    if _is_own(function.__module__):  # how Morisot is written may change; what the user gave is in the cells
+    if _is_own(function.__module__):  # Morisot's own code may change; the user's function is in the cells
         inside = [*(_content(cell) for cell in function.__closure__ or ()), *(function.__defaults__ or ())]
         return (_OWN, sorted(repr(_value_or_function(value, _OWN, seen)) for value in inside))
     captured = {name: function.__globals__.get(name) for name in sorted(global_names(function.__code__))}
     for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
         captured[name] = _content(cell)
-    home = (function.__module__ or "").partition(".")[0]  # a function that exec made may have no module
+    home = (function.__module__ or "").partition(".")[0]  # a function created by exec may have no module
     return (
         _code(function.__code__),
         _value(function.__defaults__),
@@ -182,9 +183,9 @@ def _content(cell: types.CellType) -> Any:
 
 
 def _value_or_function(value: Any, home: str, seen: set[int]) -> Any:
-    """The marks of functions from the same program; those of libraries change with every release.
+    """The fingerprints of functions of the same program. Those of libraries would change with every release.
 
-    What a function of Morisot's own calls is the user's: it stands between the operator and what the user gave.
+    Functions that a Morisot function captured are the user's: it wraps the function that the user passed.
     """
     is_users = isinstance(value, types.FunctionType) and home in ((value.__module__ or "").partition(".")[0], _OWN)
     return _marks(value, seen) if is_users else _value(value)
@@ -195,7 +196,7 @@ def _is_own(module: str | None) -> bool:
 
 
 def _value(value: Any) -> Any:
-    """Plain values as they are, others by their type: their texts may name a place in memory."""
+    """Plain values by their repr, others by their type, because their repr may contain a memory address."""
     if isinstance(value, _PLAIN):
         return repr(value)
     if isinstance(value, tuple | list):
@@ -208,6 +209,6 @@ def _value(value: Any) -> Any:
 
 
 def _code(code: types.CodeType) -> Any:
-    """What a function does, wherever it stands."""
+    """The code of a function, independent of its location."""
     constants = [_code(each) if isinstance(each, types.CodeType) else _value(each) for each in code.co_consts]
     return (code.co_code.hex(), constants, code.co_names, code.co_varnames)

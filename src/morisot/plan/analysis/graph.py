@@ -1,4 +1,4 @@
-"""Walking plans."""
+"""Traversal of plans."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from morisot.plan.nodes.sink import SinkNode
 
 
 def walk(*roots: Node, known: Container[Node] = ()) -> Iterator[Node]:
-    """Every node of the plans once, inputs before what uses them; the inputs of `known` nodes are left out."""
+    """Every node of the plans once, inputs before their readers. The inputs of `known` nodes are not visited."""
     seen: set[Node] = set()
     stack: list[tuple[Node, bool]] = [(root, False) for root in reversed(roots)]
     while stack:
@@ -27,7 +27,7 @@ def walk(*roots: Node, known: Container[Node] = ()) -> Iterator[Node]:
 
 
 def is_bounded_input(value: Node, reader: Node) -> bool:
-    """Whether a stream is a bounded input of an unbounded operator, other than as a table to look into."""
+    """Whether a stream is a bounded input of an unbounded operator, and not used as a lookup table."""
     return reader.meets and value.bounded and not reader.bounded
 
 
@@ -37,7 +37,7 @@ def bounded_inputs(*roots: Node) -> list[Node]:
 
 
 def consumer_counts(roots: Iterable[Node]) -> Counter[Node]:
-    """How many nodes (or outside users, for the roots) read each node."""
+    """The number of readers of each node; roots have an external reader."""
     nodes = tuple(roots)
     counts: Counter[Node] = Counter(nodes)
     for node in walk(*nodes):
@@ -46,13 +46,13 @@ def consumer_counts(roots: Iterable[Node]) -> Counter[Node]:
 
 
 def order_observed(roots: Iterable[Node]) -> frozenset[Node]:
-    """The nodes whose order of elements some operator, sink or caller can see."""
+    """The nodes whose row order an operator, a sink or the caller observes."""
     nodes = tuple(roots)
     return _observed(nodes, set(nodes))
 
 
 def order_needed(roots: Iterable[Node]) -> frozenset[Node]:
-    """The nodes whose order of elements the result of some operator depends on; a sink takes what comes."""
+    """The nodes on whose row order the result of an operator depends. Sinks are not counted."""
     streams = (root.inputs if isinstance(root, SinkNode) and root.takes_any_order else (root,) for root in roots)
     return _observed(tuple(itertools.chain.from_iterable(streams)), set())
 
@@ -67,7 +67,7 @@ def _observed(roots: tuple[Node, ...], observed: set[Node]) -> frozenset[Node]:
 
 
 def everything(*roots: Node) -> Iterator[Node]:
-    """Every node of the plans, those inside the bodies of loops before the loop itself."""
+    """Every node of the plans. Nodes in the body of a loop come before the loop."""
     seen: set[Node] = set()
     for node in walk(*roots):
         for _, body in node.bodies:

@@ -12,8 +12,8 @@ from morisot.plan.nodes.source import StreamSocket
 
 Guarantee = Literal["none", "at most once", "at least once", "exactly once"]
 Delivery = Literal["replaces", "repeats", "forgets"]
-"""What a sink does with a micro-batch that comes again: puts it in the place of the first try, takes it as another one;
-or it forgets what it was given when the program dies."""
+"""The effect of a replayed micro-batch on a sink: it replaces the first attempt, or repeats its effect. With
+`"forgets"` the content of the sink is lost when the program ends."""
 
 
 def replays(node: Node) -> bool:
@@ -22,7 +22,7 @@ def replays(node: Node) -> bool:
 
 
 def delivery(sink: SinkNode) -> Delivery:
-    """What a sink does with a micro-batch that comes again."""
+    """The effect of a replayed micro-batch on a sink."""
     match sink:
         case WriteSink():
             return "replaces"

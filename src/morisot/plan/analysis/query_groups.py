@@ -1,4 +1,4 @@
-"""Which sinks of an unbounded job share a stream, and are served by one query."""
+"""Query groups: sinks of an unbounded job that share a stream, and are served by one query."""
 
 from __future__ import annotations
 
@@ -16,33 +16,33 @@ from morisot.plan.nodes.sink import SinkNode
 from morisot.plan.nodes.time import AddTimestamps, DropTimestamps
 
 STATELESS = (AddTimestamps, DropTimestamps, Merge, Parallelism, RepartitionBy, Rowwise, Shuffle, SinkNode)
-"""The operators without a state that lasts from one micro-batch to the next."""
+"""The operators without state between micro-batches."""
 
 
 @dataclass(frozen=True)
 class Group:
-    """Sinks that one query serves: it computes the stream that they share, and the rest runs on each micro-batch."""
+    """Sinks that one query serves. It computes their shared stream. The other operators run on each micro-batch."""
 
     stream: Node
-    """The last operator that all of them share; of a sink that is alone, the sink itself."""
+    """The last operator that all sinks share; for a single sink, the sink itself."""
     sinks: tuple[SinkNode, ...]
     named_otherwise: tuple[Node, ...] = ()
-    """The same operator under other names, in the plans of some sinks."""
+    """The same operator with other names, in the plans of some sinks."""
 
     @property
     def is_shared(self) -> bool:
         return len(self.sinks) > 1
 
-    def apart(self) -> list[Group]:
-        """The same sinks, each by itself."""
+    def by_sink(self) -> list[Group]:
+        """A group for each sink."""
         return [Group(sink, (sink,)) for sink in self.sinks]
 
 
 def groups(sinks: Iterable[SinkNode]) -> list[Group]:
     """The query groups of some sinks, in the order of the first sink of each.
 
-    What follows the shared stream runs on each micro-batch by itself. So two sinks share a stream if all that they read
-    comes through it, and neither has a stateful operator behind it.
+    Operators downstream of the shared stream run on each micro-batch by itself. So two sinks share a stream if all
+    their elements pass through it, and no stateful operator is downstream of it.
     """
     sinks = tuple(sinks)
     first = _first_of_the_same(walk(*sinks))
@@ -63,7 +63,7 @@ def _group(sinks: list[SinkNode], possible: Mapping[SinkNode, list[Node]], first
 
 
 def _first_of_the_same(nodes: Iterable[Node]) -> dict[Node, Node]:
-    """For each node the first that differs in nothing but its name: `name(…)` makes another node of an operator."""
+    """For each node the first one that differs in its name only: `name(…)` creates another node of an operator."""
     known: dict[tuple[Any, ...], Node] = {}
     first: dict[Node, Node] = {}
     for node in nodes:
@@ -80,28 +80,28 @@ def _identities(value: object, first: Mapping[Node, Node]) -> Any:
 
 
 def _shareable(sink: SinkNode) -> list[Node]:
-    """The operators through which everything comes that a sink reads, up to the first stateful one; nearest first.
+    """The operators through which all elements of a sink pass, up to the first stateful one, nearest first.
 
-    Sinks that have one of them in common have all those above it in common, too.
+    Sinks that have one of them in common also have those upstream of it in common.
     """
     index = {node: number for number, node in enumerate(walk(sink))}
     streams: list[Node] = []
-    waiting: set[Node] = {sink.input}
-    while waiting:
-        node = max(waiting, key=index.__getitem__)  # nothing that waits leads to it again
-        if len(waiting) == 1:
+    pending: set[Node] = {sink.input}
+    while pending:
+        node = max(pending, key=index.__getitem__)  # no pending node is downstream of it
+        if len(pending) == 1:
             streams.append(node)
         if not _works_on_a_part(node):
             break
-        waiting.remove(node)
-        waiting.update(node.inputs)
+        pending.remove(node)
+        pending.update(node.inputs)
     return streams
 
 
 def _works_on_a_part(node: Node) -> bool:
-    """Whether an operator gives for a micro-batch by itself what it gives for it in the stream.
+    """Whether an operator has the same output for a single micro-batch as for the stream.
 
-    A bounded stream that is merged with others would come with every micro-batch.
+    A bounded stream that is merged with others would be read in every micro-batch.
     """
     from_streams = bool(node.inputs) and not any(each.bounded for each in node.inputs)
     return from_streams and isinstance(node, STATELESS)

@@ -1,7 +1,7 @@
-"""Bounded plans in pieces: which part runs piece by piece, so that a program that is killed goes on in the middle.
+"""Resumable parts of bounded plans: which part runs as a query over source splits, so that a killed program can resume.
 
-Such a part is the same operators on unbounded input: its source is cut into pieces, each is a micro-batch, and what it
-gives is kept. The rest of the plan is a bounded job over that.
+A resumable part has the same operators on unbounded input: each split of its source is a micro-batch, and its output is
+stored. The remaining plan is a bounded job over that output.
 """
 
 from __future__ import annotations
@@ -33,18 +33,18 @@ from morisot.plan.nodes.window import CountKind, LastKind, SessionKind, TimeKind
 from morisot.types.element import NONE, Type, leaves
 
 _COPIED = (StreamIter, StreamRange, StreamArrow, StreamDataframe, StreamParIter, StreamKafka)
-"""Sources whose elements are copied into files before they are read in pieces."""
+"""Sources whose elements are copied into files before they are read by splits."""
 _NEVER = 2**62
-"""A delay, in ticks, that no timestamp has: on bounded input nothing is late, so time moves on at the end alone."""
+"""A delay, in ticks, that exceeds all timestamps: on bounded input the watermark advances at the end only."""
 
 
 @dataclass(frozen=True, eq=False)
 class StreamCopied(Node):
-    """The elements of a bounded source, copied into files that a directory lists in pieces."""
+    """The elements of a bounded source, copied into files. A directory lists the files of each split."""
 
     listed: str = field(repr=False, kw_only=True)
     step: int | None = field(default=None, repr=False, kw_only=True)
-    """Of a range, which is generated where it is used: the files hold the first and the last number of stretches."""
+    """The step of a range. Its elements are generated in tasks: the files have the bounds of intervals."""
 
     @functools.cached_property
     def bounded(self) -> bool:
@@ -57,13 +57,13 @@ class StreamCopied(Node):
 
 @dataclass(frozen=True, eq=False)
 class SavedPieces(Node):
-    """What the pieces of a part gave, as a bounded stream in its place."""
+    """The stored output of a resumable part, as a bounded stream."""
 
     directory: str = field(repr=False, kw_only=True)
     kind: Type | None = field(repr=False, kw_only=True)
-    """What the timestamps are, if there are any."""
+    """The type of the timestamps, if there are any."""
     running: bool = field(repr=False, kw_only=True)
-    """Whether values replace those that earlier pieces gave, of the same key if there are keys."""
+    """Whether values replace those of earlier splits, of the same key if there are keys."""
 
     @functools.cached_property
     def time(self) -> Type | None:
@@ -72,11 +72,11 @@ class SavedPieces(Node):
 
 @dataclass(frozen=True, eq=False)
 class KeepPieces(SinkNode):
-    """What each piece gives, kept in a directory of its own, in the stream's order."""
+    """Stores the output of each split in a directory of its own, in stream order."""
 
     directory: str = field(repr=False)
     ordered: bool = field(repr=False)
-    """Whether somebody sees the order."""
+    """Whether a reader depends on the order."""
 
     @property
     def takes_any_order(self) -> bool:  # type: ignore[override]
@@ -85,33 +85,33 @@ class KeepPieces(SinkNode):
 
 @dataclass(frozen=True)
 class ResumablePart:
-    """A part of a plan that runs in pieces."""
+    """A part of a bounded plan that runs as a query over source splits."""
 
     end: Node
-    """The last operator of the part, as it stands in the bounded plan."""
+    """The last operator of the part, in the bounded plan."""
     source: Node
-    """The source that is cut."""
+    """The source that is split."""
     placeholder: Node
-    """What stands for it where the plan is only looked at."""
+    """A replacement of the source, for plans that are only analysed."""
     ordered: bool
-    """Whether somebody sees the order of its elements."""
+    """Whether a reader depends on the order of its elements."""
 
     def over(self, source: Node) -> dict[Node, Node]:
-        """The part on unbounded input, behind another source: each operator by that of the bounded plan."""
-        *operators, own = _way_up(self.end)
+        """The part with another source, which is unbounded: each operator by that of the bounded plan."""
+        *operators, own = _first_inputs(self.end)
         found, node = {own: source}, source
         for each in reversed(operators):
             found[each] = node = unbounded(each, node)
         return found
 
     def sink(self, end: Node, directory: str, operator: str) -> KeepPieces:
-        """What saves the results of a part whose last operator on unbounded input is `end`."""
+        """The sink that stores the output of the part, whose last operator on unbounded input is `end`."""
         return KeepPieces(
             end, directory, self.ordered, type=end.type, location=end.location, operator=operator, label=end.label
         )
 
     def saved(self, sink: KeepPieces) -> SavedPieces:
-        """What a part has saved, as a bounded source of the remaining plan."""
+        """The stored output of the part, as a bounded source of the remaining plan."""
         end = sink.input
         return SavedPieces(
             directory=sink.directory,
@@ -123,12 +123,12 @@ class ResumablePart:
         )
 
 
-def _way_up(node: Node) -> list[Node]:
-    """A node and what it reads first, up to the source."""
-    way = [node]
-    while way[-1].inputs:
-        way.append(way[-1].inputs[0])
-    return way
+def _first_inputs(node: Node) -> list[Node]:
+    """A node, its first input, the first input of that, and so on up to the source."""
+    nodes = [node]
+    while nodes[-1].inputs:
+        nodes.append(nodes[-1].inputs[0])
+    return nodes
 
 
 @dataclass(frozen=True)
@@ -136,58 +136,58 @@ class Cut:
     """How a bounded plan runs with snapshots."""
 
     parts: tuple[ResumablePart, ...]
-    """What runs in pieces; nothing if the plan runs as it does without snapshots."""
+    """The resumable parts; none if the plan runs as without snapshots."""
     problem: str = ""
-    """What hinders that, and what begins again after a crash therefore."""
+    """Why there is none, and what therefore starts from scratch after a failure."""
 
     def sentence(self, *roots: Node) -> str:
-        """What a crash costs, for explain."""
+        """What is repeated after a failure, for explain."""
         if not self.parts:
-            return f"{self.problem} begins again after a crash"
+            return f"{self.problem} starts from scratch after a failure"
         if {part.end for part in self.parts} == set(roots):
-            return "runs in pieces, and a crash costs the one under way"
+            return "runs by source splits; a failure repeats one split"
         ends = " and ".join(part.end.title for part in self.parts)
-        return f"runs in pieces up to {ends}, and a crash costs the one under way; what follows begins again"
+        return f"runs by source splits up to {ends}; a failure repeats one split, and the remaining plan"
 
 
 def cut(roots: Iterable[Node], refuse: Callable[[Node], None], is_partitioned: Callable[[str], bool]) -> Cut:
-    """The parts of a bounded plan that run in pieces.
+    """The resumable parts of a bounded plan.
 
-    `refuse` raises for a node that cannot run on unbounded input. `is_partitioned` tells whether the names of the
-    directories below a path hold values of columns, which a list of files does not tell.
+    `refuse` raises for a node that cannot run on unbounded input. `is_partitioned` returns whether the names of the
+    directories below a path contain values of columns, which a list of files does not have.
     """
     roots = tuple(roots)
     nodes = tuple(walk(*roots))
     for node in nodes:
         if isinstance(node, Loop | DeltaIterate):
-            return Cut((), f"{node.title} saves its rounds; what is around it")
+            return Cut((), f"{node.title} saves its rounds; the remaining plan")
         if isinstance(node, Cache):
-            return Cut((), f"{node.title} keeps its elements for this program alone; the job")
+            return Cut((), f"{node.title} persists its elements for this program only; the job")
     ordered = order_needed(roots)
     twins: dict[Node, Node] = {}
     for node in nodes:
         twin = _twin(node, twins, is_partitioned)
         by_first = node in ordered and twin is not None and gives_running_values(twin)
-        if twin is not None and not by_first and _fits(node, twin, refuse):  # pieces do not tell which key was first
+        if twin is not None and not by_first and _fits(node, twin, refuse):  # splits lose which key was first
             twins[node] = twin
     ends = [node for node in nodes if node in twins and node.inputs and _is_read(node, nodes, roots, twins)]
     parts = []
     for end in ends:
-        source = _way_up(end)[-1]
-        parts.append(ResumablePart(end, source, twins[source], _keeps_order(end, twins[end], roots)))
+        source = _first_inputs(end)[-1]
+        parts.append(ResumablePart(end, source, twins[source], _is_ordered(end, twins[end], roots)))
     return Cut(tuple(parts), "" if parts else _problem(nodes, twins))
 
 
-def _keeps_order(end: Node, twin: Node, roots: tuple[Node, ...]) -> bool:
-    """Whether the order of what a part gives is promised: an operator needs it, or it is still that of the source."""
+def _is_ordered(end: Node, twin: Node, roots: tuple[Node, ...]) -> bool:
+    """Whether the order of a part's output is defined: an operator needs it, or it is that of the source."""
     if gives_running_values(twin):
         return False
-    from_source = all(node.keeps_order for node in _way_up(end)[:-1])
+    from_source = all(node.keeps_order for node in _first_inputs(end)[:-1])
     return end in order_needed(roots) or (from_source and end in order_observed(roots))
 
 
 def _twin(node: Node, twins: Mapping[Node, Node], is_partitioned: Callable[[str], bool]) -> Node | None:
-    """The node on unbounded input, if what it reads is there."""
+    """The node on unbounded input, if its input runs so."""
     if isinstance(node, SinkNode) or not node.bounded:
         return None
     if not node.inputs:
@@ -199,14 +199,14 @@ def _twin(node: Node, twins: Mapping[Node, Node], is_partitioned: Callable[[str]
 
 
 def placeholder(source: Node, is_partitioned: Callable[[str], bool]) -> Node | None:
-    """What stands in the place of a source where a plan is only looked at; None if it cannot be cut."""
+    """A replacement of a source that cannot be read, for analysis only; None if the source cannot be split."""
     if isinstance(source, PathSource):
         return None if is_partitioned(source.path) else in_pieces_of_files(source, "")
     return copied(source, "") if isinstance(source, _COPIED) else None
 
 
 def in_pieces_of_files(source: PathSource, listed: str) -> PathSource:
-    """A source of files that reads those that a directory lists, in its order."""
+    """A source that reads the files that a directory lists, in the order of the list."""
     return dataclasses.replace(source, unbounded=True, listed=listed)
 
 
@@ -223,7 +223,7 @@ def copied(source: Node, listed: str) -> StreamCopied:
 
 
 def unbounded(node: Node, first: Node) -> Node:
-    """A node behind another first input. What joins with it stays bounded."""
+    """A node with another first input. Its other inputs stay bounded."""
     changes: dict[str, object] = {_name_of_first(node): first}
     if isinstance(node, AddTimestamps):
         changes |= {"delay": _NEVER, "watermark": None, "idle": None}
@@ -235,9 +235,9 @@ def _name_of_first(node: Node) -> str:
 
 
 def _fits(node: Node, twin: Node, refuse: Callable[[Node], None]) -> bool:
-    """Whether the node gives in pieces what it gives at once, and files can hold it."""
+    """Whether the node has the same output by splits as at once, and files can store it."""
     if node.leaves_out or any(leaf.type == NONE for leaf in leaves(node.type)):
-        return False  # what is left out is counted in one run, and no file holds a part that is always None
+        return False  # skipped elements are counted in one run, and files cannot store a part that is always None
     if isinstance(node, Window) and not _ends_alike(node):
         return False
     if not node.inputs:
@@ -250,7 +250,7 @@ def _fits(node: Node, twin: Node, refuse: Callable[[Node], None]) -> bool:
 
 
 def _ends_alike(window: Window) -> bool:
-    """Whether the end of the stream gives nothing that the watermark does not give, and no clock decides."""
+    """Whether the end of the stream emits no further windows, and processing time is not used."""
     match window.kind:
         case CountKind(exact=exact):
             return exact
@@ -261,23 +261,23 @@ def _ends_alike(window: Window) -> bool:
 
 
 def _is_read(node: Node, nodes: Iterable[Node], roots: Iterable[Node], twins: Mapping[Node, Node]) -> bool:
-    """Whether somebody outside reads the elements of a node that runs in pieces."""
+    """Whether an operator of the remaining plan reads the elements of a node of a resumable part."""
     readers = (each for each in nodes if node in each.inputs)
     return node in roots or any(reader not in twins for reader in readers)
 
 
 def _problem(nodes: Iterable[Node], twins: Mapping[Node, Node]) -> str:
-    """The first operator that does not run in pieces, in words."""
+    """The first operator that is not resumable, and the reason."""
     for node in nodes:
         if node.leaves_out:
-            return f"{node.title} counts what it leaves out of one run; the job"
+            return f"{node.title} counts the elements that it skips in one run; the job"
         if node not in twins:
             return f"{node.title} {'needs' if node.inputs else 'gives'} all elements at once; the job"
-    return "there is nothing to do before the sink; the job"
+    return "there is no operator before the sink; the job"
 
 
 def substituted(roots: Iterable[Node], replaced: Mapping[Node, Node]) -> dict[Node, Node]:
-    """The plans with other nodes in the places of some; by the nodes that were there."""
+    """The plans with some nodes replaced, by their original nodes."""
     new: dict[Node, Node] = dict(replaced)
     for node in walk(*roots, known=frozenset(replaced)):
         if node not in new:

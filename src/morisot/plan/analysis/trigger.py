@@ -1,4 +1,4 @@
-"""What starts the micro-batches of an unbounded job: an interval, and the most elements of one."""
+"""The trigger of the micro-batches of an unbounded job: an interval, and the most elements of a micro-batch."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ _MILLISECONDS = 1000
 
 @dataclass(frozen=True)
 class Trigger:
-    """When a query starts a micro-batch, and how many elements it takes."""
+    """When a query starts a micro-batch, and how many elements it reads."""
 
     seconds: float | None = None
-    """From the start of one to the start of the next; None: one follows the other."""
+    """The interval between starts of micro-batches; None: the next starts when one has ended."""
     elements: int | None = None
-    """The most elements of one, from sources that count them; None: all that are there."""
+    """The most elements of a micro-batch, for sources that count them; None: all that there are."""
     by_items: bool = False
-    """Whether snapshots are made by elements: where those come in files, there is one file in each micro-batch."""
+    """Whether snapshots are taken by elements: a micro-batch of a file source then has one file."""
     once: bool = False
-    """Whether the job ends when it has read what is there now."""
+    """Whether the job ends when it has read all that there is now."""
 
 
 def trigger_of(sinks: Iterable[Node], snapshots: Snapshots | None) -> Trigger:
-    """What `Snapshots` and the operators `batch_mode` say to sinks that are served together.
+    """The trigger that `Snapshots` and the operators `batch_mode` define for the sinks of a query group.
 
-    The first of the two times; of several times and numbers the least, with which all of them are kept.
+    Of several intervals and numbers it is the smallest, which satisfies all of them.
     """
     nodes = tuple(walk(*sinks))
     modes = [node.mode for node in nodes if isinstance(node, Batched) and not node.bounded]
@@ -48,11 +48,11 @@ def trigger_of(sinks: Iterable[Node], snapshots: Snapshots | None) -> Trigger:
 
 
 def _refuse_uncounted(nodes: Iterable[Node], items: int) -> None:
-    """Refuse a number of elements where the source counts neither them nor files."""
+    """Raises an error for a number of elements if the source counts neither elements nor files."""
     for node in nodes:
         if not node.inputs and not node.bounded and not isinstance(node, Spooled | PathSource | StreamKafka):
             raise PlanError(
-                f"{node.operator} cannot give {items} elements at a time, as Snapshots(items=…) asks",
+                f"{node.operator} cannot read {items} elements at a time, as Snapshots(items=…) requests",
                 location=node.location,
-                advice="use every=…; a source of your own gives what one call of its read(…) does",
+                advice="use every=…; a source of your own determines the elements of one call of its read(…)",
             )

@@ -1,4 +1,4 @@
-"""What a plan may not be, whatever the engine."""
+"""Validation of plans, for all engines."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ _ONE_TO_ONE = (Map, MapMemo, MapAsync, Inspect)
 
 
 def gives_running_values(node: Node) -> bool:
-    """Whether a node on unbounded input gives values that replace earlier ones."""
+    """Whether a node on unbounded input emits values that replace earlier ones."""
     return isinstance(node, Aggregation) and node.running and not node.bounded
 
 
 def breaks_running_values(node: Node) -> bool:
-    """Whether a node follows a running aggregate but cannot work on values that replace earlier ones.
+    """Whether a node is downstream of a running aggregate but does not support values that replace earlier ones.
 
-    On unbounded input an aggregate emits a new value whenever one changed, and the last one of each key is its answer.
-    One-to-one operators that keep the key, and sinks, keep that meaning; a filter, say, would let through a value that
-    a later one has replaced. So would an operator that leaves out elements on which it fails.
+    On unbounded input an aggregate emits a new value whenever it changed. The last value of each key is its result.
+    One-to-one operators that preserve the key, and sinks, preserve that meaning. A filter would not: it may drop the
+    last value and pass an earlier one. Neither would an operator that skips elements on which it fails.
     """
     if node.bounded or not node.inputs or not any(gives_running_values(each) for each in walk(*node.inputs)):
         return False
@@ -38,7 +38,7 @@ def breaks_running_values(node: Node) -> bool:
 
 
 def unmatched_above(node: Node) -> IntervalJoin | None:
-    """A join above an operator that waits for time, some results of which have timestamps the watermark has passed."""
+    """An outer join upstream of an operator with timers: some of its results are late for that operator."""
     stack = [each for each in node.inputs if each.time is not None] if node.awaits_time and not node.bounded else []
     while stack:
         each = stack.pop()
@@ -49,9 +49,9 @@ def unmatched_above(node: Node) -> IntervalJoin | None:
 
 
 def mixed_above(node: Node) -> Node | None:
-    """What brings streams together above an operator that sees the order, as they come: bounded input has an order.
+    """An operator that unites streams upstream of one that depends on the row order, which is then undefined.
 
-    Functions that the user calls associative and commutative do not see it; which of equals is first does not matter.
+    Associative and commutative functions do not depend on the order. Which of equal elements is first does not matter.
     """
     takes_any = isinstance(node, SinkNode | FoldAssoc | ReduceAssoc | Reorder) or (
         isinstance(node, Unique) and node.time is None
@@ -72,12 +72,12 @@ def mixed_above(node: Node) -> Node | None:
 
 
 def _mixes_keys(node: Node) -> bool:
-    """Whether only the elements of each key come in the order that those of a bounded stream have."""
+    """Whether only the elements of each key have the order of a bounded stream."""
     return isinstance(node, WindowJoin) and isinstance(node.kind, CountKind) and isinstance(node.type, Keyed)
 
 
 def _mixes(node: Node) -> bool:
-    """Whether the elements of an unbounded stream come in another order than those of a bounded one."""
+    """Whether the elements of an unbounded stream have another order than those of a bounded one."""
     if isinstance(node, Join):
         return node.left.bounded
     return isinstance(node, IntervalJoin) or (isinstance(node, Merge) and len(node.streams) > 1)

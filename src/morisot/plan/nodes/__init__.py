@@ -1,1 +1,1 @@
-"""The operators: a file for each family, and what they are made of."""
+"""The operators, with a file for each family."""

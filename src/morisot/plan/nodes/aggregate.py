@@ -1,4 +1,4 @@
-"""Many elements to few. On a keyed stream each key has a result of its own."""
+"""Aggregates. On a keyed stream each key has its own result."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from morisot.types.element import Type, arguments
 
 @dataclass(frozen=True, eq=False)
 class Aggregation(Node):
-    """The root of the operators that fold elements; an empty stream gives no result."""
+    """The base class of operators that fold elements. An empty stream has no result."""
 
     input: Node
     on_error: OnError = field(default="raise", kw_only=True)
@@ -22,11 +22,11 @@ class Aggregation(Node):
     keeps_order: ClassVar[bool] = False
     keeps_time: ClassVar[bool] = False
     running: ClassVar[bool] = True
-    """Whether on unbounded input it gives its value again whenever that changed."""
+    """Whether on unbounded input it emits its value whenever a micro-batch changed it."""
 
     @property
     def element(self) -> Type:
-        """What is folded: the element, or the value of a keyed one."""
+        """The type of the folded values: the element, or the value of a keyed one."""
         return arguments(self.input.type)[-1]
 
     @property
@@ -39,7 +39,7 @@ class Aggregation(Node):
 
 @dataclass(frozen=True, eq=False)
 class Count(Aggregation):
-    """How many elements there are."""
+    """The number of elements."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +58,7 @@ class Avg(Aggregation):
 
 @dataclass(frozen=True, eq=False)
 class MinElement(Aggregation):
-    """The whole element whose `value(element)` is smallest; of equals the first."""
+    """The element whose `value(element)` is smallest; of equal ones the first."""
 
     value: Closure
     observes_order: ClassVar[bool] = True
@@ -66,7 +66,7 @@ class MinElement(Aggregation):
 
 @dataclass(frozen=True, eq=False)
 class MaxElement(Aggregation):
-    """The whole element whose `value(element)` is largest; of equals the first."""
+    """The element whose `value(element)` is largest; of equal ones the first."""
 
     value: Closure
     observes_order: ClassVar[bool] = True
@@ -74,7 +74,7 @@ class MaxElement(Aggregation):
 
 @dataclass(frozen=True, eq=False)
 class First(Aggregation):
-    """The element that came first."""
+    """The first element."""
 
     observes_order: ClassVar[bool] = True
     keeps_time: ClassVar[bool] = True
@@ -83,7 +83,7 @@ class First(Aggregation):
 
 @dataclass(frozen=True, eq=False)
 class ReduceAssoc(Aggregation):
-    """Combine elements two by two with an associative `function`, in parallel."""
+    """Combines elements pairwise with an associative `function`, in parallel."""
 
     function: Closure
     observes_order: ClassVar[bool] = True
@@ -94,7 +94,7 @@ class ReduceAssoc(Aggregation):
 
 @dataclass(frozen=True, eq=False)
 class FoldAssoc(Aggregation):
-    """Fold each partition from `init` with `local`, then merge the partial results with `combine`."""
+    """Folds each partition from `init` with `local`, then merges the partial results with `combine`."""
 
     init: Any
     local: Closure
@@ -108,7 +108,7 @@ class FoldAssoc(Aggregation):
 
 @dataclass(frozen=True, eq=False)
 class Fold(Aggregation):
-    """What `function(accumulator, element)` gives after the last element, from `init` on, in the stream's order."""
+    """The result of `function(accumulator, element)` after the last element, from `init` on, in stream order."""
 
     init: Any
     function: Closure
@@ -120,7 +120,7 @@ class Fold(Aggregation):
 
 @dataclass(frozen=True, eq=False)
 class Reduce(Aggregation):
-    """What `function(accumulator, element)` gives after the last element, from the first on, in the stream's order."""
+    """The result of `function(accumulator, element)` after the last element, from the first on, in stream order."""
 
     function: Closure
     observes_order: ClassVar[bool] = True
@@ -131,16 +131,16 @@ class Reduce(Aggregation):
 
 @dataclass(frozen=True, eq=False)
 class WithAggregate(Node):
-    """Each element of `input` with the one result of `aggregate`; keyed, with that of its key."""
+    """Each element of `input` with the result of `aggregate`; on a keyed stream with that of its key."""
 
     input: Node
     aggregate: Node
-    only_bounded: ClassVar[str] = "the final result is known at the end alone"
+    only_bounded: ClassVar[str] = "the final result is known only at the end"
 
 
 @dataclass(frozen=True, eq=False)
 class SortedBy(Node):
-    """The elements in the order of `key(element)`, equals in the order they came; `n` of them after `offset`."""
+    """The elements in the order of `key(element)`, stably; `n` of them after `offset`."""
 
     input: Node
     key: Closure
@@ -148,7 +148,7 @@ class SortedBy(Node):
     offset: int = 0
     observes_order: ClassVar[bool] = True
     keeps_order: ClassVar[bool] = False
-    only_bounded: ClassVar[str] = "the first element of the order may still be to come"
+    only_bounded: ClassVar[str] = "the first element of the order may arrive later"
 
     def signature(self, closure: str) -> tuple[Type, ...]:
         return arguments(self.input.type)
@@ -166,7 +166,7 @@ class Limit(Node):
 
 @dataclass(frozen=True, eq=False)
 class Unique(Node):
-    """Each distinct element once: of those that are equal, the first."""
+    """Each distinct element once; of equal ones the first."""
 
     input: Node
     observes_order: ClassVar[bool] = True
@@ -175,10 +175,10 @@ class Unique(Node):
 
 @dataclass(frozen=True, eq=False)
 class UniqueWithin(Node):
-    """Of the elements of each key those that are not near in time to one that was kept before them.
+    """Deduplicates the elements of each key within a time distance.
 
-    Near is less than `within` away, earlier or later. What comes below the watermark is late: what was near it may be
-    forgotten.
+    An element is dropped if its timestamp is less than `within` before or after that of a retained element. Elements
+    below the watermark are late, because the timestamps to compare them with may have been removed from the state.
     """
 
     input: Node

@@ -1,4 +1,4 @@
-"""A user's function, wrapped and frozen: what it captured is read once, when the plan is built."""
+"""A user's function, wrapped and frozen: captured values are read once, when the plan is built."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from morisot.errors import Location
 from morisot.types.element import Type
 
 _PROGRAM = (types.ModuleType, types.FunctionType, types.BuiltinFunctionType, type)
-"""What a program is made of, as opposed to the values it works with."""
+"""Classes of code objects, as opposed to values."""
 
 
 @dataclass(frozen=True, eq=False)
 class Closure:
-    """A function of the user's, where it was given, and what it captured.
+    """A user's function, its location, and its captured values.
 
     `function` is a copy whose captured variables and globals no longer change; `original` is the object the user
     passed, for functions that run in the user's own process and are meant to touch it (`for_each`).
@@ -40,7 +40,7 @@ class Closure:
 
     @property
     def captured(self) -> dict[str, Any]:
-        """The values that the function reads from around it, by name; not the modules, functions and classes."""
+        """The captured values, by name, without modules, functions and classes."""
         function = self.function
         if not isinstance(function, types.FunctionType):
             return {}
@@ -53,7 +53,7 @@ class Closure:
 
 
 def freeze(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A copy of a Python function that keeps the captured variables' values of now; other callables as they are."""
+    """A copy of a Python function with the current values of captured variables; other callables unchanged."""
     if not isinstance(function, types.FunctionType):
         return function
     cells = tuple(_copy_cell(cell) for cell in function.__closure__ or ())
@@ -77,12 +77,12 @@ def freeze(function: Callable[..., Any]) -> Callable[..., Any]:
 def _copy_cell(cell: types.CellType) -> types.CellType:
     try:
         return types.CellType(cell.cell_contents)
-    except ValueError:  # the variable has no value yet; CPython will say so when it is used
+    except ValueError:  # the variable has no value yet: CPython raises when it is used
         return types.CellType()
 
 
 def global_names(code: types.CodeType) -> frozenset[str]:
-    """The global names a function, and the functions written inside it, may read."""
+    """The global names that a function and its inner functions may read."""
     names = {
         instruction.argval
         for instruction in dis.get_instructions(code)

@@ -1,4 +1,4 @@
-"""Several streams to one, and one to several."""
+"""Operators that unite streams, and operators that split them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Merge(Node):
 
 @dataclass(frozen=True, eq=False)
 class Zip(Node):
-    """The first element of one stream with the first of the other, the second with the second; rests are dropped.
+    """Pairs the n-th element of one stream with the n-th of the other. Elements without a partner are dropped.
 
     A pair has the later of the two timestamps.
     """
@@ -35,19 +35,19 @@ class Zip(Node):
 
 @dataclass(frozen=True, eq=False)
 class Marked(Rowwise):
-    """The root of the operators that say for each element where it goes: (mark, element), which branches read."""
+    """The base class of operators that select branches for each element: they emit (branch numbers, element)."""
 
     several: bool = field(default=False, kw_only=True, repr=False)
     """Whether an element may go to more than one branch, or to none."""
 
     @property
     def mark(self) -> Type:
-        """The type of the mark: int, a branch or a bit for each of several; or a list of branches."""
+        """The type of the branch numbers: an int, which is a number or has a bit for each branch, or a list."""
         return arguments(self.type)[-1].children[0][1]
 
     @property
     def masked(self) -> bool:
-        """Whether a mark is an int that has a bit for each branch."""
+        """Whether branch numbers are an int with a bit for each branch."""
         return self.several and self.mark == INT
 
 
@@ -68,7 +68,7 @@ class Route(Marked):
 
 @dataclass(frozen=True, eq=False)
 class Branch(Rowwise):
-    """The elements that go to the branch with this number, without their marks."""
+    """The elements of the branch with this number, without the branch numbers."""
 
     input: Marked
     number: int

@@ -1,7 +1,7 @@
-"""Loops: a body that is run round after round, and a state that every round makes anew.
+"""Loops: a body that runs in every round, and a state that every round computes.
 
-A body is a plan of its own, from what enters a round to what leaves it. Streams from outside that it reads are its
-side inputs: they are computed once and replayed in every round.
+A body is a plan of its own, from the input of a round to its output. Streams from outside that it reads are its side
+inputs: they are computed once and read in every round.
 """
 
 from __future__ import annotations
@@ -19,31 +19,31 @@ from morisot.types.element import ANY, Keyed, Optional, Type, arguments
 
 @dataclass(frozen=True, eq=False)
 class LoopInput(Node):
-    """What enters the body of a loop in a round."""
+    """The input of the body of a loop in a round."""
 
 
 @dataclass(frozen=True, eq=False)
 class Body:
-    """The plan of a round, and the handle under which its functions read the round's state."""
+    """The plan of a round, and the handle through which its functions read the round's state."""
 
     input: LoopInput
     output: Node
     state: Any
     side_inputs: tuple[Node, ...] = field(init=False)
-    """What the body reads from outside: the same in every round."""
+    """The streams from outside that the body reads. They are the same in every round."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "side_inputs", tuple(_outside(self)))
 
     @property
     def nodes(self) -> tuple[Node, ...]:
-        """The operators inside, inputs first."""
+        """The operators of the body, inputs first."""
         inside = (node for node in walk(self.output, known=self.side_inputs) if node is not self.input)
         return tuple(node for node in inside if node not in self.side_inputs)
 
     @property
     def sides_in_order(self) -> tuple[Node, ...]:
-        """The side inputs whose order an operator of the body sees, or the fold of what leaves it."""
+        """The side inputs on whose order an operator of the body, or the fold of its output, depends."""
         seen = order_observed((self.output,))
         return tuple(side for side in self.side_inputs if side in seen)
 
@@ -54,7 +54,7 @@ class Body:
 
 
 def _outside(body: Body) -> Iterator[Node]:
-    """The nodes nearest to the output that depend neither on what enters the round nor on its state."""
+    """The nodes nearest to the output that depend neither on the input of the round nor on its state."""
     output = body.output
     depends: dict[Node, bool] = {}
     for node in walk(output):
@@ -77,10 +77,10 @@ def _captures(node: Node, handle: Any) -> bool:
 
 
 def reads(function: Any, handle: Any) -> bool:
-    """Whether a function, or one that it captured, holds the handle; of other callables nobody knows."""
-    waiting, seen = [function], set[int]()
-    while waiting:
-        found = waiting.pop()
+    """Whether a function, or one that it captured, has the handle. Other callables are assumed to have it."""
+    pending, seen = [function], set[int]()
+    while pending:
+        found = pending.pop()
         if found is handle:
             return True
         if id(found) in seen:
@@ -89,23 +89,23 @@ def reads(function: Any, handle: Any) -> bool:
         code = getattr(found, "__code__", None)
         if code is None:
             if callable(found) and not isinstance(found, type) and hasattr(found, "__dict__"):
-                waiting.extend(vars(found).values())
+                pending.extend(vars(found).values())
             if isinstance(found, functools.partial):
-                waiting.extend((found.func, *found.args, *found.keywords.values()))
+                pending.extend((found.func, *found.args, *found.keywords.values()))
             continue
         for cell in getattr(found, "__closure__", None) or ():
             try:
-                waiting.append(cell.cell_contents)
-            except ValueError:  # a variable without a value holds nothing
+                pending.append(cell.cell_contents)
+            except ValueError:  # a variable without a value
                 continue
-        waiting.extend(getattr(found, "__defaults__", None) or ())
-        waiting.extend(found.__globals__[name] for name in code.co_names if name in found.__globals__)
+        pending.extend(getattr(found, "__defaults__", None) or ())
+        pending.extend(found.__globals__[name] for name in code.co_names if name in found.__globals__)
     return False
 
 
 @dataclass(frozen=True, eq=False)
 class Loop(Node):
-    """The root of iterate and replay. Its type is the state's; `element_type` is that of what leaves the last round."""
+    """The base class of iterate and replay. Its type is the state's; `element_type` that of the last round's output."""
 
     input: Node
     max_iterations: int
@@ -121,7 +121,7 @@ class Loop(Node):
     keeps_time: ClassVar[bool] = False
     only_bounded: ClassVar[str] = "a round ends when its input does"
     feedback: ClassVar[bool] = False
-    """Whether what leaves a round enters the next one."""
+    """Whether the output of a round is the input of the next one."""
 
     @functools.cached_property
     def inputs(self) -> tuple[Node, ...]:
@@ -142,14 +142,14 @@ class Loop(Node):
 
 @dataclass(frozen=True, eq=False)
 class Iterate(Loop):
-    """Feed what leaves the body back into it, round by round."""
+    """Feeds the output of the body back into it, round by round."""
 
     feedback: ClassVar[bool] = True
 
 
 @dataclass(frozen=True, eq=False)
 class Replay(Loop):
-    """Run the body on the same elements, round by round."""
+    """Runs the body on the same elements in every round."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,7 +162,7 @@ class State(Node):
 
 @dataclass(frozen=True, eq=False)
 class Elements(Node):
-    """What left the body of an iterate in its last round."""
+    """The output of the body of an iterate in its last round."""
 
     input: Node
     only_bounded: ClassVar[str] = Loop.only_bounded
@@ -170,7 +170,7 @@ class Elements(Node):
 
 @dataclass(frozen=True, eq=False)
 class DeltaIterate(Node):
-    """Keep a value for each key; only the keys whose value changed go through the body again."""
+    """Has a value for each key. Only keys whose value changed are in the input of the next round."""
 
     input: Node
     max_iterations: int
@@ -180,7 +180,7 @@ class DeltaIterate(Node):
     condition: Closure
     body: Body = field(repr=False)
     value: Type = field(default=ANY, repr=False)
-    """What every value is, in all rounds; `object` where `process_delta` may make it something else."""
+    """The type of values in all rounds; `object` if `process_delta` may return another type."""
 
     observes_order: ClassVar[bool] = True
     keeps_order: ClassVar[bool] = False
@@ -206,6 +206,6 @@ class DeltaIterate(Node):
 
     def signature(self, closure: str) -> tuple[Type, ...]:
         key, delta = self.entry.key, arguments(self.body.output.type)[-1]
-        held = self.value if self.value == ANY else Optional(self.value)  # a delta may name a key that has no value
+        held = self.value if self.value == ANY else Optional(self.value)  # a delta may have a key without a value
         types = {"process_delta": (key, held, delta), "condition": (delta,)}
         return types.get(closure, (key, self.value))

@@ -1,4 +1,4 @@
-"""Elements of two streams that belong together: by key, or by key and time."""
+"""Joins of two streams by key, or by key and time."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ Local = Literal["hash", "sort_merge"]
 class Join(Node):
     """Each element of `left` with each of `right` that has an equal key: (key, (left, right)).
 
-    The order is that of the left elements, of each the order of its right ones; then, in an outer join, the right
-    ones that found none. `ship` says how elements of a key come together, `local` how they find each other; without
-    them Spark decides.
+    The order is that of the left elements, and for each of them that of its right ones. In an outer join the right
+    elements without a partner follow. `ship` selects how elements are distributed, `local` the local algorithm;
+    without them Spark chooses.
     """
 
     left: Node
@@ -28,25 +28,25 @@ class Join(Node):
     ship: Ship | None = None
     local: Local | None = None
     keeps_time: ClassVar[bool] = False
-    unbounded_if: ClassVar[str] = "one side is bounded, or `within` says how long to wait"
+    unbounded_if: ClassVar[str] = "one side is bounded, or `within` limits the time distance"
 
     @property
     def unbounded_problem(self) -> tuple[str, str] | None:
-        """Elements without a partner are found out when the other side has ended, if it does."""
+        """Elements without a partner are known only when the other side has ended."""
         match self.left.bounded, self.right.bounded, self.variant:
             case False, False, _:
                 return (
-                    "each element would have to be kept for a partner that may still come",
-                    "give both streams timestamps and say how far apart partners may be: within=…; or bound one",
+                    "each element would have to be stored for a partner that may arrive later",
+                    "give both streams timestamps and limit the time distance of partners with within=…; or bound one",
                 )
             case False, True, "outer":
                 return (
-                    "that a right element found no partner is known when the left stream has ended",
+                    "whether a right element has a partner is known only when the left stream has ended",
                     "use left_join, or bound the left stream too",
                 )
             case True, False, "left" | "outer":
                 return (
-                    "that a left element found no partner is known when the right stream has ended",
+                    "whether a left element has a partner is known only when the right stream has ended",
                     "make the unbounded stream the left one, or use join",
                 )
         return None
@@ -63,12 +63,12 @@ class IntervalJoin(Node):
     left: Node
     right: Node
     lower: int
-    """In the unit of the timestamps, as `upper`."""
+    """In the unit of the timestamps, like `upper`."""
     upper: int
     variant: Variant = "inner"
-    """Elements of plain streams are not kept without a partner: only keyed streams have other variants."""
+    """Plain streams have the inner variant only; keyed streams also have outer ones."""
     late: Late | None = None
-    """Who gets elements below the watermark, as (left, None) or (None, right)."""
+    """The function that gets late elements, as (left, None) or (None, right)."""
 
     meets: ClassVar[bool] = True
 

@@ -1,4 +1,4 @@
-"""Giving elements a key, and taking it away again."""
+"""Operators that add and remove keys."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from morisot.types.element import Type, arguments
 
 @dataclass(frozen=True, eq=False)
 class KeyBy(Rowwise):
-    """Pair each element with its key; elements of a key meet only where an operator needs it, after group_by too."""
+    """Pairs each element with its key. Elements are shuffled only where an operator needs it, also after group_by."""
 
     key: Closure
 
@@ -22,7 +22,7 @@ class KeyBy(Rowwise):
 
 @dataclass(frozen=True, eq=False)
 class Unkey(Rowwise):
-    """Make a plain stream of a keyed one: the pairs, only the values, or only the keys."""
+    """Converts a keyed stream to a plain one: the pairs, only the values, or only the keys."""
 
     keep: Literal["both", "value", "key"] = field(repr=False)
-    """Which the operator's name says already."""
+    """Not shown as a parameter, because the operator's name says it."""

@@ -1,4 +1,4 @@
-"""The root of all operators: a plan is a graph of frozen nodes that know their inputs, type and line."""
+"""The base class of all operators. A plan is a graph of frozen nodes with their inputs, type and location."""
 
 from __future__ import annotations
 
@@ -24,24 +24,24 @@ class Node:
     type: Type
     location: Location
     operator: str = ""
-    """The method the user called; the class's own name unless a derived method says otherwise."""
+    """The method that the user called; derived from the class name unless a derived method sets it."""
     label: str = field(default="", compare=False)
-    """What the user called this operator with `name("…")`."""
+    """The name that the user set with `name("…")`."""
 
     observes_order: ClassVar[bool] = False
     """Whether the result depends on the order of the input's elements."""
     keeps_order: ClassVar[bool] = True
     """Whether the output's order follows from the input's."""
     keeps_time: ClassVar[bool] = True
-    """Whether each element of the output has the timestamp of the one it came from."""
+    """Whether each output element has the timestamp of its input element."""
     meets: ClassVar[bool] = False
-    """Whether all its inputs are streams to it: a bounded one beside an unbounded one gives its elements first."""
+    """Whether it processes all its inputs as streams: a bounded input of an unbounded operator is read first."""
     only_bounded: ClassVar[str] = ""
-    """Why it never runs on unbounded input, if it does not: what only the end of a stream can tell."""
+    """Why it never runs on unbounded input, if so: it needs the end of the stream."""
     unbounded_if: ClassVar[str] = ""
-    """On which condition it runs on unbounded input, if not always."""
+    """The condition under which it runs on unbounded input, if there is one."""
     only_unbounded: ClassVar[str] = ""
-    """Why it never is bounded, if it is not."""
+    """Why it is never bounded, if so."""
 
     def __post_init__(self) -> None:
         if not self.operator:
@@ -53,7 +53,7 @@ class Node:
 
     @property
     def seen_in_order(self) -> tuple[Node, ...]:
-        """The inputs whose order an operator that observes one sees."""
+        """The inputs on whose order the operator depends, if it observes order."""
         return self.inputs
 
     @functools.cached_property
@@ -74,7 +74,7 @@ class Node:
 
     @property
     def parameters(self) -> dict[str, object]:
-        """What the user set apart from inputs and functions, for explain and drawings."""
+        """The parameters other than inputs and functions, for explain and drawings."""
         own = {f.name for f in dataclasses.fields(Node)}
         return {
             f.name: value
@@ -84,18 +84,18 @@ class Node:
 
     @functools.cached_property
     def bounded(self) -> bool:
-        """Whether the stream ends by itself; sources that follow something override it."""
+        """Whether the stream ends by itself. Unbounded sources override it."""
         return all(node.bounded for node in self.inputs)
 
     @functools.cached_property
     def time(self) -> Type | None:
-        """What the elements' timestamps are, int (milliseconds) or datetime; None where elements have none."""
+        """The type of the elements' timestamps, int (milliseconds) or datetime; None if there are none."""
         times = {node.time for node in self.inputs}
         return times.pop() if self.keeps_time and len(times) == 1 else None
 
     @property
     def unbounded_problem(self) -> tuple[str, str] | None:
-        """Why it cannot run on the unbounded input it has, and what to do about it (or ""); None if it can."""
+        """Why it cannot run on its unbounded input, and advice (or ""); None if it can."""
         return (self.only_bounded, "") if self.only_bounded else None
 
     @property
@@ -104,25 +104,25 @@ class Node:
 
     @property
     def leaves_out(self) -> bool:
-        """Whether it may leave elements out, and counts them: those on which a function fails, and those that are late.
+        """Whether it may skip elements, and counts them: those on which a function fails, and late ones.
 
-        What waits for time leaves out what comes too late; on bounded input nothing does.
+        Operators with timers skip late elements. On bounded input no element is late.
         """
         return self.awaits_time and not self.bounded
 
     @property
     def files_by_age(self) -> bool:
-        """Whether the files of an unbounded source stand in the stream by their age; else by their paths."""
+        """Whether the files of an unbounded source are in the order of their age; else in that of their paths."""
         return True
 
     @property
     def awaits_time(self) -> bool:
-        """Whether results on unbounded input wait until the watermark has passed."""
+        """Whether it emits results on unbounded input only when the watermark has passed them."""
         return False
 
     @property
     def title(self) -> str:
-        """What reports call the operator: its name and the user's line."""
+        """The name of the operator in reports, and its location."""
         return f"{self.label or self.operator} ({self.location})"
 
     def signature(self, closure: str) -> tuple[Type, ...]:
@@ -141,12 +141,12 @@ def _parts(value: object) -> tuple[object, ...]:
 
 
 def _is_graph(value: object) -> bool:
-    """Whether a field's value is inputs or functions."""
+    """Whether the value of a field consists of inputs or functions."""
     return bool(value) and all(isinstance(part, Node | Closure) for part in _parts(value))
 
 
 def snake_case(name: str) -> str:
-    """The method's name for a class's.
+    """The name of the method for the name of a class.
 
     >>> snake_case("FlatMap")
     'flat_map'

@@ -1,4 +1,4 @@
-"""Where elements are and how they travel: what these operators change is never the result."""
+"""Operators that change partitioning and batching, and never the result."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from morisot.plan.nodes.rowwise import Rowwise
 
 @dataclass(frozen=True)
 class BatchMode:
-    """How many elements the functions that run in Python take at a time.
+    """How many elements a stage processes at a time.
 
     >>> BatchMode.fixed(500)
     BatchMode(kind='fixed', size=500, milliseconds=None)
@@ -28,20 +28,20 @@ class BatchMode:
 
     @classmethod
     def adaptive(cls, size: int, milliseconds: int) -> BatchMode:
-        """At most `size` elements, and no waiting for more than these milliseconds for a batch to fill."""
+        """At most `size` elements, and at most these milliseconds until a batch is processed."""
         return cls("adaptive", size, milliseconds)
 
 
 @dataclass(frozen=True, eq=False)
 class Shuffle(Node):
-    """The elements evenly over the partitions."""
+    """Distributes the elements evenly over the partitions."""
 
     input: Node
 
 
 @dataclass(frozen=True, eq=False)
 class Parallelism(Node):
-    """The elements in `n` partitions, so that `n` tasks do what follows."""
+    """Distributes the elements over `n` partitions, so that `n` tasks run the following operators."""
 
     input: Node
     n: int
@@ -49,28 +49,28 @@ class Parallelism(Node):
 
 @dataclass(frozen=True, eq=False)
 class RepartitionBy(Node):
-    """The elements of a key in one place."""
+    """Distributes the elements by key, so that each key is in one partition."""
 
     input: Node
 
 
 @dataclass(frozen=True, eq=False)
 class Broadcast(Rowwise):
-    """A stream to be sent to every task as a whole, where it is a side of a join."""
+    """A stream that is copied to every task if it is a side of a join."""
 
 
 @dataclass(frozen=True, eq=False)
 class Batched(Rowwise):
-    """A stream whose functions in Python take so many elements at a time from here on."""
+    """Sets how many elements the following stages process at a time."""
 
     mode: BatchMode
 
 
 @dataclass(frozen=True, eq=False)
 class Cache(Node):
-    """A stream that is computed once and kept for whatever reads it later."""
+    """A stream that is computed once and persisted for later readers."""
 
     input: Node
-    only_bounded: ClassVar[str] = "what has no end is never all there to be kept"
+    only_bounded: ClassVar[str] = "an unbounded stream is never complete, so it cannot be persisted"
     observes_order: ClassVar[bool] = True
-    """Nobody knows yet whether a later reader depends on the order, so it is kept with the elements."""
+    """True, because a later reader may depend on the row order."""

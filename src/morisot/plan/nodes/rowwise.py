@@ -1,4 +1,4 @@
-"""Operators that look at one element at a time. On a keyed stream their functions take (key, value)."""
+"""Operators that process one element at a time. On a keyed stream their functions take (key, value)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from morisot.types.element import Type, arguments
 
 @dataclass(frozen=True, eq=False)
 class Rowwise(Node):
-    """The root of the row-wise operators: they fuse with their neighbours and keep the stream's order."""
+    """The base class of row-wise operators. They are fused with adjacent ones, and preserve the order."""
 
     input: Node
     on_error: OnError = field(default="raise", kw_only=True)
@@ -27,47 +27,47 @@ class Rowwise(Node):
 
 @dataclass(frozen=True, eq=False)
 class Map(Rowwise):
-    """Each element becomes what `function` gives for it."""
+    """Replaces each element by the result of `function`."""
 
     function: Closure
 
 
 @dataclass(frozen=True, eq=False)
 class Filter(Rowwise):
-    """Keep the elements for which `predicate` is true."""
+    """The elements for which `predicate` is true."""
 
     predicate: Closure
 
 
 @dataclass(frozen=True, eq=False)
 class FlatMap(Rowwise):
-    """Each element becomes the items of what `function` gives for it."""
+    """Replaces each element by the items of the result of `function`."""
 
     function: Closure
 
 
 @dataclass(frozen=True, eq=False)
 class FilterMap(Rowwise):
-    """Each element becomes what `function` gives for it; None drops it."""
+    """Replaces each element by the result of `function`, and drops it if that is None."""
 
     function: Closure
 
 
 @dataclass(frozen=True, eq=False)
 class Flatten(Rowwise):
-    """Each element becomes its items."""
+    """Replaces each element by its items."""
 
 
 @dataclass(frozen=True, eq=False)
 class Inspect(Rowwise):
-    """Call `function` on each element for its effect; the stream stays as it is."""
+    """Calls `function` on each element for its effect. The stream is unchanged."""
 
     function: Closure
 
 
 @dataclass(frozen=True, eq=False)
 class MapMemo(Rowwise):
-    """Like map, but each worker remembers the results of its last `capacity` distinct keys."""
+    """Like map, but each worker caches the results of its last `capacity` distinct keys."""
 
     function: Closure
     key: Closure | None
@@ -76,7 +76,7 @@ class MapMemo(Rowwise):
 
 @dataclass(frozen=True, eq=False)
 class MapAsync(Rowwise):
-    """Each element becomes what the coroutine gives; many run at once, the order is kept."""
+    """Replaces each element by the result of a coroutine. Several run at once. The order is preserved."""
 
     function: Closure
     concurrency: int

@@ -1,4 +1,4 @@
-"""Where elements go."""
+"""Sinks."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from morisot.plan.nodes.closure import Closure
 from morisot.plan.nodes.node import Node
 from morisot.types.element import Type, arguments
 
-AT_THE_END = "its result is there when the stream has ended"
+AT_THE_END = "its result is complete when the stream has ended"
 WriteMode = Literal["error", "overwrite", "append"]
 
 
 @dataclass(frozen=True, eq=False)
 class SinkNode(Node):
-    """The root of the sinks: they are what `ctx.execute()` and `ctx.start()` run."""
+    """The base class of the sinks, which `ctx.execute()` and `ctx.start()` run."""
 
     input: Node
     observes_order: ClassVar[bool] = True
     takes_any_order: ClassVar[bool] = True
-    """Whether the order of a shuffle's results need not be restored for it."""
+    """Whether it takes elements in any order, so that row order is not restored after a shuffle."""
 
     def signature(self, closure: str) -> tuple[Type, ...]:
         return arguments(self.input.type)
@@ -37,7 +37,7 @@ class CollectVec(SinkNode):
 
 @dataclass(frozen=True, eq=False)
 class CollectCount(SinkNode):
-    """How many elements arrived."""
+    """The number of elements."""
 
     only_bounded: ClassVar[str] = AT_THE_END
     observes_order: ClassVar[bool] = False
@@ -51,16 +51,16 @@ class CollectChannel(SinkNode):
 
 @dataclass(frozen=True, eq=False)
 class ForEach(SinkNode):
-    """Call `function` on each element, in the user's program."""
+    """Calls `function` on each element, in the user's program."""
 
     function: Closure
     with_batch: bool = False
-    """Whether it is told the number of the micro-batch before the element."""
+    """Whether the function gets the number of the micro-batch before the element."""
 
 
 @dataclass(frozen=True, eq=False)
 class WriteTo(SinkNode):
-    """A sink of the user's own."""
+    """A user-defined sink."""
 
     sink: UsersSink[Any]
 
@@ -98,9 +98,9 @@ class WriteParquet(WriteSink):
 
 @dataclass(frozen=True, eq=False)
 class WriteKafka(SinkNode):
-    """Records of a topic of Kafka's: an element is the value, or its last two parts are the key and the value."""
+    """Records of a Kafka topic: an element is the value, or its last two parts are the key and the value."""
 
     servers: str
     topic: str
     settings: Mapping[str, str] = field(repr=False, kw_only=True)
-    """What Kafka's client is set to: secrets, perhaps, and so no parameter that anybody is shown."""
+    """Settings of the Kafka client. They may contain secrets, so they are not among the shown parameters."""

@@ -1,4 +1,4 @@
-"""Operators with a state of the user's: of each key, or of the whole stream."""
+"""Operators with user-defined state, for each key or for the whole stream."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from morisot.types.element import Type, arguments
 
 @dataclass(frozen=True, eq=False)
 class Rich(Node):
-    """The root of the operators whose `function` takes a state and gives (new state, output), in the stream's order."""
+    """The base class of operators whose `function` takes a state and returns (new state, output), in stream order."""
 
     input: Node
     init: Any
@@ -22,7 +22,7 @@ class Rich(Node):
     observes_order: ClassVar[bool] = True
 
     out: ClassVar[Literal["map", "filter_map", "flat_map"]]
-    """What becomes of the output: one element, one unless it is None, or its items."""
+    """How the output is emitted: as one element, as one element unless it is None, or its items."""
 
     @property
     def leaves_out(self) -> bool:

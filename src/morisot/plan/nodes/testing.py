@@ -1,4 +1,4 @@
-"""What stands in the place of a source when a program is tested."""
+"""The source of a tested program."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from morisot.plan.nodes.node import Node
 
 @dataclass(frozen=True, eq=False)
 class StreamBatches(Node):
-    """A followed directory into which a test puts its elements, a file for each micro-batch."""
+    """A followed directory into which a test writes its elements, with a file for each micro-batch."""
 
     directory: str = field(kw_only=True)
 

@@ -1,4 +1,4 @@
-"""Timestamps: giving them to elements, taking them away, and the order they make."""
+"""Operators that add and remove timestamps, and order elements by them."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from morisot.types.element import Type, arguments
 
 @dataclass(frozen=True, eq=False)
 class AddTimestamps(Node):
-    """Give each element the timestamp `timestamp(element)`.
+    """Gives each element the timestamp `timestamp(element)`.
 
-    On unbounded input an element may come up to `delay` (in the timestamps' unit) after a later one, or `watermark`
-    tells for each element up to which timestamp all have come, if it tells anything. Bounded input needs neither: it is
-    all there. An input that has given nothing for `idle` milliseconds of the clock holds others up no longer.
+    On unbounded input an element may arrive up to `delay` (in the timestamps' unit) after a later one, or `watermark`
+    returns for each element the timestamp up to which all have arrived, or None. Bounded input needs neither. An input
+    without new elements for `idle` milliseconds is idle, and does not delay the watermark of others.
     """
 
     input: Node
@@ -28,7 +28,7 @@ class AddTimestamps(Node):
     watermark: Closure | None = None
     delay: int | None = None
     kind: Type | None = field(default=None, repr=False)
-    """What the function gives: int or datetime."""
+    """The type of timestamps: int or datetime."""
     idle: int | None = None
 
     @functools.cached_property
@@ -39,13 +39,13 @@ class AddTimestamps(Node):
     def unbounded_problem(self) -> tuple[str, str] | None:
         if any(isinstance(each, AddTimestamps) and not each.bounded for each in walk(*self.inputs)):
             return (
-                "the stream was given timestamps before, and it has one watermark",
+                "the stream has timestamps already, and it has one watermark",
                 "call add_timestamps once, with the timestamps that windows and joins need",
             )
         if self.delay is None and self.watermark is None:
             return (
-                "it must know how long to wait for elements that come late",
-                'pass delay="10s" or watermark=lambda element: …; delay=0 if elements come in the order of time',
+                "it needs to know how long to wait for elements that arrive late",
+                'pass delay="10s" or watermark=lambda element: …; delay=0 if elements arrive in the order of time',
             )
         return None
 
@@ -63,7 +63,7 @@ class DropTimestamps(Node):
 
 @dataclass(frozen=True, eq=False)
 class Reorder(Node):
-    """The elements in the order of their timestamps; those with the same one in the order they came."""
+    """The elements in the order of their timestamps. Elements with equal timestamps stay in stream order."""
 
     input: Node
     late: Late | None = None
@@ -76,13 +76,13 @@ class Reorder(Node):
 
 
 def that_may_idle(nodes: Iterable[Node]) -> list[AddTimestamps]:
-    """The operators of a plan that say how far time is, if some of them hold others up only while they say it."""
+    """The operators of a plan that set watermarks, if at least one of them has an idle time."""
     tellers = [node for node in nodes if isinstance(node, AddTimestamps) and not node.bounded]
     return tellers if len(tellers) > 1 and any(node.idle is not None for node in tellers) else []
 
 
 def is_direct(node: Node) -> bool:
-    """Whether the elements that an operator reads have come with their timestamps, and did not wait for time since."""
+    """Whether the elements of an operator's input have source timestamps, and no operator with timers emitted them."""
     stack = list(node.inputs)
     while stack:
         each = stack.pop()

@@ -1,4 +1,4 @@
-"""Windows: a kind of window, times what is computed of each one's elements."""
+"""Windows: the kind of window, and the measures that are computed of its elements."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ from morisot.types.windows import Accumulator, CustomWindow
 
 @dataclass(frozen=True)
 class WindowKind:
-    """Which elements of a key (or of the whole stream) form windows. All durations are in ticks of the clock."""
+    """Defines which elements of a key, or of the whole stream, form windows. All durations are in ticks."""
 
     timed: ClassVar[bool] = False
-    """Whether windows are stretches of time, with bounds that are timestamps; otherwise bounds are positions."""
-    processing = False  # no ClassVar, because some kinds make it a field
-    """Whether the clock is that of the run instead of the elements' timestamps."""
+    """Whether windows are intervals of time, whose bounds are timestamps; otherwise bounds are positions."""
+    processing = False  # no ClassVar, because it is a field of some kinds
+    """Whether windows use processing time instead of event time."""
     stamped: ClassVar[bool] = True
-    """Whether results have timestamps if elements have: the window's end, or that of its newest element."""
+    """Whether results have timestamps if elements have: the window's end, or the newest timestamp in it."""
     by_order: ClassVar[bool] = True
     """Whether the content of windows depends on the order of the elements."""
 
 
 @dataclass(frozen=True)
 class CountKind(WindowKind):
-    """`size` elements, a window beginning at every `slide`-th; `exact` leaves out the incomplete one at the end."""
+    """`size` elements, with a window beginning at every `slide`-th. `exact` drops the incomplete window at the end."""
 
     size: int
     slide: int
@@ -44,7 +44,7 @@ class CountKind(WindowKind):
 
 @dataclass(frozen=True)
 class TimeKind(WindowKind):
-    """Stretches of `size`, one beginning at every multiple of `slide` plus `offset`."""
+    """Intervals of `size`, of which one begins at every multiple of `slide` plus `offset`."""
 
     size: int
     slide: int
@@ -64,7 +64,7 @@ class TimeKind(WindowKind):
 
 @dataclass(frozen=True)
 class SessionKind(WindowKind):
-    """Elements of which each comes at most `gap` after the one before it."""
+    """Session windows: each element is at most `gap` after the one before it."""
 
     gap: int
     processing: bool = False
@@ -85,7 +85,7 @@ def clock_name(kind: WindowKind) -> str:
 
 @dataclass(frozen=True)
 class AllKind(WindowKind):
-    """One window with everything."""
+    """One window with all elements."""
 
     by_order: ClassVar[bool] = False
 
@@ -95,7 +95,7 @@ class AllKind(WindowKind):
 
 @dataclass(frozen=True)
 class LastKind(WindowKind):
-    """For each element, it and the ones before it, `k` at most."""
+    """A window for each element: it and the elements before it, `k` at most."""
 
     k: int
 
@@ -105,7 +105,7 @@ class LastKind(WindowKind):
 
 @dataclass(frozen=True)
 class TransactionKind(WindowKind):
-    """Elements until one for which `function` says commit."""
+    """Elements up to one for which `function` returns a commit."""
 
     function: Closure
     stamped: ClassVar[bool] = False
@@ -116,11 +116,11 @@ class TransactionKind(WindowKind):
 
 @dataclass(frozen=True)
 class CustomKind(WindowKind):
-    """What a description of the user's says."""
+    """User-defined windows."""
 
     window: CustomWindow[Any, Any]
     function: Closure
-    """Its `assign`, which stands for it in explanations."""
+    """Its `assign` method, which represents it in explanations."""
     stamped: ClassVar[bool] = False
 
     def __repr__(self) -> str:
@@ -148,7 +148,7 @@ IN_ORDER = frozenset({"first", "last", "min_element", "max_element", "fold", "re
 
 @dataclass(frozen=True, eq=False)
 class Measure:
-    """What is computed of a window's elements, as a value; `function` is what the user gave for it, if anything."""
+    """An aggregate of a window's elements. `function` is the user's function, if it has one."""
 
     kind: MeasureKind
     type: Type
@@ -156,13 +156,13 @@ class Measure:
     init: Any = None
     accumulator: Accumulator[Any, Any, Any] | None = None
     name: str = ""
-    """Its name among several."""
+    """Its name, if there are several measures."""
     on_error: OnError = "raise"
-    """What a fold does with an element on which its function fails, if the job goes on."""
+    """The treatment of an element on which the function of a fold fails, if it does not stop the job."""
 
     @property
     def label(self) -> str:
-        """What explanations call its function."""
+        """The name of its function in explanations."""
         own = "value" if self.kind not in IN_ORDER or self.kind.endswith("element") else "function"
         return self.name or own
 
@@ -172,7 +172,7 @@ class Measure:
 
     @property
     def result(self) -> Type:
-        """What it gives of a window: its value, and beside it why elements were left out, if they may be."""
+        """The type of its result: its value, and, if elements may be skipped, the failures."""
         return Tuple((self.type, ANY)) if self.leaves_out else self.type
 
     def takes(self, element: Type) -> tuple[Type, ...]:
@@ -190,25 +190,25 @@ class Measure:
 
 @dataclass(frozen=True, eq=False)
 class Window(Node):
-    """The measures of each window; empty windows are not there."""
+    """The measures of each window. There are no empty windows."""
 
     input: Node
     kind: WindowKind
     measures: tuple[Measure, ...] = field(repr=False)
     row: Record | None = field(default=None, repr=False)
-    """What several measures form together; None if there is one, which stands for itself."""
+    """The type of several measures together; None if there is one measure."""
     bounds: bool = field(default=False)
     """Whether results are `Windowed`, with the window's bounds."""
     late: Late | None = None
-    """Who gets elements whose windows have all been given."""
+    """The function that gets late elements."""
 
     @property
     def unbounded_problem(self) -> tuple[str, str] | None:
         if not isinstance(self.kind, AllKind):
             return None
         return (
-            "a window with everything is complete when the stream ends",
-            "use windows by count, by time or LastK(…), or an aggregate without a window: it gives its running value",
+            "a window with all elements is complete when the stream ends",
+            "use windows by count, by time or LastK(…), or an aggregate without a window: it emits its running value",
         )
 
     @property
@@ -217,7 +217,7 @@ class Window(Node):
 
     @property
     def observes_order(self) -> bool:  # type: ignore[override]
-        """Sums of floats are as parallel as those of group_by_sum; what has no order of its own asks for none."""
+        """Whether the kind of window or a measure depends on the order. Sums of floats do not, as in group_by_sum."""
         return self.kind.by_order or any(measure.kind in IN_ORDER for measure in self.measures)
 
     @functools.cached_property
@@ -226,19 +226,19 @@ class Window(Node):
 
     @property
     def clock(self) -> Type:
-        """What the bounds of windows are."""
+        """The type of the bounds of windows."""
         if not self.kind.timed:
             return INT
         return DATETIME if self.kind.processing or self.input.time is None else self.input.time
 
     @property
     def element(self) -> Type:
-        """What is measured: the element, or the value of a keyed one."""
+        """The type of the measured values: the element, or the value of a keyed one."""
         return arguments(self.input.type)[-1]
 
     @property
     def result(self) -> Type:
-        """What a window gives, its bounds aside."""
+        """The type of a window's result without its bounds."""
         return self.row or self.measures[0].result
 
     @property
@@ -256,15 +256,15 @@ class Window(Node):
 
 @dataclass(frozen=True, eq=False)
 class WithoutFailures(Rowwise):
-    """What the fold of each window gave; the elements that it left out, which come with it, are counted.
+    """The result of the fold of each window. The skipped elements, which are part of its input, are counted.
 
-    That is an operator of its own because a window may also leave out elements that come too late.
+    It is an operator of its own, because a window itself counts late elements.
     """
 
     bounds: bool = field(default=False, repr=False)
-    """Whether the fold is in a `Windowed`."""
+    """Whether the result of the fold is in a `Windowed`."""
     element: Type = field(default=ANY, repr=False)
-    """What the elements are that the fold left out."""
+    """The type of the skipped elements."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -276,7 +276,7 @@ class WindowJoin(Node):
     kind: WindowKind
     bounds: bool = field(default=False)
     late: Late | None = None
-    """Who gets elements whose windows have all been given, as (left, None) or (None, right)."""
+    """The function that gets late elements, as (left, None) or (None, right)."""
     meets: ClassVar[bool] = True
     unbounded_if: ClassVar[str] = "windows are of time or of a number of elements"
 
@@ -287,9 +287,9 @@ class WindowJoin(Node):
     @property
     def unbounded_problem(self) -> tuple[str, str] | None:
         if isinstance(self.kind, AllKind):
-            return "one window with everything is complete when the stream ends", "use windows of time"
+            return "one window with all elements is complete when the stream ends", "use windows of time"
         if isinstance(self.kind, CountKind) and not self.kind.exact:
-            return "only the end of a stream tells which window stays incomplete", "leave out exact=False"
+            return "which window stays incomplete is known only at the end of a stream", "remove exact=False"
         return None
 
     @property

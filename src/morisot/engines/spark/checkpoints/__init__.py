@@ -1,1 +1,1 @@
-"""What a job saves: written, checked, owned and restored."""
+"""Checkpoints: how they are written, checked, locked and restored."""

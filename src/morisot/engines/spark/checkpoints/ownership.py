@@ -1,8 +1,8 @@
-"""One owner for each snapshot directory: a lock of the kernel's, which ends with the process that holds it.
+"""One owner for each snapshot directory, by a kernel lock, which ends with the process that holds it.
 
-Two programs that write the same snapshots overwrite each other. The lock is `flock` on a file in the directory. The
-kernel releases it when its owner ends, however that happens, so a killed program never blocks its own restart. The
-file also says who the owner is, for the refusal that others read.
+Two programs that write the same snapshots would overwrite each other. The lock is `flock` on a file in the directory.
+The kernel releases it when its owner ends, also if it is killed, so a killed program never blocks its own restart. The
+file also has the owner's process and host, for the error messages of others.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ from morisot.private import make_directory
 _FILE = "owner.lock"
 _FORMAT = 1
 _SAID = {"host", "pid", "started"}
-"""What the file says of the owner."""
+"""The entries of the file about the owner."""
 _HELD = {errno.EWOULDBLOCK, errno.EAGAIN, errno.EACCES}
 _NO_LOCKS = {errno.ENOLCK, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL}
 _READ_TRIES, _READ_SECONDS = 5, 0.05
-"""An owner that has just locked the file is about to write who it is."""
+"""Seconds to wait for the entry of an owner that has just locked the file."""
 
 _descriptors: set[int] = set()
 """The open lock files of this process."""
@@ -41,8 +41,8 @@ _descriptors: set[int] = set()
 class SnapshotLock:
     """The right of one engine to write a snapshot directory.
 
-    It is counted: the engine holds the lock while any of its jobs runs. Jobs of one engine share it, those of another
-    engine are refused, in this process or in another.
+    It is counted: the engine holds the lock while any of its jobs runs. Jobs of one engine share it. Those of another
+    engine, in this process or in another, raise an error.
     """
 
     def __init__(self, path: str | Path | None) -> None:
@@ -53,7 +53,7 @@ class SnapshotLock:
         self._finalizer: weakref.finalize[Any, Any] | None = None
 
     def acquire(self) -> None:
-        """Hold the lock once more; refuse if another engine holds it."""
+        """Increments the count. Raises an error if another engine holds the lock."""
         with self._guard:
             if self._holders == 0 and self._directory is not None:
                 self._descriptor = _locked(self._directory)
@@ -62,7 +62,7 @@ class SnapshotLock:
             self._holders += 1
 
     def release(self) -> None:
-        """Hold it once less; the last one gives it back."""
+        """Decrements the count. The last release frees the lock."""
         with self._guard:
             self._holders -= 1
             if self._holders == 0 and self._finalizer is not None:
@@ -71,7 +71,7 @@ class SnapshotLock:
 
     @contextlib.contextmanager
     def held(self) -> Iterator[None]:
-        """Hold the lock for a while."""
+        """Holds the lock during a block."""
         self.acquire()
         try:
             yield
@@ -79,13 +79,13 @@ class SnapshotLock:
             self.release()
 
     def hold(self) -> Hold:
-        """Hold the lock until the result is told to release it."""
+        """Holds the lock until `release` of the result is called."""
         self.acquire()
         return Hold(self)
 
 
 class Hold:
-    """One holder of a lock, who may release it more than once."""
+    """One hold of a lock. It may be released more than once."""
 
     def __init__(self, lock: SnapshotLock) -> None:
         self._lock: SnapshotLock | None = lock
@@ -97,10 +97,10 @@ class Hold:
 
 
 def _locked(directory: Path) -> int | None:
-    """The open and locked file of a directory; None where the file system has no locks."""
+    """The open and locked file of a directory; None if the file system has no locks."""
     file = directory / _FILE
     try:
-        make_directory(directory)  # one that the user has made keeps its permissions
+        make_directory(directory)  # the permissions of an existing directory are unchanged
         while True:
             descriptor = os.open(file, os.O_RDWR | os.O_CREAT, 0o600)  # Python opens every file close-on-exec
             _descriptors.add(descriptor)
@@ -117,7 +117,7 @@ def _locked(directory: Path) -> int | None:
             if _is_same(descriptor, file):
                 _write_owner(descriptor)
                 return descriptor
-            _close(descriptor)  # somebody removed the directory between the two calls
+            _close(descriptor)  # the directory was removed between the two calls
     except OSError as error:
         raise SinkError(f"snapshots cannot be written to {directory}: {error.strerror}") from None
 
@@ -150,7 +150,7 @@ def _refusal(directory: Path, file: Path) -> SnapshotError:
 
 
 def _owner(file: Path) -> dict[str, Any] | None:
-    """Who holds the lock, as the file says."""
+    """The owner of the lock, from the file."""
     for _ in range(_READ_TRIES):
         with contextlib.suppress(OSError, ValueError):
             owner = json.loads(file.read_text(encoding="utf-8"))
@@ -170,7 +170,7 @@ def _warn_without_locks(directory: Path, error: OSError) -> None:
 
 
 def _let_go(descriptor: int) -> None:
-    """Release a lock, also if a process that was forked meanwhile still has the file open."""
+    """Releases a lock, also if a forked process still has the file open."""
     if descriptor in _descriptors:
         with contextlib.suppress(OSError):
             os.ftruncate(descriptor, 0)
@@ -185,7 +185,7 @@ def _close(descriptor: int) -> None:
 
 
 def _close_in_child() -> None:
-    """A forked process shares the open file, and would keep the lock when its parent has ended."""
+    """Called in a forked process, which shares the open file, and would hold the lock after its parent has ended."""
     for descriptor in list(_descriptors):
         _close(descriptor)
 

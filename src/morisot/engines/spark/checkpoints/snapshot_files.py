@@ -1,11 +1,11 @@
-"""The files of a snapshot that Morisot writes, with what it takes to tell a damaged one from a whole one.
+"""Files of a snapshot that Morisot writes, with digests to detect damage.
 
 A record is a small JSON file: a format, the content, and the digest of the content. A manifest is a record that lists
 the other files of a directory, with sizes and digests. It is written last, so that a directory with a manifest is
-whole. Nothing is unpickled and nothing is handed to Spark before its digest was compared.
+complete. Digests are compared before anything is unpickled or passed to Spark.
 
-Each kind of file has a format number of its own. Whoever changes what is in a file, or what it means, raises its number
-and decides whether the older one is still read; tests/recovery/fixtures holds checkpoints that must be.
+Each kind of file has its own format number. Raise it when the content of a file or its meaning changes, and decide
+whether the older format is still read. tests/recovery/fixtures has checkpoints that must be readable.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Any, Literal, NamedTuple
 
 from morisot.errors import SnapshotError
 from morisot.runtime.atomic_files import replace_text
-from morisot.runtime.snapshot_errors import START_ANEW, damaged, missing
+from morisot.runtime.snapshot_errors import START_OVER, damaged, missing
 
 Kind = Literal[
     "plan",
@@ -36,7 +36,7 @@ Kind = Literal[
     "input copy",
     "loop",
 ]
-"""What a record is about; for the last four it is the manifest of a directory."""
+"""The kinds of records. The last four are manifests of directories."""
 FORMATS: dict[Kind, int] = {
     "plan": 2,
     "sources": 1,
@@ -52,16 +52,16 @@ FORMATS: dict[Kind, int] = {
     "input copy": 1,
     "loop": 2,
 }
-"""The number that each kind is written with, and must have to be read."""
-OTHER_VERSION = "resume with the version that wrote it, or start anew with restart=None"
+"""The format number of each kind, in written and readable records."""
+OTHER_VERSION = "resume with the version that wrote it, or start from scratch with restart=None"
 MANIFEST = "_manifest.json"
-"""Spark does not read files whose name begins so."""
+"""The prefix of names of files that Spark does not read."""
 _THREADS = 4
 """A digest is computed without Python's lock."""
 
 
 class Digest(NamedTuple):
-    """What a file is compared by."""
+    """The size and digest of a file."""
 
     size: int
     sha256: str
@@ -71,14 +71,14 @@ class Digest(NamedTuple):
 
 
 def write_record(file: Path, kind: Kind, content: Any) -> None:
-    """Write a small file that is there whole, as it was or as it is to be."""
+    """Writes a small file atomically."""
     text = json.dumps(content)
     record = {"format": FORMATS[kind], "sha256": _digest_of(text), "content": json.loads(text)}
     replace_text(file, json.dumps(record, indent=1))
 
 
-def read_record(file: Path, kind: Kind, absent: Callable[[], Any] | None = None, *, advice: str = START_ANEW) -> Any:
-    """The content of a record; refuse one that is damaged, foreign, or missing if nothing can stand for it."""
+def read_record(file: Path, kind: Kind, absent: Callable[[], Any] | None = None, *, advice: str = START_OVER) -> Any:
+    """The content of a record. Raises an error if it is damaged or foreign, or missing without `absent`."""
     try:
         text = file.read_text(encoding="utf-8")
     except FileNotFoundError:
@@ -102,7 +102,7 @@ def read_record(file: Path, kind: Kind, absent: Callable[[], Any] | None = None,
 
 
 def check_format(file: Path, found: Any, known: int) -> None:
-    """Refuse a file of another format."""
+    """Raises an error for a file of another format."""
     if found != known:
         said = f"it has the format {found!r}, and this version of Morisot reads {known}"
         raise SnapshotError(f"{file} cannot be read: {said}", advice=OTHER_VERSION)
@@ -116,7 +116,7 @@ def _digest_of(text: str) -> str:
 
 
 def write_manifest(directory: Path, kind: Kind, known: Mapping[str, Digest] | None = None) -> None:
-    """List the files of a directory that is complete; the digests of some may be known."""
+    """Writes the manifest of a complete directory. `known` has digests that need not be computed."""
     known = known or {}
     names = _names(directory)
     unknown = [name for name in names if name not in known]
@@ -124,8 +124,8 @@ def write_manifest(directory: Path, kind: Kind, known: Mapping[str, Digest] | No
     write_record(directory / MANIFEST, kind, {name: found[name] for name in names})
 
 
-def check_manifest(directory: Path, kind: Kind, *, advice: str = START_ANEW) -> None:
-    """Refuse a directory with a file that is missing, changed or new since the manifest was written."""
+def check_manifest(directory: Path, kind: Kind, *, advice: str = START_OVER) -> None:
+    """Raises an error if a file was added, changed or removed since the manifest was written."""
     record = read_record(directory / MANIFEST, kind, advice=advice)
     listed = {name: Digest(*each) for name, each in record.items()}
     there = _names(directory)

@@ -31,7 +31,7 @@ _FILE_OFFSET = "logOffset"
 _WATERMARK, _NEXT_WATERMARK, _TIME = "batchWatermarkMs", "nextBatchWatermarkMs", "batchTimestampMs"
 _STATE_FILE = re.compile(r"(\d+)(_[\w-]+)?\.(zip|changelog|delta|snapshot)")
 _VERSION = re.compile(rb"v?\d+\s")
-_RESTORE_INPUT = "restore the file as it was, or start anew with restart=None"
+_RESTORE_INPUT = "restore the file as it was, or start from scratch with restart=None"
 
 FileLogs = Callable[[Sequence[Any]], list[tuple[Path, int]]]
 """The logs of the sources that read files, and how far each was read, by the offsets of a micro-batch."""

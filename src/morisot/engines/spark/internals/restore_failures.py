@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from morisot.engines.spark.internals.causes import Cause, causes
 from morisot.errors import SnapshotError
-from morisot.runtime.snapshot_errors import START_ANEW
+from morisot.runtime.snapshot_errors import START_OVER
 
 _CONDITIONS = (
     "CANNOT_LOAD_STATE_STORE",
@@ -49,7 +49,7 @@ def refuse_unreadable(error: BaseException, checkpoint: str) -> None:
             name = cause.condition or cause.classes[0].rpartition(".")[2]
             raise SnapshotError(
                 f"Spark cannot resume from the checkpoint in {checkpoint}: a file in it is damaged or missing ({name})",
-                advice=START_ANEW,
+                advice=START_OVER,
             ) from None
 
 

@@ -1,1 +1,1 @@
-"""Directories of files that sinks write: how each is written, committed and restored."""
+"""Output directories of sinks: how they are written, committed and restored."""

@@ -1,4 +1,4 @@
-"""Directories wherever Spark keeps files: a directory is there whole, or not at all."""
+"""Directories on all file systems of Spark, written atomically."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ def replace(
     aside: str | None = None,
     complete: Callable[[str], None] = lambda _: None,
 ) -> None:
-    """Write a directory aside, let somebody complete it, then commit it: rename it to the path of what was there."""
+    """Writes a directory under a temporary name, completes it, and replaces the old one by renaming."""
     aside = aside or f"{path.rstrip('/')}.{uuid.uuid4().hex}.partial"
     try:
-        hadoop.delete(spark, aside)  # what a killed program left
+        hadoop.delete(spark, aside)  # left by a killed program
         writer.save(aside)
         complete(aside)
         hadoop.delete(spark, path)

@@ -1,8 +1,8 @@
 """The output of write_text, write_csv, write_json and write_parquet: one interface for every kind of job.
 
-A bounded job writes a directory at once (`write`). A streaming query adds files for each micro-batch, by Spark's own
-file sink: as a query of its own (`start`), or where several sinks share a query, when it is handed the rows
-(`append`). Running values, which replace each other, go into a directory for each micro-batch (`write_changes`).
+A bounded job writes a directory at once (`write`). A streaming query adds files for each micro-batch by Spark's file
+sink: as a query of its own (`start`), or, if several sinks share a query, by passing the rows of a micro-batch
+(`append`). Running values, which replace each other, are in a directory for each micro-batch (`write_changes`).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from morisot.errors import SinkError
 from morisot.plan.nodes.sink import WriteCsv, WriteSink
 
 COUNTED = "morisot"
-"""The name under which rows are counted on their way into files."""
+"""The name of the metric that counts written rows."""
 _ELEMENTS = "elements"
 _FORMATS: dict[str, file_sink.Format] = {
     "write_text": "text",
@@ -47,7 +47,7 @@ class FileOutput:
 
     @property
     def options(self) -> dict[str, Any]:
-        """What Spark's writer must know apart from the format and the path."""
+        """The options of Spark's writer besides the format and the path."""
         if isinstance(self.sink, WriteCsv):
             return {"header": self.sink.header, "sep": self.sink.delimiter, "escape": '"', "emptyValue": ""}
         return {}
@@ -55,28 +55,28 @@ class FileOutput:
     # -- before a job ---------------------------------------------------------------------------------------------
 
     def refuse_existing(self, spark: SparkSession) -> None:
-        """Refuse to write where something is, unless the mode says otherwise."""
+        """Raises an error if the path exists, unless the mode allows it."""
         if self.sink.mode == "error" and hadoop.exists(spark, self.sink.path):
             raise already_there(self.sink)
 
     def delete(self, spark: SparkSession) -> None:
-        """Remove what is there."""
+        """Removes an existing directory."""
         hadoop.delete(spark, self.sink.path)
 
     # -- a bounded job --------------------------------------------------------------------------------------------
 
     def write(self, df: DataFrame) -> None:
-        """Write the directory: aside first, so that a failure leaves what was there as it was."""
+        """Writes the directory under a temporary name first, so that a failure does not change an existing one."""
         writer = self._batch_writer(df)
         if self.sink.mode == "append":
             writer.mode("append").save(self.sink.path)
-        elif is_connect(df):  # whose files only the server can move
-            self._write_in_place(writer)
+        elif is_connect(df):  # only the server can rename its files
+            self._write_directly(writer)
         else:
             self.refuse_existing(df.sparkSession)
             directories.replace(df.sparkSession, self.sink.path, writer)
 
-    def _write_in_place(self, writer: DataFrameWriter) -> None:
+    def _write_directly(self, writer: DataFrameWriter) -> None:
         try:
             writer.mode(self.sink.mode).save(self.sink.path)
         except AnalysisException as error:
@@ -87,14 +87,14 @@ class FileOutput:
     # -- a streaming query ----------------------------------------------------------------------------------------
 
     def start(self, writer: DataStreamWriter) -> StreamingQuery:
-        """Start a query that writes the directory."""
+        """Starts a query that writes the directory."""
         return writer.format(self.format).options(**self.options).start(self.sink.path)
 
     def append(self, df: DataFrame, batch: int) -> int:
-        """Add the files of a micro-batch; how many rows they hold.
+        """Adds the files of a micro-batch. Returns the number of rows.
 
-        Spark's own sink does it, which lists them in the directory's log: a micro-batch that is in it is not written
-        again.
+        Spark's file sink writes them, and lists them in the log of the directory. A micro-batch that is in the log is
+        not written again.
         """
         rows = counted(df)
         file_sink.add_batch(rows, self.sink.path, self.format, self.options, batch)
@@ -102,7 +102,7 @@ class FileOutput:
         return 0 if found is None else int(found.getLong(0))
 
     def write_changes(self, df: DataFrame, batch: int) -> int:
-        """Write running values: files cannot be updated, so each micro-batch's changes are rows of their own."""
+        """Writes running values. Files cannot be updated, so the changes of each micro-batch are new rows."""
         counting = Observation()
         writer = self._batch_writer(df.observe(counting, _count()))
         path = self.sink.path
@@ -114,7 +114,7 @@ class FileOutput:
 
 
 def already_there(sink: WriteSink) -> SinkError:
-    """What is said where a directory exists that a sink is not to replace."""
+    """The error for an existing directory that a sink must not replace."""
     return SinkError(
         f"{sink.operator} ({sink.location}): {sink.path!r} exists already; "
         'pass mode="overwrite" or mode="append", or choose another path'
@@ -122,7 +122,7 @@ def already_there(sink: WriteSink) -> SinkError:
 
 
 def counted(df: DataFrame) -> DataFrame:
-    """The frame with its rows counted as a job reads it."""
+    """The frame with a metric that counts its rows when a job reads it."""
     return df.observe(COUNTED, _count())
 
 

@@ -1,8 +1,8 @@
-"""The directories that unbounded jobs write, brought to what a snapshot says is in them.
+"""The output directories of unbounded jobs, which are restored to the content of a snapshot.
 
-Spark's file sink lists the files of each micro-batch in a log, `_spark_metadata`, and those who read the directory with
-Spark see what is listed. Others see every file, so whatever a killed job left unlisted is removed. Values that replace
-earlier ones are written into a directory for each micro-batch.
+Spark's file sink lists the files of each micro-batch in a log, `_spark_metadata`. Spark reads only listed files. Other
+readers see every file, so files of a killed job that are not listed are removed. Running values are written into a
+directory for each micro-batch.
 """
 
 from __future__ import annotations
@@ -21,21 +21,21 @@ from morisot.plan.nodes.sink import WriteSink
 from morisot.runtime.snapshot_errors import damaged, missing
 
 _BATCH, _UNFINISHED = re.compile(r"batch=(\d+)"), "_writing-"
-_RESTORE = "restore what the job had written from a backup, or start anew with restart=None"
+_RESTORE = "restore the output of the job from a backup, or start from scratch with restart=None"
 
 
 def batch_in(directory: str, batch: int) -> str:
-    """The directory of a micro-batch, where values replace earlier ones."""
+    """The directory of a micro-batch of running values."""
     return f"{directory}/batch={batch}"
 
 
 def unfinished_in(directory: str, batch: int) -> str:
-    """The same while it is written."""
+    """The temporary name of the directory while it is written."""
     return f"{directory}/{_UNFINISHED}{batch}"
 
 
 class OutputDirectory:
-    """What a sink has written, where that is on this machine's disks."""
+    """The output of a sink, if it is on this machine's disks."""
 
     def __init__(self, sink: WriteSink) -> None:
         self._sink = sink
@@ -43,20 +43,20 @@ class OutputDirectory:
         self._directory = Path(sink.path)
         self._log = file_sink_log.log_in(self._directory)
         self._running = any(map(gives_running_values, walk(sink)))
-        """Whether each micro-batch has a directory of its own."""
+        """Whether each micro-batch has its own directory."""
 
     @property
     def exists(self) -> bool:
         return self._directory.is_dir()
 
     def refuse_lost(self, committed: int) -> None:
-        """Refuse to resume where results of micro-batches up to the last one committed are gone."""
+        """Raises an error if results of committed micro-batches are missing."""
         if not self.is_local:
             return
         if not self.exists:
             raise SinkError(
                 f"{self._sink.operator} ({self._sink.location}): {self._sink.path!r}, which the job has written "
-                "before, is gone; start anew with Snapshots(…, restart=None)"
+                "before, is gone; start from scratch with Snapshots(…, restart=None)"
             )
         if self._log.is_dir():
             for file in file_sink_log.listed(self._log, committed, advice=_RESTORE):
@@ -78,21 +78,21 @@ class OutputDirectory:
         if listed.size is not None and file.stat().st_size != listed.size:
             raise damaged(file, f"it does not have its {listed.size} bytes", advice=_RESTORE)
 
-    def can_go_back(self, number: int) -> bool:
-        """Whether it is still known what was there after a micro-batch."""
+    def can_restore(self, number: int) -> bool:
+        """Whether the content after a micro-batch is still known."""
         return self.is_local and (not self._log.is_dir() or spark_log.reaching(self._log, number) is not None)
 
-    def go_back(self, number: int) -> None:
-        """Remove what later micro-batches wrote."""
+    def restore(self, number: int) -> None:
+        """Removes the output of later micro-batches."""
         spark_log.cut(self._log, number)
         for directory in self._directory.glob("batch=*"):
             found = _BATCH.fullmatch(directory.name)
             if found and int(found[1]) > number:
                 shutil.rmtree(directory, ignore_errors=True)
-        self.remove_strays()
+        self.remove_uncommitted()
 
-    def remove_strays(self) -> None:
-        """Remove the files that no finished micro-batch has written."""
+    def remove_uncommitted(self) -> None:
+        """Removes files that do not belong to a committed micro-batch."""
         if not self.is_local or not self.exists:
             return
         for unfinished in self._directory.glob(f"{_UNFINISHED}*"):

@@ -1,7 +1,7 @@
-"""Archives of classes in the user's cache: Java maps them into memory, which is quicker than loading each class anew.
+"""Class data archives in the user's cache: Java maps them into memory, which is faster than loading each class.
 
-Whoever can write an archive can run code in the JVM: one that another user may have written is not used. A damaged
-archive crashes every JVM that maps it: each JVM writes a file of its own, and a later start adopts a complete one.
+A user who can write an archive can run code in the JVM. So one that another user may have written is not used. A damaged
+archive crashes every JVM that maps it. So each JVM writes its own file, and a later start adopts a complete one.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from morisot.private import is_trustworthy, make_directory
 
 COLLECTOR = "-XX:+UseParallelGC"
 _CLASSES = "authenticate"
-"""A setting that changes which classes a start loads: an archive that was made without it has too few of them."""
+"""A setting that changes the classes of a start: an archive that was created without it lacks some."""
 _FORMAT = 2
 """Archives of the first format were written under their final names, by several JVMs at a time."""
 _DUMP_SECONDS = 60
@@ -35,11 +35,11 @@ _MAGIC_BYTES = 4
 
 
 def archive_options(java: Java) -> list[str]:
-    """Make Java keep Spark's classes ready to map into memory: every start after the first is much quicker.
+    """Options that make Java write and use an archive of Spark's classes: later starts are much faster.
 
-    A JVM that starts without an archive writes one when it ends, to a file of its own; the next start adopts it. A JVM
-    takes an archive only if it was made by the same Java from the same jars, and starts without it otherwise. It serves
-    a JVM with another garbage collector too, but less well.
+    A JVM that starts without an archive writes one when it ends, to its own file. The next start adopts it. A JVM uses
+    an archive only if it was created by the same Java from the same jars, and starts without it otherwise. An archive is
+    also usable with another garbage collector, but less effective.
     """
     import pyspark
 
@@ -47,7 +47,7 @@ def archive_options(java: Java) -> list[str]:
         folder, base = _cache(), _base_archive(java)
         if folder is None or (base is None and _comes_without(java)):
             return []
-        # An archive is of no use after the one below it was made again.
+        # An archive cannot be used after its base archive was created again.
         below = [base.stat().st_mtime_ns] if base else []
         same = _digest(java.program.resolve(), pyspark.__file__, COLLECTOR, _CLASSES, _FORMAT, *below)
         archive = folder / f"spark-{metadata.version('pyspark')}-java-{java.version}-{same}.jsa"
@@ -89,10 +89,10 @@ def _is_complete(archive: Path) -> bool:
 
 
 def launcher_archive_options(java: Java) -> list[str]:
-    """The same for the short-lived JVM of Spark's launcher, which loads hardly any class but Java's own."""
+    """The same for the short-lived JVM of Spark's launcher, which loads almost only Java's own classes."""
     with contextlib.suppress(OSError):
         if base := _base_archive(java):
-            return [_maps(base), "-Xlog:disable"]  # it would say on stdout that an archive does not fit
+            return [_maps(base), "-Xlog:disable"]  # otherwise it prints on stdout that an archive does not fit
     return []
 
 
@@ -101,9 +101,9 @@ def _maps(archive: Path) -> str:
 
 
 def _base_archive(java: Java) -> Path | None:
-    """The archive of Java's own classes, made here for a Java that comes without; None if none is needed or possible.
+    """The archive of Java's own classes, created here for a Java without one; None if it is not needed or possible.
 
-    Java writes no archive of other classes without one below it.
+    Java does not write an archive of other classes without this base archive.
     """
     folder = _cache()
     if folder is None or not _comes_without(java):
@@ -116,7 +116,7 @@ def _base_archive(java: Java) -> Path | None:
 
 
 def _dump(java: Java, archive: Path) -> None:
-    """Write the archive of Java's own classes: about a second, once."""
+    """Writes the archive of Java's own classes, which takes about a second, once."""
     with tempfile.TemporaryDirectory(dir=archive.parent) as directory:
         unfinished = Path(directory, archive.name)
         command = [str(java.program), "-Xshare:dump", f"-XX:SharedArchiveFile={unfinished}", "-Xlog:disable"]
@@ -127,13 +127,13 @@ def _dump(java: Java, archive: Path) -> None:
 
 
 def _comes_without(java: Java) -> bool:
-    """Whether a Java lacks the archive of its own classes, as those do that `jlink` puts together."""
+    """Whether a Java has no archive of its own classes, such as one built by `jlink`."""
     server = java.home / "lib" / "server"
     return server.is_dir() and not (server / "classes.jsa").exists()
 
 
 def _cache() -> Path | None:
-    """The directory of archives, if the user wants one that nobody else can write to."""
+    """The directory of archives; None if it is disabled, or other users can write to it."""
     named = os.environ.get("MORISOT_CACHE", str(Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache", "morisot")))
     folder = Path(named).expanduser()
     # Spark splits its Java options at spaces.

@@ -1,4 +1,4 @@
-"""Threads that jobs run on, and the end of those that still run when the program ends: before Spark does."""
+"""Threads of jobs, which are ended before Spark when the program ends."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _STOPPING_SECONDS = 10.0
 class Worker:
     """A thread of a job.
 
-    After Ctrl-C has ended a `Thread.join`, Python takes the thread for one that has ended (bpo-45274).
+    `Thread` is not enough: if Ctrl-C interrupts a `Thread.join`, Python assumes that the thread has ended (bpo-45274).
     """
 
     def __init__(self, name: str, run: Callable[[], None]) -> None:
@@ -34,12 +34,12 @@ class Worker:
         return not self._over.is_set()
 
     def join(self, timeout: float | None = None) -> bool:
-        """Wait for the end, at most `timeout` seconds; whether it came."""
+        """Waits for the end, at most `timeout` seconds. Returns whether the thread has ended."""
         return self._over.wait(timeout)
 
 
 class Runs(Protocol):
-    """A part of a job that a thread of its own ends when it is asked to."""
+    """A part of a job with its own thread, which can be stopped."""
 
     def ask_to_stop(self) -> None: ...
 
@@ -53,7 +53,7 @@ _steps: list[Callable[[], object]] = []
 
 
 def at_exit(step: Callable[[], object]) -> None:
-    """Do something when the program ends, before what was registered earlier."""
+    """Registers a step for the end of the program. It runs before those that were registered earlier."""
     if not _steps:
         atexit.unregister(end)
         atexit.register(end)
@@ -61,7 +61,7 @@ def at_exit(step: Callable[[], object]) -> None:
 
 
 def end() -> None:
-    """Stop the jobs that still run, end Spark, remove temporary files."""
+    """Stops running jobs, ends Spark, and removes temporary files."""
     stop_all()
     while _steps:
         step = _steps.pop()
@@ -70,12 +70,12 @@ def end() -> None:
 
 
 def stop_at_exit(part: Runs) -> None:
-    """Stop a part when the program ends, if it still runs then."""
+    """Stops a part at the end of the program, if it still runs then."""
     _running.add(part)
 
 
 def stop_all() -> None:
-    """Stop what still runs; Ctrl-C ends the wait."""
+    """Stops all running parts. Ctrl-C ends the wait."""
     with contextlib.suppress(KeyboardInterrupt):
         parts = list(_running)
         for part in parts:

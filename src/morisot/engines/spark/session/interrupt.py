@@ -1,10 +1,10 @@
-"""Ctrl-C and SIGTERM while Spark works for the main thread.
+"""Ctrl-C and SIGTERM while the main thread waits for Spark.
 
-py4j loses its connection to the JVM, and Spark's job with it, if an exception is raised in the middle of a call. So a
-signal that arrives there is kept: other threads cancel the job, and the exception is raised as soon as the call is
-over. A second Ctrl-C, or a call that does not end, raises it wherever the program is.
+py4j loses its connection to the JVM, and Spark's job with it, if an exception is raised in the middle of a call. So the
+exception for a signal that arrives during a call is postponed: other threads cancel the job, and it is raised as soon
+as the call returns. A second Ctrl-C, or a call that does not return, raises it immediately.
 
-A handler that the user has installed is left alone. What it raises ends the action, too.
+A handler that the user has installed is not replaced. An exception of that handler ends the action, too.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ from morisot.engines.spark.session.ending import end
 TERMINATED = 128 + signal.SIGTERM
 """The exit status of a process that SIGTERM ended."""
 _PATIENCE = 3.0
-"""Seconds that a call is given to end after its job was cancelled."""
+"""Seconds to wait for a call to return after its job was cancelled."""
 _GRACE = 10.0
-"""Seconds that a program has to end after SIGTERM."""
+"""Seconds until a program is ended after SIGTERM."""
 _LOOK_SECONDS, _CANCEL_SECONDS = 0.02, 0.2
 _CLOSING_SECONDS = 2.0
 
 Handler = Callable[[int, FrameType | None], Any] | int | signal.Handlers | None
 Postpones = Callable[[FrameType | None], bool]
-"""Whether an exception must not be raised where the program is."""
+"""Tests whether an exception must be postponed at a frame."""
 
 
 def in_call_to_jvm(frame: FrameType | None) -> bool:
-    """Whether the program is inside a call of py4j's."""
+    """Whether the program is inside a py4j call."""
     while frame is not None:
         if str(frame.f_globals.get("__name__", "")).startswith("py4j."):
             return True
@@ -46,13 +46,13 @@ def in_call_to_jvm(frame: FrameType | None) -> bool:
 
 
 def anywhere(_: FrameType | None) -> bool:
-    """Postpone an exception wherever the program is."""
+    """Always postpones an exception."""
     return True
 
 
 @contextlib.contextmanager
 def interruptible(cancel: Callable[[], object], postpones: Postpones = in_call_to_jvm) -> Iterator[None]:
-    """Let a signal end the block: `cancel` is called from other threads until the block has ended."""
+    """Lets a signal end the block. `cancel` is called from other threads until the block has ended."""
     if _active is not None or not _is_ours_to_handle():
         with _ended_by_others(cancel):
             yield
@@ -69,12 +69,12 @@ def interruptible(cancel: Callable[[], object], postpones: Postpones = in_call_t
     finally:
         watch.close()
         signal.signal(signal.SIGINT, before)
-        watch.raise_what_came()
+        watch.raise_pending()
 
 
 @contextlib.contextmanager
 def handler_as_before() -> Iterator[None]:
-    """Put back the handler for Ctrl-C that PySpark replaces: its own cancels all jobs, and those of streams fail."""
+    """Restores the handler for Ctrl-C that PySpark replaces: PySpark's cancels all jobs, also those of streams."""
     if not _in_main_thread():
         yield
         return
@@ -88,7 +88,7 @@ def handler_as_before() -> Iterator[None]:
 
 @contextlib.contextmanager
 def ending_in_order() -> Iterator[None]:
-    """Let SIGTERM unwind the program from now on, unless the user has a handler for it; not if the block fails."""
+    """Installs the handler for SIGTERM, unless the user has one. It is not installed if the block fails."""
     if not _in_main_thread() or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
         yield
         return
@@ -101,9 +101,9 @@ def ending_in_order() -> Iterator[None]:
 
 
 def terminate(_signal: int, frame: FrameType | None) -> None:
-    """The handler for SIGTERM: end the program in order, by an exception that unwinds it.
+    """The handler for SIGTERM: ends the program by an exception that unwinds it.
 
-    A program that catches the exception, as test runners do, is ended after a while all the same.
+    A program that catches the exception, as test runners do, is ended after a timeout.
     """
     _end_later()
     if _active is not None:
@@ -124,7 +124,7 @@ def _end_anyway() -> None:
 
 
 def was_interrupted(error: BaseException | None) -> bool:
-    """Whether Ctrl-C is behind an error: PySpark tidies up over the connection that it broke, and fails at that."""
+    """Whether Ctrl-C caused an error: PySpark cleans up over the connection that was broken, and fails."""
     seen: set[int] = set()
     while error is not None and id(error) not in seen:
         if isinstance(error, KeyboardInterrupt):
@@ -135,7 +135,7 @@ def was_interrupted(error: BaseException | None) -> bool:
 
 
 def _is_ours_to_handle() -> bool:
-    """Whether Ctrl-C has the handler of Python, or the one that PySpark puts in its place."""
+    """Whether Ctrl-C has Python's handler, or PySpark's."""
     handler = signal.getsignal(signal.SIGINT)
     replaceable = {"pyspark.core.context", __name__}
     return _in_main_thread() and (handler is signal.default_int_handler or _module(handler) in replaceable)
@@ -150,23 +150,23 @@ def _module(handler: object) -> str | None:
 
 
 def _handler_before() -> Handler:
-    """The handler to put back; one that an interrupted block has left here is not wanted."""
+    """The handler to restore. One of an interrupted block is not restored."""
     handler = signal.getsignal(signal.SIGINT)
     return signal.default_int_handler if _module(handler) == __name__ else handler
 
 
 class _Watch:
-    """One block of the main thread, and the signals that arrive meanwhile."""
+    """One block of the main thread, and the signals that arrive during it."""
 
     def __init__(self, cancel: Callable[[], object], postpones: Postpones) -> None:
         self._cancel = cancel
         self._postpones = postpones
         self._wanted: BaseException | None = None
-        """What the signal asks for."""
+        """The exception to raise for the signal."""
         self._deadline = 0.0
         self._raised = False
         self._looking = False
-        """Whether the next call of the handler is no signal, but a look at where the program is."""
+        """Whether the next call of the handler is not a signal, but a check of the current frame."""
         self._over = threading.Event()
         self._lock = threading.Lock()
         self._threads: list[threading.Thread] = []
@@ -177,7 +177,7 @@ class _Watch:
 
     def on_interrupt(self, _signal: int, frame: FrameType | None) -> None:
         """The handler for SIGINT."""
-        if _active is not self:  # the block was interrupted as it began or ended
+        if _active is not self:  # the signal arrived while the block began or ended
             raise KeyboardInterrupt
         if self._looking:
             self._looking = False
@@ -186,15 +186,15 @@ class _Watch:
             self.receive(KeyboardInterrupt(), frame)
 
     def receive(self, wanted: BaseException, frame: FrameType | None) -> None:
-        """A signal asks for an exception."""
-        if self._wanted is not None:  # the second: no more patience
+        """Handles a signal, for which an exception is to be raised."""
+        if self._wanted is not None:  # the second signal: raise immediately
             self._deadline = 0.0
             self._raised = False
             self._wanted = wanted
         else:
             self._wanted = wanted
             self._deadline = time.monotonic() + _PATIENCE
-            for work in (self._keep_cancelling, self._keep_looking):
+            for work in (self._keep_cancelling, self._keep_checking):
                 self._threads.append(threading.Thread(target=work, name="morisot-interrupt", daemon=True))
                 self._threads[-1].start()
         self._raise_if_possible(frame)
@@ -213,7 +213,7 @@ class _Watch:
             if self._over.wait(_CANCEL_SECONDS):
                 return
 
-    def _keep_looking(self) -> None:
+    def _keep_checking(self) -> None:
         while not self._over.wait(_LOOK_SECONDS):
             with self._lock:
                 if self._raised or self._over.is_set():
@@ -222,7 +222,7 @@ class _Watch:
                 _signal_main_thread()
 
     def note(self, error: BaseException) -> None:
-        """The block was left by an exception, which may be one that the signal caused."""
+        """Called when an exception ended the block, which the signal may have caused."""
         if self._wanted is None and was_interrupted(error):
             self._wanted = KeyboardInterrupt()
 
@@ -230,20 +230,20 @@ class _Watch:
         global _active  # noqa: PLW0603 - a process has one main thread
         with self._lock:
             self._over.set()
-        self._raised = True  # what was asked for is raised below
-        if self._threads:  # a job that began late is cancelled, too
+        self._raised = True  # the exception is raised below
+        if self._threads:  # also cancels a job that started late
             deadline = time.monotonic() + _CLOSING_SECONDS
             for thread in self._threads:
                 thread.join(max(0.0, deadline - time.monotonic()))
         _active = None
 
-    def raise_what_came(self) -> None:
+    def raise_pending(self) -> None:
         if self._wanted is not None:
             raise type(self._wanted)(*self._wanted.args) from None
 
 
 def _signal_main_thread() -> None:
-    """Let the main thread call its handler, also where it waits for the system."""
+    """Makes the main thread call its handler, also during a system call."""
     main = threading.main_thread().ident
     if main is not None and hasattr(signal, "pthread_kill"):
         signal.pthread_kill(main, signal.SIGINT)
@@ -256,7 +256,7 @@ _active: _Watch | None = None
 
 @contextlib.contextmanager
 def _ended_by_others(cancel: Callable[[], object]) -> Iterator[None]:
-    """Cancel what runs if a handler of the user's has raised, or one of a block around this one."""
+    """Cancels running jobs if a user's handler, or that of an enclosing block, has raised."""
     try:
         yield
     except BaseException as error:

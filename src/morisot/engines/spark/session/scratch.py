@@ -1,7 +1,7 @@
-"""The temporary directories of this process: all below one directory, which is removed when the process ends.
+"""The temporary directories of this process. All are below one directory, which is removed when the process ends.
 
-A process that is killed cannot remove its own. The owner of a directory holds a lock on a file in it as long as it
-lives, so the next process removes those whose lock is free.
+A process that is killed cannot remove its directory. The owner holds a lock on a file in it until it ends, so the next
+process removes directories whose lock is free.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from morisot.engines.spark.session.ending import at_exit
 _PREFIX = "morisot-"
 _LOCK = ".owner"
 _root: tuple[int, Path] | None = None
-"""The process that made the directory, and the directory; a forked process makes its own."""
+"""The process that created the directory, and the directory. A forked process creates its own."""
 
 
 def scratch() -> Path:
@@ -33,7 +33,7 @@ def scratch() -> Path:
 
 
 def temporary_directory(kind: str) -> Path:
-    """A new directory, for its maker to remove; what is left of it goes with the process."""
+    """A new directory. The caller removes it; otherwise it is removed at the end of the process."""
     return Path(tempfile.mkdtemp(prefix=f"{kind}-", dir=scratch()))
 
 
@@ -43,9 +43,9 @@ def _remove(owner: int, directory: Path) -> None:
 
 
 def _hold(lock: Path) -> None:
-    """Lock the file until this process ends; the descriptor stays open for that.
+    """Locks the file until this process ends. The descriptor stays open.
 
-    The file gets its name when it is locked: others must not find it free.
+    The file gets its name after it is locked, so that others never find it unlocked.
     """
     with contextlib.suppress(ImportError, OSError):
         import fcntl
@@ -56,14 +56,14 @@ def _hold(lock: Path) -> None:
 
 
 def remove_abandoned(temporary: Path) -> None:
-    """Remove the directories of this user's processes that were killed."""
+    """Removes directories of killed processes of this user."""
     for lock in temporary.glob(f"{_PREFIX}*/{_LOCK}"):
         if is_free(lock):
             shutil.rmtree(lock.parent, ignore_errors=True)
 
 
 def is_free(lock: Path) -> bool:
-    """Whether the owner of a directory has ended; where that cannot be known, it has not."""
+    """Whether the owner of a directory has ended; False if it is unknown."""
     try:
         import fcntl
 

@@ -1,6 +1,6 @@
-"""The embedded Spark session: quiet, local, and sized for one machine.
+"""The embedded Spark session, configured for one machine.
 
-A session that the user has made is used as it is; nothing here changes one.
+A session that the user has created is used unchanged.
 """
 
 from __future__ import annotations
@@ -36,21 +36,21 @@ if TYPE_CHECKING:
 _PACKAGES = "spark.jars.packages"
 _DROPPED_AFTER, _AT_ONCE = "spark.sql.streaming.fileSource.log.cleanupDelay", "0"
 _SECRET = re.compile("secret|password|token|access[.]?key", re.IGNORECASE)
-"""The names of settings that Spark shows to nobody."""
+"""A pattern for names of settings that Spark redacts."""
 _SHORT_LIVED = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 _LONGEST_SOCKET_DIRECTORY = 48
-"""The name of a socket has a hundred bytes at most, of which Spark takes some fifty."""
+"""The limit for the directory of sockets: their paths have at most a hundred bytes, of which Spark uses about fifty."""
 
 
 def active_session() -> SparkSession | None:
-    """The session that this process already has, whoever made it."""
+    """The existing session of this process, of Morisot or of the user."""
     check_version(installed_version())
     forget_dead()
     return active()
 
 
 def build_session(config: Config | None = None) -> SparkSession:
-    """The session of this process if it has one, untouched; else a new one with Morisot's defaults."""
+    """The existing session of this process, unchanged; else a new one with Morisot's defaults."""
     config = config or Config()
     existing = active_session()
     if existing is not None:
@@ -69,7 +69,7 @@ def build_session(config: Config | None = None) -> SparkSession:
 
 
 def _started(config: Config, start: Launch) -> SparkSession:
-    """A new session, in a JVM that is there already or in a new one."""
+    """A new session, in an existing JVM or in a new one."""
     from pyspark.conf import SparkConf
     from pyspark.core.context import SparkContext
     from pyspark.sql import SparkSession
@@ -94,7 +94,7 @@ _own_session: SparkSession | None = None
 
 
 def borrow_session(config: Config) -> SparkSession:
-    """The session for one more context; one that Morisot makes lives until the last context gives it back."""
+    """The session for one more context. A session of Morisot exists until the last context returns it."""
     global _borrowers, _own_session  # noqa: PLW0603 - a process has one Spark session
     made = active_session() is None
     session = build_session(config)
@@ -106,7 +106,7 @@ def borrow_session(config: Config) -> SparkSession:
 
 
 def return_session(session: SparkSession) -> None:
-    """Give a borrowed session back."""
+    """Returns a borrowed session."""
     global _borrowers, _own_session  # noqa: PLW0603 - a process has one Spark session
     if session is not _own_session:
         return
@@ -119,11 +119,11 @@ def return_session(session: SparkSession) -> None:
 
 
 def check_session(session: SparkSession) -> None:
-    """Refuse a session of another Spark, or on which compiled closures would give other answers than Python."""
+    """Raises an error for another version of Spark, and for settings with which column forms would not be exact."""
     check_version(session.version if is_classic(session) else installed_version())
     needed = {"spark.sql.ansi.enabled": "true", "spark.sql.parser.escapedStringLiterals": "false"}
     for name, value in needed.items():
-        if str(session.conf.get(name)).lower() != value:  # given a default, get() does not tell Spark's own
+        if str(session.conf.get(name)).lower() != value:  # without a default, get() returns Spark's default
             raise EnvironmentProblem(
                 f"This Spark session has {name} set to {session.conf.get(name)}, with which expressions would not give "
                 f'Python\'s answers: set it with spark.conf.set("{name}", "{value}"), or let Morisot make the session.'
@@ -131,7 +131,7 @@ def check_session(session: SparkSession) -> None:
 
 
 def session_settings(config: Config, scratch: str, java: Java) -> dict[str, str]:
-    """What a session of Morisot's making is set to, `config.spark` over all else."""
+    """The settings of a session of Morisot. `config.spark` overrides them."""
     partitions = str(config.cores)
     settings = {
         "spark.master": config.master,
@@ -139,57 +139,57 @@ def session_settings(config: Config, scratch: str, java: Java) -> dict[str, str]
         "spark.driver.memory": config.heap,
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
-        # Spark's 200 partitions are for a cluster: on one machine each costs more than it holds.
+        # Spark's default of 200 partitions is for clusters; on one machine each has a high overhead.
         "spark.default.parallelism": partitions,
         "spark.sql.shuffle.partitions": partitions,
-        # Costs a small job some 10 ms, saves a large join from skew or a needless shuffle; loops turn it off.
+        # Costs a small job about 10 ms, but avoids skew and needless shuffles of large joins; loops disable it.
         "spark.sql.adaptive.enabled": "true",
-        # What Python promises: overflow and bad casts raise, and time does not depend on the machine.
+        # As in Python: overflow and invalid casts raise, and time does not depend on the machine.
         "spark.sql.ansi.enabled": "true",
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.execution.arrow.pyspark.enabled": "true",
         "spark.sql.execution.arrow.maxRecordsPerBatch": "100000",
         "spark.sql.python.filterPushdown.enabled": "true",
-        # Records a Python stack for every column made: plans of many columns would spend their time there.
+        # Recording a Python stack for every column is expensive in plans of many columns.
         "spark.python.sql.dataFrameDebugging.enabled": "false",
-        # A loop compiles the same stages again and again; the default of 100 forgets them.
+        # A loop uses the same stages in every round; the default cache of 100 evicts them.
         "spark.sql.codegen.cache.maxEntries": "2000",
-        # A crash inside native code says where.
+        # A crash in native code prints the Python stack.
         "spark.sql.execution.pyspark.udf.faulthandler.enabled": "true",
-        # transformWithState needs RocksDB; with a changelog a micro-batch uploads its changes, not the whole state.
+        # transformWithState needs RocksDB. With a changelog a micro-batch writes its changes, not the whole state.
         STATES: ROCKS_DB,
         CHANGELOG: "true",
-        # A job without snapshots goes back one micro-batch at most; Spark keeps a hundred, and lists them each time.
+        # A job without snapshots repeats at most one micro-batch; Spark retains a hundred, and lists them each time.
         KEPT: "10",
-        # What a plan looks like is written out for Spark's web page each time one runs; formatted, that takes longer.
+        # Spark renders each plan for its web page; the formatted mode takes longer.
         "spark.sql.ui.explainMode": "simple",
     }
     if config.local:
         settings |= {
             "spark.driver.host": "127.0.0.1",
             "spark.driver.bindAddress": "127.0.0.1",
-            # Else any user of this machine can ask Spark for its blocks. On one machine Spark makes the secret itself,
-            # in its memory. Encryption would add nothing: others do not see what goes over the loopback.
+            # Otherwise any user of this machine can request blocks from Spark. On one machine Spark generates the
+            # secret in memory. Encryption is not needed: other users cannot read the loopback.
             "spark.authenticate": "true",
             JAVA_OPTIONS: " ".join([*java_options(config, java), *_temporary_files(scratch)]),
             "spark.pyspark.python": sys.executable,
-            # Modules beside the user's program are on the driver's path, not on that of the workers.
+            # Modules in the directory of the user's program are on the driver's path, but not on that of workers.
             "spark.executorEnv.PYTHONPATH": os.pathsep.join(_import_path()),
             "spark.sql.warehouse.dir": f"{scratch}/warehouse",
             "spark.local.dir": f"{scratch}/spark",
-            # Four times less work for each entry of a streaming query's log, on a local disk.
+            # A quarter of the work for each entry of a query's log, on a local disk.
             "spark.sql.streaming.checkpointFileManagerClass": FILE_MANAGER,
             **_socket_settings(scratch),
-            # Beyond so many files Spark looks for each in a task of its own, which is for stores that answer slowly.
+            # Beyond this number of files Spark lists them in tasks, which pays off for slow stores only.
             "spark.sql.sources.parallelPartitionDiscovery.threshold": "10000",
-            # Where the blocks of a file are is asked for each file that is listed; on one machine they are here.
+            # Spark queries the block locations of each listed file, which is useless on one machine.
             "spark.sql.sources.ignoreDataLocality": "true",
-            # Entries of a log that no micro-batch needs any more stay ten minutes, for stores that show late what was
-            # written, and are listed with each new one.
+            # By default, old entries of a log are retained for ten minutes, for stores without immediate consistency,
+            # and are listed with each new entry.
             _DROPPED_AFTER: _AT_ONCE,
         }
     if config.master.startswith("local-cluster"):
-        # Its executors are started with the same launcher as the driver.
+        # Executors are started with the same launcher as the driver.
         settings |= {f"spark.executorEnv.{name}": value for name, value in launcher_variables(java).items()}
     settings |= config.spark
     if config.packages:
@@ -199,17 +199,17 @@ def session_settings(config: Config, scratch: str, java: Java) -> dict[str, str]
 
 
 def _temporary_files(scratch: str) -> list[str]:
-    """Let Java keep its temporary files, among them libraries that it loads, where only this user reaches them.
+    """Sets Java's directory of temporary files, which include libraries that it loads, to a private one.
 
-    They are removed there even if it is killed. Spark splits Java's options at spaces.
+    They are removed there even if Java is killed. Spark splits Java's options at spaces.
     """
     return [] if " " in scratch else [f"-Djava.io.tmpdir={scratch}"]
 
 
 def _socket_settings(scratch: str) -> dict[str, str]:
-    """Let Spark and its Python workers talk through files that only this user reaches, where the system has such.
+    """Makes Spark and its Python workers use Unix sockets in a private directory, if the system has them.
 
-    A small message over the network's loopback waits for the answer to the one before: some 30 ms for each task.
+    On the network loopback a small message waits for the acknowledgement of the one before: about 30 ms for each task.
     """
     if os.name != "posix" or len(scratch) > _LONGEST_SOCKET_DIRECTORY:
         return {}
@@ -221,7 +221,7 @@ def _socket_settings(scratch: str) -> dict[str, str]:
 
 
 def without_secrets(conf: SparkConf) -> SparkConf:
-    """Settings for the JVM's command line, which every user can read; the context is given the others."""
+    """Settings for the JVM's command line, which every user can read. The others are passed to the context."""
     from pyspark.conf import SparkConf
 
     shown = [(name, value) for name, value in conf.getAll() if not _SECRET.search(name)]
@@ -229,7 +229,7 @@ def without_secrets(conf: SparkConf) -> SparkConf:
 
 
 def coordinates(packages: Iterable[str]) -> list[str]:
-    """The Maven coordinates of packages: those of a part of Spark's own, in Spark's version, or as they are given."""
+    """The Maven coordinates of packages: of parts of Spark in the version of Spark, others unchanged."""
     version = metadata.version("pyspark")
     return [names.coordinates(each, version) if each in CONNECTORS else each for each in packages]
 
@@ -259,12 +259,12 @@ def _variables(config: Config, java: Java) -> dict[str, str]:
     if not config.local:
         return {}
     return {
-        # Else Spark looks the host's name up, and warns about what it finds.
+        # Otherwise Spark looks up the host name, and prints a warning.
         "SPARK_LOCAL_IP": "127.0.0.1",
-        # Else the workers run whatever `python3` is on the PATH.
+        # Otherwise workers run the `python3` of the PATH.
         "PYSPARK_PYTHON": config.spark.get("spark.pyspark.python", sys.executable),
-        # The JVM that only puts the command line together.
+        # Options of the JVM that only builds the command line.
         "SPARK_LAUNCHER_OPTS": " ".join([_SHORT_LIVED, *launcher_archive_options(java)]),
-        # Where C hands memory out in many places, little of a state store's comes back; Hadoop's scripts say the same.
+        # With many malloc arenas a state store returns little memory to the system; Hadoop's scripts set this too.
         "MALLOC_ARENA_MAX": os.environ.get("MALLOC_ARENA_MAX", "4"),
     }

@@ -106,7 +106,7 @@ class Streams:
         restarts = self._snapshots is not None and self._snapshots.restart is not None
         had_own = restarts and any(was_alone(directories[sink]) for sink in group.sinks)
         as_one = is_classic(runner.spark) and not had_own and not self._counts_operators
-        return [group] if as_one else group.apart()
+        return [group] if as_one else group.by_sink()
 
     # -- names --------------------------------------------------------------------------------------------------------
 

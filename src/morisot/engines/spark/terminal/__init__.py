@@ -1,1 +1,1 @@
-"""What is shown on the terminal while a job runs."""
+"""Terminal output while a job runs."""

@@ -1,4 +1,4 @@
-"""A table of a running job on the terminal, drawn anew every second and erased at the end."""
+"""A table of a running job on the terminal, redrawn every second and erased at the end."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ COLUMNS = (
 
 
 def rows(metrics: JobMetrics) -> list[tuple[str, ...]]:
-    """What the table says of each sink.
+    """The rows of the table, one for each sink.
 
     >>> rows({"sinks": [{"sink": "for_each", "batches": 2, "elements_in": 5}]})
     [('for_each', '2', '5', '', '', '', '', '', '', '', '', '')]
@@ -49,9 +49,9 @@ def rows(metrics: JobMetrics) -> list[tuple[str, ...]]:
             _shown(sink.get("arriving_per_second")),
             _shown(sink.get("elements_per_second")),
             _shown(sink.get("batch_seconds", {}).get("last")),
-            _waiting(sink),
+            _backlog(sink),
             _shown(round(sink["lag_seconds"], 1) or None) if "lag_seconds" in sink else "",
-            _left_out(sink),
+            _skipped(sink),
             _bytes(sum(each["bytes"] for each in sink.get("state", {}).values())),
             str(sink.get("watermark") or ""),
         )
@@ -65,20 +65,20 @@ def _shown(number: float | None) -> str:
     return f"{number:,}" if isinstance(number, int) else f"{number:,.1f}"
 
 
-def _waiting(sink: dict[str, Any]) -> str:
-    """Elements in channels and files in directories that are not done.
+def _backlog(sink: dict[str, Any]) -> str:
+    """The backlog: elements in channels and files in directories.
 
-    >>> _waiting({"waiting": 1200, "waiting_files": 3})
+    >>> _backlog({"waiting": 1200, "waiting_files": 3})
     '1,200 + 3 files'
     """
     elements, files = sink.get("waiting", 0), sink.get("waiting_files", 0)
     return " + ".join([f"{elements:,}"] * bool(elements) + [f"{files:,} file{'s' * (files > 1)}"] * bool(files))
 
 
-def _left_out(sink: dict[str, Any]) -> str:
-    """How many elements came too late, were skipped or diverted.
+def _skipped(sink: dict[str, Any]) -> str:
+    """The numbers of late, skipped and diverted elements.
 
-    >>> _left_out({"late": {"window (a.py:3)": 2, "join (a.py:9)": 1}, "skipped": {}, "diverted": {"map (a.py:1)": 4}})
+    >>> _skipped({"late": {"window (a.py:3)": 2, "join (a.py:9)": 1}, "skipped": {}, "diverted": {"map (a.py:1)": 4}})
     '4 diverted, 3 late'
     """
     counts = {kind: sum(sink.get(kind, {}).values()) for kind in KINDS}
@@ -90,14 +90,14 @@ def _bytes(count: int) -> str:
 
 
 def watch(metrics: Callable[[], JobMetrics], over: Callable[[], bool], enabled: bool | None) -> None:
-    """Draw what `metrics` gives until the job is `over`; `enabled` is `Config.progress`, None asks the terminal."""
+    """Draws the metrics until the job is `over`. `enabled` is `Config.progress`; None: if stderr is a terminal."""
     wanted = sys.stderr is not None and sys.stderr.isatty() if enabled is None else enabled
     if wanted:
         threading.Thread(target=_draw, args=(metrics, over), name="morisot-live", daemon=True).start()
 
 
 def _draw(metrics: Callable[[], JobMetrics], over: Callable[[], bool]) -> None:
-    """Whatever goes wrong here must not reach the job."""
+    """Draws the table. Errors here must not affect the job."""
     pause = threading.Event()
     pause.wait(_PATIENCE)
     from rich.console import Console
@@ -117,10 +117,10 @@ def _tables(metrics: JobMetrics) -> Group:
     from rich.table import Table
 
     found = rows(metrics)
-    places = [place for place in range(len(COLUMNS)) if any(row[place] for row in found)]  # nothing to say, no column
-    table = Table(*(COLUMNS[place] for place in places), box=None)
+    columns = [column for column in range(len(COLUMNS)) if any(row[column] for row in found)]  # without empty columns
+    table = Table(*(COLUMNS[column] for column in columns), box=None)
     for row in found:
-        table.add_row(*(row[place] for place in places))
+        table.add_row(*(row[column] for column in columns))
     counted = operators(metrics)
     if not counted:
         return Group(table)
@@ -131,7 +131,7 @@ def _tables(metrics: JobMetrics) -> Group:
 
 
 def operators(metrics: JobMetrics) -> list[tuple[str, ...]]:
-    """What operators took and gave, where that is counted.
+    """The numbers of elements that operators read and emitted, if they are counted.
 
     >>> operators({"sinks": [{"operators": [{"operator": "filter (a.py:3)", "in": 1000, "out": 10}]}]})
     [('filter (a.py:3)', '1,000', '10')]

@@ -1,4 +1,4 @@
-"""From what tasks report to what the user is told about the elements that `on_error` left out."""
+"""Converts reports of tasks about skipped elements to errors for handlers and counts."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from morisot.worker.report.left_out import LeftOut, Reports, decoded, totals
 
 
 def reported(ledger: Ledger, emission: Emission) -> Failures:
-    """What the operators of a run that has ended left out, those that left out nothing included."""
+    """The skipped elements of each operator of a run that has ended, also of operators that skipped none."""
     return by_operator(ledger.take(emission.run), {n: node for n, node in enumerate(emission.nodes) if node.leaves_out})
 
 
 def by_operator(reports: Reports, nodes: Mapping[int, Node]) -> Failures:
-    """The reports of the given operators, each under its number."""
+    """The reports of the given operators, by their numbers."""
     found = totals(reports)
     result = {}
     for number, node in nodes.items():
@@ -30,6 +30,6 @@ def by_operator(reports: Reports, nodes: Mapping[int, Node]) -> Failures:
 
 
 def error_of(report: Report, node: Node) -> ElementError:
-    """What a report says, with the element itself where a handler wants it."""
+    """The error of a report, with the element if a handler needs it."""
     value = report.get("value")
     return failure.reported(report, None if value is None else decoded(value, failing_type(node)))

@@ -1,4 +1,4 @@
-"""One bar for a long bounded job, erased when the job ends."""
+"""A progress bar for a long bounded job, erased when the job ends."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 _PATIENCE = 1.0
 """Seconds before a bar appears: a job that ends sooner shows none."""
 _INTERVAL = 0.2
-"""Seconds between two looks at Spark's counts."""
+"""Seconds between two updates."""
 
 
 @contextlib.contextmanager
@@ -27,9 +27,9 @@ def progress(
     group: str | None = None,
     note: Callable[[], str] = str,
 ) -> Iterator[None]:
-    """Show a bar on stderr while the block runs Spark jobs, those of the job group `group` if one is given.
+    """Shows a bar on stderr while the block runs Spark jobs, those of the job group `group` if one is given.
 
-    What `note` gives stands beside it: how far the loops are.
+    The text of `note`, the progress of loops, is shown next to it.
 
     `enabled` is `Config.progress`; None shows the bar when stderr is a terminal. Without Spark's counts (as over Spark
     Connect) there is no bar.
@@ -54,17 +54,17 @@ def progress(
 def _tracker(spark: SparkSession) -> StatusTracker | None:
     try:
         return spark.sparkContext.statusTracker()
-    except Exception:  # Connect, or a session that has ended: either way there is nothing to count
+    except Exception:  # a session of Spark Connect, or one that has ended
         return None
 
 
 def _watch(
     tracker: StatusTracker, group: str | None, description: str, over: threading.Event, note: Callable[[], str]
 ) -> None:
-    """Draw until `over`; whatever goes wrong here must not reach the job."""
+    """Draws until `over`. Errors here must not affect the job."""
     if over.wait(_PATIENCE):
         return
-    # rich takes a tenth of a second to import, which only a long job should pay.
+    # imported here: rich takes a tenth of a second to import, which only a long job needs
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
@@ -85,7 +85,7 @@ def _watch(
 
 
 def _counts(tracker: StatusTracker, group: str | None) -> dict[int, tuple[int, int]]:
-    """Of each stage that Spark knows of: tasks done, tasks in all."""
+    """The completed tasks and all tasks of each stage."""
     if group is None:
         stages = set(tracker.getActiveStageIds())
     else:
