@@ -1,1 +1,1 @@
-"""What users say."""
+"""The public interface: contexts, streams and their methods."""

@@ -1,4 +1,4 @@
-"""What can be computed of a window's elements, for `aggregate(…)`: each function describes one result."""
+"""Aggregates of a window's elements, for `aggregate(…)`. Each function describes one result."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Function = Callable[..., Any]
 
 @dataclass(frozen=True)
 class Aggregate:
-    """One result of a window, before it is known of which stream."""
+    """One aggregate of a window, independent of a stream."""
 
     kind: MeasureKind
     function: Any = None
@@ -49,7 +49,7 @@ def max_element(value: Function) -> Aggregate:
 
 
 def count() -> Aggregate:
-    """How many elements there are."""
+    """The number of elements."""
     return Aggregate("count")
 
 
@@ -59,25 +59,25 @@ def mean(value: Function | None = None) -> Aggregate:
 
 
 def first() -> Aggregate:
-    """The element that came first."""
+    """The first element."""
     return Aggregate("first")
 
 
 def last() -> Aggregate:
-    """The element that came last."""
+    """The last element."""
     return Aggregate("last")
 
 
 def fold(init: Any, function: Function) -> Aggregate:
-    """What `function(accumulator, element)` gives after the last element, from a copy of `init` on."""
+    """The result of `function(accumulator, element)` after the last element, from a copy of `init` on."""
     return Aggregate("fold", function, init)
 
 
 def reduce(function: Function) -> Aggregate:
-    """What `function(accumulator, element)` gives after the last element, from the first on."""
+    """The result of `function(accumulator, element)` after the last element, from the first on."""
     return Aggregate("reduce", function)
 
 
 def map(function: Function, *, returns: Any = None) -> Aggregate:  # noqa: A001
-    """What a function makes of the list of elements."""
+    """The result of a function for the list of elements."""
     return Aggregate("map", function, returns=returns)

@@ -1,4 +1,4 @@
-"""What all streams share: a context, a node, and how one more operator is added."""
+"""The base class of streams: a context, a node, and helpers to add an operator."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 PathLike = str | os.PathLike[str]
 OnError = Literal["raise", "skip"] | Callable[[ElementError], Any]
-"""What users pass as `on_error`: stop the job, leave the element out and count it, or a handler of the failure."""
+"""The values of `on_error`: stop the job, skip and count the element, or a handler of the failure."""
 
 
 class StreamBase(Generic[T]):
-    """A stream: a description of what to compute, which runs when a sink does."""
+    """A stream: a description of a computation, which runs when a sink does."""
 
     def __init__(self, context: StreamContext, node: Node) -> None:
         context.check(node)
@@ -42,7 +42,7 @@ class StreamBase(Generic[T]):
 
     @property
     def type(self) -> Type:
-        """The type of the elements: `object` where none is known and elements travel pickled."""
+        """The type of the elements; `object` if it is unknown, and elements are pickled."""
         return self._node.type
 
     @property
@@ -51,11 +51,11 @@ class StreamBase(Generic[T]):
         return self._node.bounded
 
     def name(self, label: str) -> Self:
-        """Give the operator a name of your own, for explain, drawings and snapshots."""
+        """Names the operator, for explain, drawings and snapshots."""
         return type(self)(self._context, dataclasses.replace(self._node, label=label))
 
     def _closure(self, function: Callable[..., Any], operator: str, arity: int, returns: Any = None) -> Closure:
-        """The user's function, wrapped; one that cannot take its arguments is refused here."""
+        """The user's function, wrapped. Raises an error if it cannot take its arguments."""
         location = caller()
         declared = None if returns is None else infer.of_annotation(returns)
         check_callable(function, operator, arity, location)
@@ -64,18 +64,18 @@ class StreamBase(Generic[T]):
     def _compiled(
         self, function: Callable[..., Any], operator: str, parameters: tuple[Type, ...], returns: Any = None
     ) -> tuple[Closure, Verdict]:
-        """The user's function, wrapped, and what the compiler makes of it."""
+        """The user's function, wrapped, and the compiler's verdict on it."""
         closure = self._closure(function, operator, len(parameters), returns)
         return closure, verdict_of(closure, parameters)
 
     def _policy(self, on_error: OnError, operator: str) -> Policy:
-        """What the user says about elements on which the function fails; anything else is refused here."""
+        """The treatment of elements on which the function fails. Raises an error for other values."""
         if on_error in ("raise", "skip"):
             return on_error
         location = caller()
         if not callable(on_error):
             raise PlanError(
-                f"{operator} cannot do {on_error!r} on an error",
+                f"{operator} does not support on_error={on_error!r}",
                 location=location,
                 advice='pass on_error="raise", on_error="skip", or a function that takes the mo.ElementError',
             )
@@ -83,9 +83,9 @@ class StreamBase(Generic[T]):
         return Divert(on_error)
 
     def _tried(self, closure: Closure, on_error: OnError) -> Node:
-        """The stream without the elements on which the function fails, if it may leave them out; they are counted.
+        """The stream without the elements on which the function fails, if these are skipped. They are counted.
 
-        For operators that move elements by what a function gives: it is called once more, before they move.
+        It is for operators that shuffle elements by the result of a function: the function is called once more before.
         """
         policy = self._policy(on_error, closure.operator)
         if policy == "raise":
@@ -100,7 +100,7 @@ class StreamBase(Generic[T]):
         )
 
     def _late(self, handler: Callable[..., Any] | None, operator: str) -> Late | None:
-        """Who gets the elements that come too late; what is no function of an element is refused here."""
+        """The handler of late elements. Raises an error if it is not a function of an element."""
         keyed = len(self._arguments) > 1
         return late_handler(handler, operator, "the value" if keyed else "the element", keyed=keyed)
 
@@ -110,7 +110,7 @@ class StreamBase(Generic[T]):
 
 
 def late_handler(handler: Callable[..., Any] | None, operator: str, what: str, *, keyed: bool) -> Late | None:
-    """Who gets what comes too late, with its key before it if it has one; what cannot take it is refused here."""
+    """The handler of late elements, with the key as first argument if there is one. Raises an error if it is none."""
     if handler is None:
         return None
     advice = f"write a function that takes {'the key and ' if keyed else ''}{what}"
@@ -119,14 +119,14 @@ def late_handler(handler: Callable[..., Any] | None, operator: str, what: str, *
 
 
 def check_batch_size(size: int | None, name: str, operator: str, *, unbounded: bool, followed: str) -> None:
-    """Refuse a size of micro-batches that is none, or where there are none."""
+    """Raises an error for an invalid size of micro-batches, or for a size on bounded input."""
     if size is None:
         return
     if not unbounded:
         raise PlanError(
-            f"{operator} reads everything at once: {name}= is for a {followed} that is followed",
+            f"{operator} reads all elements at once: {name}= is for a {followed} that is followed",
             location=caller(),
-            advice="leave it out, or pass unbounded=True",
+            advice="remove it, or pass unbounded=True",
         )
     if type(size) is not int or size < 1:
         raise PlanError(f"{name} is {size!r}: give a whole number of 1 or more", location=caller())
@@ -144,7 +144,7 @@ def check_callable(
     *,
     advice: str | None = None,
 ) -> None:
-    """Refuse what is no function, or one that does not take `arity` arguments."""
+    """Raises an error unless it is a function that takes `arity` arguments."""
     if not callable(function):
         raise PlanError(
             f"{operator} needs a function, not {function!r}", location=location, advice="pass a lambda or a def"

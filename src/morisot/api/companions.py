@@ -1,4 +1,4 @@
-"""Other streams that an operator takes: whether they are streams, of the same context and of the same kind."""
+"""Checks of the other inputs of an operator: they are streams of the same context and of the same kind."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def companion(stream: StreamBase[Any], other: Any, operator: str, *, same_kind: bool = True) -> Node:
-    """The node of a stream that an operator takes beside its own, or a refusal."""
+    """The node of another input of an operator. Raises an error if it cannot be one."""
     if not isinstance(other, StreamBase):
         raise PlanError(
             f"{operator} takes another stream, not {other!r}",
@@ -33,13 +33,13 @@ def companion(stream: StreamBase[Any], other: Any, operator: str, *, same_kind: 
         raise PlanError(
             f"{operator}: this stream has {has}, the other has {lacks}",
             location=caller(),
-            advice="give the other one keys with key_by(…)" if wanted else "take them away with unkey() or drop_key()",
+            advice="give the other one keys with key_by(…)" if wanted else "remove them with unkey() or drop_key()",
         )
     return other._node
 
 
 def check_times(operator: str, *nodes: Node) -> None:
-    """Refuse streams of which some have timestamps and others none, or another kind of them."""
+    """Raises an error if only some of the streams have timestamps, or their types differ."""
     times = {node.time for node in nodes}
     if len(times) == 1:
         return

@@ -1,4 +1,4 @@
-"""Where every program starts: sources, settings, and running what was described."""
+"""The context of a program: sources, settings, and running sinks."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ T = TypeVar("T")
 
 
 class StreamContext(SourceMethods):
-    """The start of a program: makes streams, runs their sinks.
+    """Creates streams, and runs their sinks.
 
     >>> import morisot as mo
     >>> ctx = mo.StreamContext(engine="reference")
@@ -66,14 +66,14 @@ class StreamContext(SourceMethods):
         self._jobs: list[Job] = []
         self._skipping: list[StreamCsv | StreamJson] = []
         self._stores: dict[str, list[Store]] = {"channel": [], "socket": []}
-        """Where what was sent into channels, and by servers, waits."""
+        """The buffers of channels and sockets."""
         self._lock: SnapshotLock | None = None
         self._store_holds: list[Hold] = []
-        """The lock of the snapshot directory, for the stores in it."""
+        """The lock of the snapshot directory, for the buffers in it."""
 
     @classmethod
     def from_args(cls, argv: Sequence[str] | None = None) -> StreamContext:
-        """A context set by the program's arguments, `MORISOT_*` variables and a file, in this order of precedence."""
+        """A context configured by the program's arguments, `MORISOT_*` variables and a file, in this precedence."""
         import sys
 
         config, _ = Config.load(sys.argv[1:] if argv is None else argv)
@@ -81,7 +81,7 @@ class StreamContext(SourceMethods):
 
     @classmethod
     def from_file(cls, path: str | Path) -> StreamContext:
-        """A context set by a TOML file; `MORISOT_*` variables win over it."""
+        """A context configured by a TOML file. `MORISOT_*` variables override it."""
         config, _ = Config.load(file=path)
         return cls(config=config)
 
@@ -89,7 +89,7 @@ class StreamContext(SourceMethods):
 
     @property
     def engine(self) -> Engine:
-        """What runs the plans; Spark's session starts when it is first needed."""
+        """The engine. The Spark session starts when it is first needed."""
         if self._engine is None:
             self._engine = self._make_engine()
         return self._engine
@@ -101,14 +101,15 @@ class StreamContext(SourceMethods):
             return ReferenceEngine(self.config)
         from morisot.engines.spark.session.interrupt import anywhere, interruptible
 
-        with interruptible(lambda: None, anywhere):  # a library that was imported in part cannot be imported again
+        # an interrupted import of a library cannot be repeated
+        with interruptible(lambda: None, anywhere):
             from morisot.engines.spark.engine import SparkEngine
 
         return SparkEngine(self.config, self._spark, self._snapshots, self._snapshot_lock())
 
     @property
     def spark(self) -> SparkSession:
-        """The Spark session the streams run on."""
+        """The Spark session."""
         from morisot.engines.spark.engine import SparkEngine
 
         if not isinstance(self.engine, SparkEngine):
@@ -116,7 +117,7 @@ class StreamContext(SourceMethods):
         return self.engine.spark
 
     def execute(self) -> None:
-        """Run every deferred sink to its end; what several of them read is computed once."""
+        """Runs all deferred sinks to their end. Shared subplans are computed once."""
         sinks = self._take_sinks("execute")
         unbounded = next((sink for sink in sinks if not sink.bounded), None)
         if unbounded is not None:
@@ -136,7 +137,7 @@ class StreamContext(SourceMethods):
                 channel.close()
 
     def start(self) -> Job:
-        """Start every deferred sink and return at once; the job runs until it ends or is stopped."""
+        """Starts all deferred sinks, and returns at once. The job runs until it ends or is stopped."""
         sinks = self._take_sinks("start")
         job: Job = self.engine.start(sinks, {sink: channel.close for sink, channel in self._channels.items()})
         self._jobs.append(job)
@@ -156,18 +157,18 @@ class StreamContext(SourceMethods):
         return sinks
 
     def metrics(self) -> ContextMetrics:
-        """What was left out because of `on_error`, what was moved to Python at run time, and how the loops went.
+        """Numbers of skipped elements, demoted operators, and metrics of loops.
 
-        `skipped` and `diverted` count by operator: elements in the operator's last run, rows that do not fit a source;
-        `late` counts elements of unbounded streams that came too late.
-        `moved_to_python` names the operators whose native form met a value it cannot do.
+        `skipped` and `diverted` count by operator: elements in the operator's last run, and rows that do not fit the
+        type of a source. `late` counts late elements of unbounded streams. `moved_to_python` has the operators whose
+        native form failed on an unsupported value.
         """
         counts = self.engine.tally.metrics()
         counts["skipped"] |= {node.title: self.engine.skipped(node) for node in self._skipping}
         moved = sorted(node.title for node in self.engine.demoted)
         return {**counts, "moved_to_python": moved, "loops": self.engine.loops()}
 
-    # -- what streams ask of their context --------------------------------------------------------------------------
+    # -- methods for streams ----------------------------------------------------------------------------------------
 
     def plain(self, node: Node) -> Stream[Any]:
         from morisot.api.stream import Stream
@@ -182,7 +183,7 @@ class StreamContext(SourceMethods):
         return KeyedStream(self, node)
 
     def check(self, node: Node) -> None:
-        """Refuse what cannot run, while the user's line is known."""
+        """Raises an error for a plan that cannot run, while the user's line is known."""
         if not node.bounded:
             from morisot.physical.refusals import refuse_unbounded
 
@@ -191,31 +192,31 @@ class StreamContext(SourceMethods):
     def add_sink(
         self, node: SinkNode, receiver: Callable[[list[Any]], None] | None, channel: Channel[Any] | None = None
     ) -> None:
-        """Take note of a deferred sink."""
+        """Registers a deferred sink."""
         self.check(node)
         self._sinks[node] = receiver
         if channel is not None:
             self._channels[node] = channel
 
     def calling(self, node: ForEach) -> Callable[..., None]:
-        """The receiver of for_each: it calls the user's own function, in this process."""
+        """The receiver of for_each: it calls the user's function in this process."""
         function = node.function.original
 
         def receive(elements: Iterable[Any], batch: int = 0) -> None:
-            told = functools.partial(function, batch) if node.with_batch else function
+            call = functools.partial(function, batch) if node.with_batch else function
             for element in elements:
                 try:
                     if node.keyed:
-                        told(*element)
+                        call(*element)
                     else:
-                        told(element)
+                        call(element)
                 except Exception as error:
                     raise element_error(node.operator, node.location, element, error, 1) from error
 
         return receive
 
     def _store(self, type_: Type, capacity: int) -> tuple[Store, Callable[[Any], None]]:
-        """Where the elements of a channel wait, and what refuses those that are of another type."""
+        """The buffer of a channel, and a check that raises an error for elements of another type."""
         from morisot.worker.codec.fits import UnfitValue, checker
 
         store: Store = Memory() if self.config.engine == "reference" else self._spool(type_, capacity)
@@ -232,24 +233,25 @@ class StreamContext(SourceMethods):
     def _spool(self, type_: Type, capacity: int) -> Store:
         from morisot.engines.spark.streaming.channel_files import Spool
 
-        self._stores["channel"].append(Spool(self._place("channel"), type_, capacity, keep=self._keep))
+        self._stores["channel"].append(Spool(self._store_directory("channel"), type_, capacity, keep=self._keep))
         return self._stores["channel"][-1]
 
     def _line(self, host: str, port: int, location: Location) -> Store | None:
-        """Where the lines of a server wait; the reference engine cannot read what has no end."""
+        """The buffer of a socket. The reference engine cannot read unbounded streams."""
         if self.config.engine == "reference":
             return None
         from morisot.engines.spark.streaming.socket_source import SocketLines
 
-        self._stores["socket"].append(SocketLines(host, port, location, self._place("socket"), keep=self._keep))
+        directory = self._store_directory("socket")
+        self._stores["socket"].append(SocketLines(host, port, location, directory, keep=self._keep))
         return self._stores["socket"][-1]
 
     @property
     def _keep(self) -> int | None:
         return None if self._snapshots is None else self._snapshots.keep
 
-    def _place(self, kind: str) -> Path:
-        """A directory for the next store of a kind: for this job, or in the user's snapshots."""
+    def _store_directory(self, kind: str) -> Path:
+        """The directory of the next buffer of a kind: a temporary one, or one in the user's snapshots."""
         import shutil
 
         from morisot.engines.spark.session.scratch import temporary_directory
@@ -263,7 +265,7 @@ class StreamContext(SourceMethods):
         return directory
 
     def _snapshot_lock(self) -> SnapshotLock:
-        """What keeps other contexts and programs from writing the snapshots of this one."""
+        """The lock that prevents other contexts and programs from writing these snapshots."""
         from morisot.engines.spark.checkpoints.ownership import SnapshotLock
 
         if self._lock is None:
@@ -273,9 +275,9 @@ class StreamContext(SourceMethods):
     # -- the end ----------------------------------------------------------------------------------------------------
 
     def close(self) -> None:
-        """Stop the jobs that still run, and say so if a sink was never run."""
+        """Stops running jobs, and warns about sinks that were never run."""
         for job in self._jobs:
-            with contextlib.suppress(JobError):  # Spark has ended before: nothing is left to stop
+            with contextlib.suppress(JobError):  # Spark has ended already
                 job.stop()
         self._jobs.clear()
         for stores in self._stores.values():
@@ -299,7 +301,7 @@ class StreamContext(SourceMethods):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if error is not None:
-            self._sinks = {}  # the error is what the user must read
+            self._sinks = {}  # the error of the block is more important
         self.close()
 
     def __repr__(self) -> str:
@@ -307,7 +309,7 @@ class StreamContext(SourceMethods):
 
 
 def _settings(config: Config | None, engine: str | None, parallelism: int | None) -> Config:
-    """The configuration, with what was passed by name over it."""
+    """The configuration, overridden by keyword arguments."""
     import dataclasses
 
     base = config if config is not None else Config.from_environment()

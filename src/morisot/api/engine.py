@@ -1,4 +1,4 @@
-"""What a context needs of an engine; Spark's and the reference's both have it."""
+"""The interface of engines."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ class Engine(Protocol):
 
     @property
     def demoted(self) -> frozenset[Node]:
-        """Operators that were moved to Python at run time."""
+        """Operators that were demoted at run time."""
 
     def job(self, node: Node) -> PlannedJob:
-        """How a stream would run: by what is known of the session, or by assumptions while there is none."""
+        """The planned job of a stream, with the settings of the session, or with assumptions if there is none yet."""
 
     @property
     def tally(self) -> Tally:
-        """What operators left out because of `on_error`, in the last run of each."""
+        """The elements that operators skipped in their last runs."""
 
     def collect(self, node: Node) -> list[Any]:
         """All elements of a bounded stream."""
@@ -42,12 +42,12 @@ class Engine(Protocol):
         """The elements as a Spark DataFrame."""
 
     def execute(self, receivers: Mapping[SinkNode, Receiver | None]) -> None:
-        """Run bounded sinks to their end, handing each receiver its elements."""
+        """Runs bounded sinks to their end, and passes each receiver its elements."""
 
     def start(
         self, receivers: Mapping[SinkNode, Receiver | None], closers: Mapping[SinkNode, Callable[[], None]]
     ) -> Any:
-        """Start sinks and return a PlannedJob."""
+        """Starts sinks and returns the running job."""
 
     def row_type(self, kind: str, path: str) -> Record:
         """The type of the rows of files."""
@@ -56,19 +56,19 @@ class Engine(Protocol):
         """The type of the rows of a DataFrame."""
 
     def skipped(self, node: StreamCsv | StreamJson) -> int:
-        """How many rows of a source did not fit and were left out."""
+        """The number of rows of a source that did not fit and were skipped."""
 
     def loops(self) -> list[LoopMetrics]:
-        """How each loop went, or goes."""
+        """The metrics of each loop."""
 
     def spark_plan(self, node: Node) -> str:
         """Spark's own plan, as text."""
 
     def saving(self, node: Node) -> str:
-        """What a crash costs a bounded job that ends with a node, if it is saved while it runs."""
+        """What is repeated after a failure of a bounded job with snapshots; None without snapshots."""
 
     def uncache(self, node: Node) -> None:
-        """Give up what is kept of a stream."""
+        """Removes the cached elements of a stream."""
 
     def close(self) -> None:
-        """Give back what the engine opened."""
+        """Releases the resources of the engine."""

@@ -1,4 +1,4 @@
-"""The sending end of a stream: what threads of the user's program put into it."""
+"""The sending end of a channel, which threads of the user's program use."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 
 class Store(Protocol):
-    """Where elements wait to be read."""
+    """Buffers elements until they are read."""
 
     closed: bool
 
@@ -29,10 +29,10 @@ class Store(Protocol):
 
 
 class Inlet(Generic[T]):
-    """Takes elements from any thread and gives them to the stream, in the order they were sent.
+    """Sends elements of any thread to the stream, in the order of the calls.
 
-    `send` waits while the job is too far behind. The stream ends, and with it a job that reads nothing else, when the
-    inlet is closed and everything was read.
+    `send` blocks while the backlog of the job is too large. The stream ends when the inlet is closed and all elements
+    were read. A job that reads no other stream ends with it.
     """
 
     def __init__(self, store: Store, check: Callable[[Any], None]) -> None:
@@ -40,11 +40,11 @@ class Inlet(Generic[T]):
         self._check = check
 
     def send(self, element: T) -> None:
-        """Put one element into the stream."""
+        """Sends one element."""
         self.send_all((element,))
 
     def send_all(self, elements: Iterable[T]) -> None:
-        """Put elements into the stream, one after the other."""
+        """Sends elements in their order."""
         self._store.put(map(self._checked, elements))
 
     def _checked(self, element: T) -> T:
@@ -52,11 +52,11 @@ class Inlet(Generic[T]):
         return element
 
     def flush(self) -> None:
-        """Wait until everything that was sent is written, so that it survives the end of the program."""
+        """Waits until all sent elements are written to files, so that they survive the end of the program."""
         self._store.flush()
 
     def close(self) -> None:
-        """End the stream."""
+        """Ends the stream."""
         self._store.close()
 
     @property
@@ -76,7 +76,7 @@ class Inlet(Generic[T]):
 
 
 class Memory:
-    """A list, for the engine that runs in this process."""
+    """A list, for the reference engine."""
 
     def __init__(self) -> None:
         self.closed = False
@@ -88,10 +88,10 @@ class Memory:
         self.elements.extend(elements)
 
     def flush(self) -> None:
-        """It is there."""
+        """Does nothing: elements are in memory."""
 
     def close(self) -> None:
         self.closed = True
 
     def remove(self) -> None:
-        """Nothing is left behind."""
+        """Does nothing: there are no files."""

@@ -1,4 +1,4 @@
-"""A join with its strategy: how elements come together, how they find each other, and which of them are kept."""
+"""A join with a strategy: how elements are distributed, the local algorithm, and the variant."""
 
 from __future__ import annotations
 
@@ -22,41 +22,41 @@ MakeJoin = Callable[[Variant, Ship, Local], Any]
 
 @dataclass(frozen=True)
 class JoinBuilder(Generic[K, L, R]):
-    """Two streams to be joined; next, how their elements come together."""
+    """Two streams to be joined. The next step selects how elements are distributed."""
 
     make: MakeJoin
 
     def ship_hash(self) -> ShippedJoin[K, L, R]:
-        """Elements of both streams move, by the hash of their key."""
+        """Shuffles the elements of both streams by the hash of their keys."""
         return ShippedJoin(self.make, "hash")
 
     def ship_broadcast_right(self) -> ShippedJoin[K, L, R]:
-        """All elements of the right stream go to wherever left ones are, and those stay; for a small right stream."""
+        """Copies the right stream to all tasks. The left stream is not shuffled. Use it for a small right stream."""
         return ShippedJoin(self.make, "broadcast_right")
 
 
 @dataclass(frozen=True)
 class ShippedJoin(Generic[K, L, R]):
-    """Elements come together; next, how they find each other."""
+    """A join with a distribution. The next step selects the local algorithm."""
 
     make: MakeJoin
     ship: Ship
 
     def local_hash(self) -> LocalJoin[K, L, R]:
-        """The right elements of a task are put into a hash table, in which the left ones are looked up."""
+        """A hash table of the right elements of a task, in which left elements are looked up."""
         return LocalJoin(self.make, self.ship, "hash")
 
     def local_sort_merge(self) -> LocalJoin[K, L, R]:
-        """Both are sorted by key and merged, which needs no memory for either.
+        """Both sides are sorted by key and merged. Neither has to fit into memory.
 
-        Spark puts broadcast elements into a hash table all the same: nothing else is made for them.
+        Spark uses a hash table for broadcast elements in any case.
         """
         return LocalJoin(self.make, self.ship, "sort_merge")
 
 
 @dataclass(frozen=True)
 class LocalJoin(Generic[K, L, R]):
-    """All is decided but which elements are kept."""
+    """A join with a strategy. The last step selects the variant."""
 
     make: MakeJoin
     ship: Ship
@@ -74,8 +74,8 @@ class LocalJoin(Generic[K, L, R]):
         """The pairs, and the elements of both sides without a partner, with None."""
         if self.ship == "broadcast_right":
             raise PlanError(
-                "an outer join cannot broadcast its right side: no task would know that a right element found no "
-                "partner anywhere",
+                "an outer join cannot broadcast its right side: no task knows whether a right element has a "
+                "partner in another task",
                 location=caller(),
                 advice="use ship_hash()",
             )

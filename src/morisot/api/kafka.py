@@ -1,4 +1,4 @@
-"""What users say about Kafka: where it is, and what a record is made of; what cannot be is refused at their line."""
+"""Checks of the arguments of Kafka sources and sinks, with errors at the user's line."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ _OWN = frozenset(
         "value.serializer",
     }
 )
-"""Settings that the connector needs for itself."""
+"""Settings that the connector sets itself."""
 
 
-# -- where it is ------------------------------------------------------------------------------------------------------
+# -- servers, topics, settings ----------------------------------------------------------------------------------------
 
 
 def checked_servers(servers: Any, operator: str) -> str:
-    """The addresses as Kafka wants them, separated by commas."""
+    """The addresses, separated by commas, as Kafka requires them."""
     given = several([each.strip() for each in servers.split(",")] if isinstance(servers, str) else servers)
     if not given or not all(isinstance(each, str) and _SERVER.fullmatch(each) for each in given):
         raise PlanError(
@@ -61,12 +61,12 @@ def checked_topics(topic: Any, operator: str) -> tuple[str, ...]:
 
 
 def several(given: Any) -> list[Any]:
-    """What was given, one thing or several."""
+    """One argument or several, as a list."""
     return [given] if isinstance(given, str) or not isinstance(given, Iterable) else list(given)
 
 
 def checked_settings(options: Mapping[Any, Any] | None, operator: str) -> dict[str, str]:
-    """The settings of Kafka's client by Kafka's names; no value is ever part of a message."""
+    """The settings of the Kafka client by Kafka's names. Values are never part of a message."""
     settings: dict[str, str] = {}
     for name, value in (options or {}).items():
         plain = name.removeprefix("kafka.") if isinstance(name, str) else ""
@@ -75,40 +75,40 @@ def checked_settings(options: Mapping[Any, Any] | None, operator: str) -> dict[s
                 f"{name!r} in the options of {operator} is no setting of Kafka's clients",
                 location=caller(),
                 advice="use Kafka's own names, such as security.protocol and sasl.jaas.config; "
-                "what Spark calls an option is an argument here",
+                "options of Spark's connector are arguments here",
             )
         if plain in _OWN:
             raise PlanError(
                 f"{operator} sets {plain} itself: it cannot be among its options",
                 location=caller(),
-                advice="leave it out",
+                advice="remove it",
             )
         settings[plain] = str(value).lower() if isinstance(value, bool) else str(value)
     return settings
 
 
 def checked_starting(starting: str, operator: str, unbounded: bool) -> None:
-    """Refuse a place to start from that is none, or behind which a bounded stream has nothing."""
+    """Raises an error for an invalid start, or for one after which a bounded stream has no records."""
     if starting not in ("earliest", "latest"):
         raise PlanError(f"starting is {starting!r}: give 'earliest' or 'latest'", location=caller())
     if starting == "latest" and not unbounded:
         raise PlanError(
-            f"{operator} reads what is in the topic when the job starts: there is nothing after the latest record",
+            f"{operator} reads the records that the topic has when the job starts: there are none after the latest",
             location=caller(),
-            advice="leave out starting=, or pass unbounded=True to follow the topic",
+            advice="remove starting=, or pass unbounded=True to follow the topic",
         )
 
 
-# -- what is read -----------------------------------------------------------------------------------------------------
+# -- reading ----------------------------------------------------------------------------------------------------------
 
 
 def element_type(record: bool, key: Any, value: Any) -> Type:
-    """The type of the elements: the value, or a record, whose key may be missing unless the user says otherwise."""
+    """The type of the elements: the value, or a record, whose key may be None by default."""
     value_type = checked_part(value, "value", "stream_kafka")
     if not record:
         if key is not None:
             raise PlanError(
-                "stream_kafka gives the values alone: key= says what the key of a record is",
+                "stream_kafka reads the values only: key= is the type of the key of a record",
                 location=caller(),
                 advice="pass record=True to get mo.KafkaRecord elements",
             )
@@ -118,33 +118,33 @@ def element_type(record: bool, key: Any, value: Any) -> Type:
 
 
 def checked_part(annotation: Any, part: str, operator: str) -> Type:
-    """What the user says a key or a value is."""
+    """The declared type of a key or a value."""
     type_ = infer.of_annotation(annotation)
     if not is_text(type_):
         raise PlanError(
             f"the {part} of {operator} cannot be {annotation!r}",
             location=caller(),
-            advice=f"pass {part}=str or {part}=bytes, or `… | None` if it may be missing; map(…) makes more of it",
+            advice=f"pass {part}=str or {part}=bytes, or `… | None` if it may be missing; convert it with map(…)",
         )
     return type_
 
 
 def is_text(type_: Type) -> bool:
-    """Whether Kafka holds values of the type: str as UTF-8, bytes as they are, None as nothing."""
+    """Whether Kafka can store values of the type: str as UTF-8, bytes unchanged, None as null."""
     return infer.without_none(type_) in (STR, BYTES)
 
 
-# -- what is written --------------------------------------------------------------------------------------------------
+# -- writing ----------------------------------------------------------------------------------------------------------
 
 
 def refuse_part(type_: Type, part: str, advice: str) -> None:
-    """Refuse to write what is neither text nor bytes."""
+    """Raises an error for a type that is neither str nor bytes."""
     if not is_text(type_):
         raise PlanError(f"write_kafka writes str or bytes, and the {part} is {type_}", location=caller(), advice=advice)
 
 
 def encoding(function: Callable[..., Any]) -> Callable[..., bytes | None]:
-    """The function as one that gives bytes, for functions of which nobody knows whether they give str or bytes."""
+    """The function with its result converted to bytes, if it is unknown whether that is str or bytes."""
 
     def encoded(*element: Any) -> bytes | None:
         found = function(*element)
@@ -158,15 +158,15 @@ def encoding(function: Callable[..., Any]) -> Callable[..., bytes | None]:
 
 
 ENCODED = Optional(BYTES)
-"""What `encoding` makes of a function that gives anything."""
+"""The result type of `encoding`."""
 
 
 def pairing(
     key: Callable[..., Any] | None, value: Callable[..., Any] | None, *, keyed: bool
 ) -> Callable[..., tuple[Any, Any]]:
-    """One function for the key and the value of a record; a part without a function is that of the element.
+    """One function for the key and the value of a record. A part without a function is taken from the element.
 
-    Written out, so that the compiler can read it: where both functions have a column form, so has this one.
+    It is written as a lambda, so that it has a column form if both functions have one.
     """
     if keyed:
         own_key, own_value = key or _first, value or _second

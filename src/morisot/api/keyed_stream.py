@@ -38,4 +38,4 @@ class KeyedStream(
     SeeMethods[tuple[K, V]],
     Generic[K, V],
 ):
-    """A stream of values of type V, each with a key of type K; it collects as (key, value) pairs."""
+    """A stream of values of type V, each with a key of type K. `collect` returns (key, value) pairs."""

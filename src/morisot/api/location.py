@@ -1,4 +1,4 @@
-"""Which line of the user's program is speaking."""
+"""The line of the user's program that called Morisot."""
 
 from __future__ import annotations
 
@@ -20,6 +20,6 @@ def caller() -> Location:
 
 
 def _is_own(frame: FrameType) -> bool:
-    """Whether a frame is Morisot's; the constructors of dataclasses have no file."""
+    """Whether a frame is Morisot's. Generated constructors of dataclasses have no file."""
     file = frame.f_code.co_filename
     return file.startswith(_OWN) or (file == "<string>" and frame.f_globals.get("__name__", "").startswith("morisot."))

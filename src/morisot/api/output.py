@@ -1,4 +1,4 @@
-"""Handles of deferred sinks: what a job fills and the user reads."""
+"""Handles of deferred sinks, which a job fills and the user reads."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ T = TypeVar("T")
 _CHECK_SECONDS = 0.1
 
 
-class NotRunYet(MorisotError):  # noqa: N818 - it names a state
-    """The result is asked for before the job that makes it has run."""
+class NotRunYet(MorisotError):  # noqa: N818 - the name describes a state
+    """The result was read before its job has run."""
 
 
-class ChannelClosed(MorisotError):  # noqa: N818 - it names a state
-    """The job has ended and everything it sent was read."""
+class ChannelClosed(MorisotError):  # noqa: N818 - the name describes a state
+    """The job has ended, and all its elements were read."""
 
 
 class Output(Generic[R]):
@@ -36,7 +36,7 @@ class Output(Generic[R]):
         self._filled = True
 
     def get(self) -> R:
-        """The result; before the job ran it is an error, not an empty list."""
+        """The result. It is an error to read it before the job has run."""
         if not self._filled:
             raise NotRunYet(f"{self._operator} has no result yet: run it with ctx.execute()")
         return self._result  # type: ignore[return-value]
@@ -46,9 +46,9 @@ class Output(Generic[R]):
 
 
 class Channel(Generic[T]):
-    """Elements on their way from a running job to the user's program.
+    """A queue of elements from a running job to the user's program.
 
-    The job waits when `capacity` elements lie unread, so a slow reader never fills the memory.
+    The job waits when `capacity` elements are unread, so that a slow reader does not exhaust memory.
     """
 
     def __init__(self, capacity: int) -> None:
@@ -57,11 +57,11 @@ class Channel(Generic[T]):
         self._failure: Callable[[], MorisotError | None] = lambda: None
 
     def ask_for_failure(self, failure: Callable[[], MorisotError | None]) -> None:
-        """A job fills the channel: whoever reads it to the end is told what made the job fail."""
+        """Sets the job that fills the channel. A reader of the whole channel gets the failure of the job."""
         self._failure = failure
 
     def put_all(self, elements: list[Any]) -> None:
-        """Called by the job; gives up when the channel is closed, so that a stopped job never hangs."""
+        """Called by the job. Returns when the channel is closed, so that a stopped job does not hang."""
         for element in elements:
             while not self._closed.is_set():
                 try:
@@ -74,13 +74,13 @@ class Channel(Generic[T]):
         self._closed.set()
 
     def lift_limit(self) -> None:
-        """Take everything: while `ctx.execute()` runs, nobody can read."""
+        """Removes the limit: while `ctx.execute()` runs, the program cannot read."""
         self._queue.maxsize = 0
 
     def get(self, timeout: float | None = None) -> T:
-        """The next element; waits for it up to `timeout` seconds, then raises TimeoutError.
+        """The next element. Waits up to `timeout` seconds, then raises TimeoutError.
 
-        After the last element it raises ChannelClosed, or what made the job fail.
+        After the last element it raises ChannelClosed, or the failure of the job.
         """
         waited = 0.0
         while True:
@@ -92,12 +92,12 @@ class Channel(Generic[T]):
                     failure = self._failure()
                     if failure is not None:
                         raise failure from failure.__cause__
-                    raise ChannelClosed("the job has ended and all it sent was read") from None
+                    raise ChannelClosed("the job has ended, and all its elements were read") from None
                 if timeout is not None and waited >= timeout:
-                    raise TimeoutError(f"no element came within {timeout} s") from None
+                    raise TimeoutError(f"no element arrived within {timeout} s") from None
 
     def __iter__(self) -> Iterator[T]:
-        """Elements as they come, until the job ends; then what made it fail, if it did."""
+        """The elements until the job ends; then its failure is raised, if it failed."""
         while True:
             try:
                 yield self.get()

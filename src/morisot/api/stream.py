@@ -33,4 +33,4 @@ class Stream(
     SinkMethods[T],
     SeeMethods[T],
 ):
-    """A stream of elements of type T. Streams are made by a StreamContext; operators give new streams."""
+    """A stream of elements of type T. A StreamContext creates streams, and operators return new ones."""

@@ -1,4 +1,4 @@
-"""A stream cut into windows: what is computed of each makes a stream again."""
+"""The windows of a stream, and their aggregates."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ W = TypeVar("W", bound=Window | WindowJoin)
 _ADVICE: dict[str, str] = {
     "fold": "fold(init, function) calls function(accumulator, element)",
     "reduce": "reduce(function) calls function(accumulator, element)",
-    "map": "map(function) gives the function the list of a window's elements",
+    "map": "map(function) calls the function with the list of a window's elements",
 }
 _ARITY = {"fold": 2, "reduce": 2}
 
@@ -74,7 +74,7 @@ def with_bounds(result: Type, clock: Type) -> Record:
 
 
 class _Windows:
-    """How the nodes are made, for plain and keyed streams alike."""
+    """Creates the nodes, for plain and keyed streams."""
 
     def __init__(
         self,
@@ -91,7 +91,7 @@ class _Windows:
         self._bounds = bounds
 
     def with_bounds(self) -> Self:
-        """The same windows; what is computed of them comes as `Windowed(start, end, value)`."""
+        """The same windows, with results as `Windowed(start, end, value)`."""
         return type(self)(self._stream, self._kind, self._operator, bounds=True, late=self._late)
 
     def __repr__(self) -> str:
@@ -116,7 +116,7 @@ class _Windows:
         return bounded_node(node) if self._bounds else node
 
     def _tried(self, function: Callable[..., Any] | None, on_error: OnError, method: str) -> Self:
-        """The windows of the elements on which the function does not fail, if it may leave the others out."""
+        """The windows of the elements on which the function does not fail, if the others are skipped."""
         operator, stream = f"{self._operator}.{method}", self._stream
         if function is None or stream._policy(on_error, operator) == "raise":
             return self
@@ -128,7 +128,7 @@ class _Windows:
         return type(self)(left, self._kind, self._operator, self._bounds, self._late)
 
     def _mapped(self, function: Callable[..., Any], returns: Any, on_error: OnError) -> Any:
-        """What a function makes of each window; a window on which it fails may be left out whole."""
+        """The result of a function for each window. A window on which it fails may be skipped."""
         operator = f"{self._operator}.map"
         if self._stream._policy(on_error, operator) == "raise":
             return self._make("map", agg.map(function, returns=returns))
@@ -146,7 +146,7 @@ class _Windows:
         )
 
     def _folded(self, method: str, aggregate: Aggregate, on_error: OnError) -> Any:
-        """A fold of each window; it may go on after an element on which its function fails."""
+        """A fold of each window. It may skip elements on which its function fails."""
         policy = self._stream._policy(on_error, f"{self._operator}.{method}")
         made = self._make(method, aggregate)
         return made if policy == "raise" else type(made)(self._stream._context, leaving_out(made._node, policy))
@@ -168,7 +168,7 @@ class _Windows:
         return bounded_node(node)
 
     def _late_pairs(self, other: Any, late: Callable[..., Any] | None, operator: str) -> Late | None:
-        """Who gets the late elements of both sides; they know from which one an element is."""
+        """The handler of the late elements of both sides."""
         if self._late is not None or (isinstance(other, _Windows) and other._late is not None):
             raise PlanError(
                 f"{operator} takes late= itself: elements of two streams may be late",
@@ -179,7 +179,7 @@ class _Windows:
         return late_handler(late, operator, LATE_PAIR, keyed=self._stream._node.keyed)
 
     def _measure(self, given: Any, operator: str, name: str = "") -> Measure:
-        """The measure a user's aggregate stands for on these elements."""
+        """The measure of a user's aggregate for these elements."""
         location = caller()
         if isinstance(given, Accumulator):
             type_ = infer.of_return(given.finish) or ANY
@@ -228,17 +228,17 @@ class _Windows:
 
 
 def check_late(kind: WindowKind, late: Any, operator: str) -> None:
-    """Refuse a handler of late elements where windows wait for no timestamps, and so have none."""
+    """Raises an error for a handler of late elements if the windows have none."""
     if late is not None and (not kind.timed or kind.processing):
         raise PlanError(
             f"{operator}: {kind!r} has no late elements",
             location=caller(),
-            advice="leave out late=; windows of event time have it",
+            advice="remove late=; windows of event time have it",
         )
 
 
 def check_value(kind: str, value: Type, operator: str) -> None:
-    """Refuse values that have no sum, or no order."""
+    """Raises an error for values that have no sum, or no order."""
     if kind in ("sum", "mean"):
         fits = value in (INT, FLOAT, BOOL, ANY) or isinstance(value, Decimal)
         what = "adds numbers"
@@ -249,16 +249,16 @@ def check_value(kind: str, value: Type, operator: str) -> None:
         raise PlanError(
             f"{operator} {what}, and these are {value}",
             location=caller(),
-            advice=f"say which value to take: {kind}(lambda element: …)",
+            advice=f"select a value: {kind}(lambda element: …)",
         )
 
 
 _JOINED = (CountKind, TimeKind, SessionKind, AllKind)
-"""The kinds of windows that are the same on two streams."""
+"""The kinds of windows that can be joined."""
 
 
 def check_sides(windows: _Windows, other: Any, stream: Any, operator: str) -> None:
-    """Refuse what has no windows in common."""
+    """Raises an error for windows that cannot be joined."""
     location, kind, left = caller(), windows._kind, windows._stream._node
     if not isinstance(stream, StreamBase):
         raise PlanError(f"{operator} needs a stream or its windows, not {other!r}", location=location)
@@ -273,7 +273,7 @@ def check_sides(windows: _Windows, other: Any, stream: Any, operator: str) -> No
         raise PlanError(
             f"{operator} joins windows of one kind, and these are {kind!r} and {other._kind!r}",
             location=location,
-            advice="describe both alike, or pass the stream itself: it is cut into the same windows",
+            advice="use the same description for both, or pass the stream itself",
         )
     if not isinstance(kind, _JOINED):
         raise PlanError(
@@ -290,23 +290,23 @@ def check_sides(windows: _Windows, other: Any, stream: Any, operator: str) -> No
 
 
 def check_bounds(node: WindowJoin) -> None:
-    """Refuse bounds where the two sides have none in common."""
+    """Raises an error if the two sides have no common bounds."""
     if not node.kind.timed:
         raise PlanError(
             f"{node.operator} has no bounds for {node.kind!r}: each side has positions of its own",
             location=caller(),
-            advice="leave out with_bounds()",
+            advice="remove with_bounds()",
         )
 
 
 def bounded_node(node: W) -> W:
-    """The node whose results come with their windows' bounds."""
+    """The node with the bounds of windows in its results."""
     type_ = with_value(node.type, with_bounds(node.result, node.clock))
     return dataclasses.replace(node, bounds=True, type=type_)
 
 
 def leaving_out(node: Window, policy: Policy) -> WithoutFailures:
-    """The fold of a window that leaves out the elements on which its function fails."""
+    """The fold of a window that skips elements on which its function fails."""
     (measure,) = node.measures
     trying = dataclasses.replace(measure, on_error=policy)
     folded = dataclasses.replace(node, measures=(trying,), bounds=False, type=with_value(node.type, trying.result))
@@ -363,7 +363,7 @@ class WindowedStream(_Windows, Generic[T]):
         return self._tried(value, on_error, "max_element")._make("max_element", agg.max_element(value))  # type: ignore[no-any-return]
 
     def count(self) -> Stream[int]:
-        """How many elements each window has."""
+        """The number of elements of each window."""
         return self._make("count", agg.count())  # type: ignore[no-any-return]
 
     def mean(self, value: Callable[[T], Any] | None = None, *, on_error: OnError = "raise") -> Stream[float]:
@@ -371,15 +371,15 @@ class WindowedStream(_Windows, Generic[T]):
         return self._tried(value, on_error, "mean")._make("mean", agg.mean(value))  # type: ignore[no-any-return]
 
     def first(self) -> Stream[T]:
-        """The element of each window that came first."""
+        """The first element of each window."""
         return self._make("first", agg.first())  # type: ignore[no-any-return]
 
     def last(self) -> Stream[T]:
-        """The element of each window that came last."""
+        """The last element of each window."""
         return self._make("last", agg.last())  # type: ignore[no-any-return]
 
     def fold(self, init: A, function: Callable[[A, T], A], *, on_error: OnError = "raise") -> Stream[A]:
-        """What `function(accumulator, element)` gives after a window's last element, from a copy of `init` on."""
+        """The result of `function(accumulator, element)` after a window's last element, from a copy of `init` on."""
         return self._folded("fold", agg.fold(init, function), on_error)  # type: ignore[no-any-return]
 
     def reduce(self, function: Callable[[T, T], T], *, on_error: OnError = "raise") -> Stream[T]:
@@ -387,11 +387,11 @@ class WindowedStream(_Windows, Generic[T]):
         return self._folded("reduce", agg.reduce(function), on_error)  # type: ignore[no-any-return]
 
     def map(self, function: Callable[[list[T]], U], *, returns: Any = None, on_error: OnError = "raise") -> Stream[U]:
-        """What `function` makes of the list of a window's elements."""
+        """The result of `function` for the list of a window's elements."""
         return self._mapped(function, returns, on_error)  # type: ignore[no-any-return]
 
     def aggregate(self, accumulator: Any = None, /, **aggregates: Any) -> Stream[Any]:
-        """Several aggregates in one pass, as a record with their names; or one Accumulator of your own.
+        """Several aggregates in one pass, as a record with their names; or one user-defined Accumulator.
 
         >>> import morisot as mo
         >>> numbers = mo.StreamContext(engine="reference").stream_iter([1, 2, 3, 4])
@@ -412,7 +412,7 @@ class WindowedStream(_Windows, Generic[T]):
     ) -> Stream[tuple[T, U]]:
         """The pairs (left, right) of elements in the same window of two streams.
 
-        On unbounded input an element whose windows were all given goes to `late`, as (left, None) or (None, right).
+        On unbounded input late elements are passed to `late`, as (left, None) or (None, right).
 
         >>> import morisot as mo
         >>> ctx = mo.StreamContext(engine="reference")
@@ -451,7 +451,7 @@ class KeyedWindowedStream(_Windows, Generic[K, V]):
         return self._tried(value, on_error, "max_element")._make("max_element", agg.max_element(value))  # type: ignore[no-any-return]
 
     def count(self) -> KeyedStream[K, int]:
-        """How many elements each window has."""
+        """The number of elements of each window."""
         return self._make("count", agg.count())  # type: ignore[no-any-return]
 
     def mean(self, value: Callable[[V], Any] | None = None, *, on_error: OnError = "raise") -> KeyedStream[K, float]:
@@ -459,15 +459,15 @@ class KeyedWindowedStream(_Windows, Generic[K, V]):
         return self._tried(value, on_error, "mean")._make("mean", agg.mean(value))  # type: ignore[no-any-return]
 
     def first(self) -> KeyedStream[K, V]:
-        """The element of each window that came first."""
+        """The first element of each window."""
         return self._make("first", agg.first())  # type: ignore[no-any-return]
 
     def last(self) -> KeyedStream[K, V]:
-        """The element of each window that came last."""
+        """The last element of each window."""
         return self._make("last", agg.last())  # type: ignore[no-any-return]
 
     def fold(self, init: A, function: Callable[[A, V], A], *, on_error: OnError = "raise") -> KeyedStream[K, A]:
-        """What `function(accumulator, element)` gives after a window's last element, from a copy of `init` on."""
+        """The result of `function(accumulator, element)` after a window's last element, from a copy of `init` on."""
         return self._folded("fold", agg.fold(init, function), on_error)  # type: ignore[no-any-return]
 
     def reduce(self, function: Callable[[V, V], V], *, on_error: OnError = "raise") -> KeyedStream[K, V]:
@@ -477,11 +477,11 @@ class KeyedWindowedStream(_Windows, Generic[K, V]):
     def map(
         self, function: Callable[[list[V]], U], *, returns: Any = None, on_error: OnError = "raise"
     ) -> KeyedStream[K, U]:
-        """What `function` makes of the list of a window's elements."""
+        """The result of `function` for the list of a window's elements."""
         return self._mapped(function, returns, on_error)  # type: ignore[no-any-return]
 
     def aggregate(self, accumulator: Any = None, /, **aggregates: Any) -> KeyedStream[K, Any]:
-        """Several aggregates in one pass, as a record with their names; or one Accumulator of your own."""
+        """Several aggregates in one pass, as a record with their names; or one user-defined Accumulator."""
         check_aggregates(accumulator, aggregates, f"{self._operator}.aggregate")
         if accumulator is not None:
             return self._make("aggregate", accumulator)  # type: ignore[no-any-return]
@@ -495,14 +495,13 @@ class KeyedWindowedStream(_Windows, Generic[K, V]):
     ) -> KeyedStream[K, tuple[V, U]]:
         """The pairs (left, right) of elements with the same key, in the same window of two streams.
 
-        On unbounded input an element whose windows were all given goes to `late`, as key and (left, None) or
-        (None, right).
+        On unbounded input late elements are passed to `late`, as key and (left, None) or (None, right).
         """
         return self._stream._context.keyed(self._join(other, late))
 
 
 def check_aggregates(accumulator: Any, named: dict[str, Any], operator: str) -> None:
-    """Refuse what is neither one accumulator nor some named aggregates."""
+    """Raises an error unless it is one accumulator or some named aggregates."""
     if (accumulator is None) == (not named):
         raise PlanError(
             f"{operator} takes one accumulator, or aggregates with names",
@@ -512,7 +511,7 @@ def check_aggregates(accumulator: Any, named: dict[str, Any], operator: str) -> 
     hidden = [name for name in named if name.startswith("_") or not name.isidentifier() or iskeyword(name)]
     if hidden:
         raise PlanError(
-            f"{operator} cannot call a result {hidden[0]!r}: it is no name of a record's field",
+            f"{operator} cannot name a result {hidden[0]!r}: it is not a valid name of a record's field",
             location=caller(),
             advice="use a plain name without a leading underscore",
         )

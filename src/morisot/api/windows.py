@@ -1,4 +1,4 @@
-"""How users describe windows: which elements belong together."""
+"""Descriptions of windows."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ T = TypeVar("T")
 
 
 class WindowDescription(Protocol):
-    """Which elements form windows, before it is known of which stream."""
+    """Defines which elements form windows, independent of a stream."""
 
     def kind(self, operator: str, time: Type | None, location: Location) -> plan.WindowKind:
         """The kind of window on a stream whose timestamps are of the type `time`."""
 
 
 def described(desc: Any, operator: str, time: Type | None) -> plan.WindowKind:
-    """The kind of window a user's description stands for on a stream."""
+    """The kind of window of a description on a stream."""
     location = caller()
     if isinstance(desc, CustomWindow):
         return plan.CustomKind(desc, Closure(desc.assign, location, operator))
@@ -59,7 +59,7 @@ def described(desc: Any, operator: str, time: Type | None) -> plan.WindowKind:
 
 @dataclass(frozen=True)
 class CountWindow:
-    """Windows of a number of elements, per key, in the stream's order."""
+    """Windows of a number of elements of a key, in stream order."""
 
     size: int
     slide: int
@@ -67,9 +67,9 @@ class CountWindow:
 
     @staticmethod
     def sliding(size: int, slide: int, exact: bool = True) -> CountWindow:
-        """`size` elements, beginning with every `slide`-th element; a slide larger than the size skips elements.
+        """`size` elements, with a window beginning at every `slide`-th element. A slide larger than the size has gaps.
 
-        An exact one has `size` elements; otherwise the first incomplete window is emitted when the stream ends.
+        With `exact` every window has `size` elements; otherwise the first incomplete one is emitted at the end.
         """
         return CountWindow(checked_count("the size", size), checked_count("the slide", slide), exact)
 
@@ -91,27 +91,27 @@ class _Sliding:
 
 @dataclass(frozen=True)
 class _TimeWindow:
-    """What windows of event time and of processing time share."""
+    """The base class of windows of event time and of processing time."""
 
     shape: _Sliding | Duration
-    """How they slide; or the gap of sessions."""
+    """The size and slide, or the gap of sessions."""
 
     @classmethod
     def tumbling(cls, size: Duration, offset: Duration = 0) -> Self:
-        """Stretches of `size`, one after the other, aligned to the epoch plus `offset`."""
+        """Consecutive intervals of `size`, aligned to the epoch plus `offset`."""
         return cls(
             _Sliding(checked_duration("the size", size), size, checked_duration("the offset", offset, least=None))
         )
 
     @classmethod
     def sliding(cls, size: Duration, slide: Duration, offset: Duration = 0) -> Self:
-        """Stretches of `size`, one beginning every `slide`; a slide larger than the size leaves gaps."""
+        """Intervals of `size`, of which one begins every `slide`. A slide larger than the size leaves gaps."""
         checked_duration("the offset", offset, least=None)
         return cls(_Sliding(checked_duration("the size", size), checked_duration("the slide", slide), offset))
 
     @classmethod
     def session(cls, gap: Duration) -> Self:
-        """Elements of which each comes at most `gap` after the one before it."""
+        """Session windows: each element is at most `gap` after the one before it."""
         return cls(checked_duration("the gap", gap))
 
     def _kind(self, time: Type, location: Location, processing: bool) -> plan.WindowKind:
@@ -124,7 +124,7 @@ class _TimeWindow:
 
 
 class EventTimeWindow(_TimeWindow):
-    """Windows of the elements' timestamps."""
+    """Windows of event time."""
 
     def kind(self, operator: str, time: Type | None, location: Location) -> plan.WindowKind:
         if time is None:
@@ -137,7 +137,7 @@ class EventTimeWindow(_TimeWindow):
 
 
 class ProcessingTimeWindow(_TimeWindow):
-    """Windows of the time at which elements are processed; a bounded run processes all of them at one instant."""
+    """Windows of processing time. A bounded job processes all elements at one instant."""
 
     def kind(self, operator: str, time: Type | None, location: Location) -> plan.WindowKind:
         return self._kind(DATETIME, location, processing=True)
@@ -145,7 +145,7 @@ class ProcessingTimeWindow(_TimeWindow):
 
 @dataclass(frozen=True)
 class TransactionWindow(Generic[T]):
-    """Elements until one for which `function` gives `Tx.COMMIT`; `Tx.DISCARD` forgets them."""
+    """Elements up to one for which `function` returns `Tx.COMMIT`. `Tx.DISCARD` discards them."""
 
     function: Callable[[T], Tx]
 
@@ -166,7 +166,7 @@ class AllWindow:
 
 @dataclass(frozen=True)
 class LastK:
-    """A window for every element: it and the ones before it, `k` at most."""
+    """A window for each element: it and the elements before it, `k` at most."""
 
     k: int
 
@@ -178,7 +178,7 @@ class LastK:
 
 
 def checked_count(what: str, number: Any) -> int:
-    """A number of elements; what is none is refused."""
+    """A number of elements. Raises an error for other values."""
     if type(number) is not int or number < 1:
         raise PlanError(
             f"{what} of a window counts elements, so it is an int of at least 1, not {number!r}",
@@ -189,7 +189,7 @@ def checked_count(what: str, number: Any) -> int:
 
 
 def checked_duration(what: str, duration: Any, *, least: int | None = 1) -> Duration:
-    """A duration; what is none, or not positive, is refused."""
+    """A duration. Raises an error for other values, and for one that is not positive."""
     try:
         length = microseconds(duration)
     except ValueError as error:

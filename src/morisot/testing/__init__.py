@@ -1,4 +1,4 @@
-"""Tests of programs: the same program over the same elements, bounded or in micro-batches, with or without a JVM."""
+"""Tests of programs: a program over the same elements, bounded or in micro-batches, with or without a JVM."""
 
 from morisot.testing.outcome import Outcome, last_by_key
 from morisot.testing.run import Engine, observe, run

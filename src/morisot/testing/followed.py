@@ -1,4 +1,4 @@
-"""Micro-batches as files: a directory that a job follows, into which a test puts one after the other."""
+"""Micro-batches as files: a directory that a job follows, into which a test writes one file after the other."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Followed:
         self.node = StreamBatches(directory=str(directory), type=self._type, location=caller(), operator="testing.run")
 
     def put(self, batch: Sequence[Any]) -> None:
-        """Put the elements of the next micro-batch there: a followed directory is read in the order of files' times."""
+        """Writes the elements of the next micro-batch. A followed directory is read by modification times."""
         import pyarrow as pa
         import pyarrow.parquet as pq
 
@@ -33,13 +33,13 @@ class Followed:
 
         table = pa.Table.from_arrays(encode(list(batch), self._type, dumps), schema=schema_of(self._type))
         self._files += 1
-        unseen = self._directory / f"_{self._files}"  # Spark does not look at names that begin so
+        unseen = self._directory / f"_{self._files}"  # Spark ignores files with this prefix
         pq.write_table(table, unseen)
         os.utime(unseen, (self._files, self._files))
         unseen.rename(self._directory / f"batch-{self._files}.parquet")
 
 
 def stored_type(elements: list[Any]) -> Type:
-    """The type that `stream_iter` would find; where a part is always None, which no file can hold, any object."""
+    """The type that `stream_iter` infers; `object` if a part is always None, which files cannot store."""
     type_ = infer.of_values(elements)
     return ANY if any(leaf.type == NONE for leaf in leaves(type_)) else type_

@@ -1,4 +1,4 @@
-"""What came of a program under test."""
+"""The outcome of a tested program."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from morisot.worker.codec.keys import canonical
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a program gave, and what the run says of itself."""
+    """The results of a program, and the metrics of the run."""
 
     changes: Sequence[Any]
-    """Every element that came out, as it came: on unbounded input also running values that later ones replaced."""
+    """All emitted elements, in order. On unbounded input they include running values that later ones replaced."""
     results: Sequence[Any]
-    """The answer: of running values the last one of each key."""
+    """The final result: of running values the last one of each key."""
     metrics: dict[str, Any] = field(default_factory=dict)
-    """What `ctx.metrics()` tells, or `job.metrics()` on unbounded input."""
+    """The result of `ctx.metrics()`, or of `job.metrics()` on unbounded input."""
 
 
 def answer(node: Node, changes: list[Any]) -> list[Any]:
-    """What the elements of a stream amount to: values that replace earlier ones count, those they replaced do not."""
+    """The final result of a stream: without running values that later ones replaced."""
     aggregate = next((each for each in walk(node) if gives_running_values(each)), None)
     if aggregate is None:
         return changes
@@ -35,7 +35,7 @@ def answer(node: Node, changes: list[Any]) -> list[Any]:
 
 
 def last_by_key(pairs: Iterable[tuple[Any, Any]]) -> list[tuple[Any, Any]]:
-    """The last value of each key, in the order in which the keys came first.
+    """The last value of each key, in the order of the first occurrences of keys.
 
     >>> last_by_key([("a", 1), ("b", 1), ("a", 2)])
     [('a', 2), ('b', 1)]

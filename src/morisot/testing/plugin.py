@@ -1,7 +1,7 @@
-"""Fixtures for pytest: name this module in `pytest_plugins`, and a test runs on every engine.
+"""Fixtures for pytest, which run a test on every engine. Add this module to `pytest_plugins`.
 
-`morisot_run(program, batches)` is `mo.testing.run` on the engine of the test. A project that wants other engines
-defines the fixture `morisot_engine` itself; one that has a Spark session of its own, `morisot_spark`.
+`morisot_run(program, batches)` is `mo.testing.run` on the engine of the test. A project may override the fixtures
+`morisot_engine`, to select engines, and `morisot_spark`, to use its own Spark session.
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ if TYPE_CHECKING:
 
 @pytest.fixture(params=get_args(Engine))
 def morisot_engine(request: pytest.FixtureRequest) -> Engine:
-    """The engines, one after the other: "reference", "spark", "unbounded"."""
+    """The engine of the test: "reference", "spark" or "unbounded"."""
     engine: Engine = request.param
     return engine
 
 
 @pytest.fixture(scope="session")
 def morisot_spark() -> Iterator[SparkSession]:
-    """One Spark session for all tests that need one."""
+    """A Spark session that all tests share."""
     with StreamContext(config=Config(progress=False), engine="spark") as context:
         yield context.spark
 
 
 @pytest.fixture
 def morisot_run(morisot_engine: Engine, request: pytest.FixtureRequest) -> Callable[..., list[Any]]:
-    """`mo.testing.run` on the engine of the test; Spark starts only for tests that run on it."""
+    """`mo.testing.run` on the engine of the test. Spark starts only for tests that run on it."""
     spark = None if morisot_engine == "reference" else request.getfixturevalue("morisot_spark")
     return functools.partial(run, engine=morisot_engine, spark=spark)

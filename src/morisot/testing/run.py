@@ -1,4 +1,4 @@
-"""Runs a program over elements that a test gives, on the engine that it names."""
+"""Runs a program over the elements of a test, on an engine."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 Engine = Literal["reference", "spark", "unbounded"]
-"""Plain Python without a JVM; Spark over all elements at once; Spark over one micro-batch after the other."""
+"""Plain Python without a JVM, Spark over all elements at once, or Spark over micro-batches."""
 
 
 def run(
@@ -29,12 +29,12 @@ def run(
     engine: Engine = "reference",
     spark: SparkSession | None = None,
 ) -> list[Any]:
-    """What a program gives for elements that come in micro-batches.
+    """The results of a program for elements in micro-batches.
 
-    `program` takes a stream and gives one; with `more` inputs it takes as many streams. A micro-batch has the next
-    batch of each input; bounded engines read them all at once. Of running values the last one of each key is the
-    answer, as it is on bounded input. Between batches `CRASH` and `advance_time(…)` may stand, which concern the
-    unbounded engine alone.
+    `program` takes a stream and returns one; with `more` inputs it takes as many streams. A micro-batch has the next
+    batch of each input; bounded engines read all of them at once. Of running values the last one of each key is
+    returned, as on bounded input. Between batches there may be `CRASH` and `advance_time(…)`, which only the unbounded
+    engine uses.
 
     >>> run(lambda numbers: numbers.map(lambda n: n + 1), [[1, 2], [3]])
     [2, 3, 4]
@@ -51,7 +51,7 @@ def observe(
     engine: Engine = "reference",
     spark: SparkSession | None = None,
 ) -> Outcome:
-    """Like `run`, with all that came out on the way and what the run says of itself.
+    """Like `run`, with all emitted elements and the metrics of the run.
 
     >>> observe(lambda words: words.group_by_count(len), [["a", "bb"], ["c"]]).results
     [(1, 2), (2, 1)]
@@ -82,6 +82,6 @@ def bounded(program: Program, inputs: Sequence[Batches], context: StreamContext)
 
 
 def unbounded(program: Program, inputs: Sequence[Batches], context: StreamContext) -> Outcome:
-    """One micro-batch after the other, each with the next batch of every input."""
+    """Micro-batches, each with the next batch of every input."""
     with tempfile.TemporaryDirectory(prefix="morisot-testing-") as directory:
         return Trial(program, inputs, context, Path(directory)).run()

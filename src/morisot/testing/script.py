@@ -1,4 +1,4 @@
-"""What happens to a program under test, one thing after the other: micro-batches, crashes, and time that goes on."""
+"""The events of a test: micro-batches, crashes, and advances of the watermark."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from morisot.types.moments import to_ticks
 
 
 class Crash:
-    """The job dies while it delivers the next micro-batch, and is started again from its last snapshot."""
+    """The job fails while it delivers the next micro-batch, and resumes from its last snapshot."""
 
     def __repr__(self) -> str:
         return "CRASH"
@@ -25,15 +25,15 @@ CRASH: Final = Crash()
 
 @dataclass(frozen=True)
 class AdvanceTime:
-    """The watermark goes on without an element."""
+    """The watermark advances without an element."""
 
     milliseconds: int
 
 
 def advance_time(to: int | datetime.datetime) -> AdvanceTime:
-    """Between batches: all elements up to this timestamp (milliseconds or a datetime) have come.
+    """Advances the watermark between batches, to a timestamp (milliseconds or a datetime).
 
-    Bounded engines have all elements anyway.
+    Bounded engines ignore it.
 
     >>> advance_time(5000)
     AdvanceTime(milliseconds=5000)
@@ -41,7 +41,8 @@ def advance_time(to: int | datetime.datetime) -> AdvanceTime:
     if isinstance(to, datetime.datetime):
         return AdvanceTime(to_ticks(to, DATETIME) // 1000)
     if type(to) is not int:
-        raise PlanError(f"time cannot advance to {to!r}", location=caller(), advice="give milliseconds or a datetime")
+        what = f"the watermark cannot advance to {to!r}"
+        raise PlanError(what, location=caller(), advice="give milliseconds or a datetime")
     return AdvanceTime(to)
 
 
@@ -54,21 +55,21 @@ def is_batch(event: Event) -> TypeGuard[Sequence[Any]]:
 
 
 def batches_of(events: Batches) -> list[Sequence[Any]]:
-    """The batches alone."""
+    """The batches without other events."""
     return [event for event in events if is_batch(event)]
 
 
 @dataclass
-class Stretch:
-    """What is read by one start of the job, and how that ends."""
+class JobStart:
+    """The micro-batches of one start of the job, and the event that ends it."""
 
     end: int
-    """The number of the first micro-batch after it."""
+    """The number of the first micro-batch after this start."""
     events: list[Crash | AdvanceTime] = field(default_factory=list)
 
 
-def stretches(inputs: Sequence[Batches]) -> list[Stretch]:
-    """The starts of the job. An event of any input stands before the micro-batch that its next batch is in."""
+def job_starts(inputs: Sequence[Batches]) -> list[JobStart]:
+    """The starts of the job. An event of any input precedes the micro-batch of its next batch."""
     found: dict[int, list[Crash | AdvanceTime]] = {}
     for events in inputs:
         number = 0
@@ -79,11 +80,11 @@ def stretches(inputs: Sequence[Batches]) -> list[Stretch]:
                 assert isinstance(event, Crash | AdvanceTime)
                 found.setdefault(number, []).append(event)
     last = max((len(batches_of(events)) for events in inputs), default=0)
-    return [*(Stretch(number, found[number]) for number in sorted(found)), Stretch(last)]
+    return [*(JobStart(number, found[number]) for number in sorted(found)), JobStart(last)]
 
 
 def check_batches(batches: Any) -> None:
-    """Refuse what is no list of lists: a list of numbers is a likely slip."""
+    """Raises an error for anything but a list of lists: a list of numbers is a likely mistake."""
     for event in batches:
         if is_batch(event) and not isinstance(event, list | tuple | range):
             raise PlanError(

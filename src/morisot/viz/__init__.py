@@ -1,1 +1,1 @@
-"""Pictures of plans, for people."""
+"""Plans as text, HTML and pictures."""

@@ -1,4 +1,4 @@
-"""A plan as one model of boxes and arrows, from which every picture is made."""
+"""A plan as boxes and arrows, from which all formats are generated."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _LONGEST = 44
 
 @dataclass(frozen=True)
 class Function:
-    """One of the user's functions, and what became of it."""
+    """One of the user's functions, with its form and the reason."""
 
     name: str
     form: str
@@ -40,7 +40,7 @@ class Box:
 
 @dataclass(frozen=True)
 class Arrow:
-    """Elements go from one operator to another; a dashed one leads from the body of a loop to the loop."""
+    """The path of elements from one operator to another. A dashed arrow leads from the body of a loop to the loop."""
 
     source: str
     target: str
@@ -49,18 +49,18 @@ class Arrow:
 
 @dataclass(frozen=True)
 class Drawing:
-    """The operators of a plan, inputs before what uses them, and how elements go between them."""
+    """The operators of a plan, inputs first, and the arrows between them."""
 
     boxes: tuple[Box, ...]
     arrows: tuple[Arrow, ...]
 
     def json(self) -> str:
-        """The model as JSON, for tools of your own."""
+        """The model as JSON, for other tools."""
         return json.dumps(dataclasses.asdict(self), ensure_ascii=False, indent=1)
 
 
 def drawing_of(root: Node, job: PlannedJob) -> Drawing:
-    """The model of a plan; what the user said with one word is one box, what several operators read is drawn once."""
+    """The model of a plan. A method of the user is one box, and an operator with several readers is drawn once."""
     choices = job.choices
     ids: dict[Node, str] = {}
     boxes: list[Box] = []
@@ -102,5 +102,5 @@ def drawing_of(root: Node, job: PlannedJob) -> Drawing:
 
 
 def cut(text: str) -> str:
-    """The text, shortened to what fits into a box."""
+    """The text, shortened to the width of a box."""
     return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"

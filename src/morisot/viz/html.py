@@ -1,4 +1,4 @@
-"""A plan as a piece of HTML, for notebooks."""
+"""A plan as an HTML table, for notebooks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A drawing as Mermaid text, which GitHub, GitLab and many editors show as a picture."""
+"""A drawing as Mermaid text, which GitHub, GitLab and many editors show."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ _COLOURS = {"column": "#dafbe1,stroke:#1a7f37", "kernel": "#ddf4ff,stroke:#0969d
 
 
 def mermaid(drawing: Drawing) -> str:
-    """A flowchart from the sources down; a box has the colour of its slowest function."""
+    """A flowchart from the sources down. A box has the colour of its slowest function."""
     lines = ["flowchart TB"]
     for box in drawing.boxes:
         lines.append(f'  {box.id}["{"<br>".join(escaped(line) for line in lines_of(box))}"]')
@@ -21,13 +21,13 @@ def mermaid(drawing: Drawing) -> str:
 
 
 def lines_of(box: Box) -> list[str]:
-    """What a box says: operator, the user's name for it, parameters, type."""
+    """The lines of a box: operator, the user's name, parameters, type."""
     title = f"{box.title} “{box.label}”" if box.label else box.title
     return [title, *([box.parameters] if box.parameters else []), box.type + ("" if box.bounded else " · unbounded")]
 
 
 def slowest(box: Box) -> str:
-    """The form of the function that takes the longest way."""
+    """The slowest form of the box's functions."""
     forms = {function.form for function in box.functions}
     return next((form for form in ("stage", "kernel", "column") if form in forms), "")
 

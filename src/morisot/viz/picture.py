@@ -1,4 +1,4 @@
-"""What `draw()` gives: a plan in every shape it can be looked at."""
+"""The result of `draw()`: a plan in several formats."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ from morisot.viz.svg import svg
 
 @dataclass(frozen=True)
 class Picture:
-    """A picture of a plan; notebooks show it, and `save` writes it."""
+    """A picture of a plan. Notebooks show it, and `save` writes it."""
 
     drawing: Drawing
     title: str
 
     @property
     def svg(self) -> str:
-        """An image that every browser shows."""
+        """The picture as SVG."""
         return svg(self.drawing)
 
     @property
     def mermaid(self) -> str:
-        """Text that GitHub and many editors show as a picture."""
+        """The picture as Mermaid text, which GitHub and many editors show."""
         return mermaid(self.drawing)
 
     @property
     def html(self) -> str:
-        """A page that needs nothing else."""
+        """The picture as a self-contained HTML page."""
         return (
             f'<!doctype html>\n<html lang="en"><meta charset="utf-8"><title>{html.escape(self.title)}</title>\n'
             f'<body style="margin:24px;background:#fff">\n{self.svg}</body></html>\n'
@@ -39,11 +39,11 @@ class Picture:
 
     @property
     def json(self) -> str:
-        """The boxes and arrows, for tools of your own."""
+        """The boxes and arrows as JSON, for other tools."""
         return self.drawing.json()
 
     def save(self, path: str | Path) -> None:
-        """Write the picture; the end of the name says what: .svg, .html, .mmd or .json."""
+        """Writes the picture. The suffix of the name selects the format: .svg, .html, .mmd or .json."""
         file = Path(path)
         kinds = {".svg": "svg", ".html": "html", ".mmd": "mermaid", ".json": "json"}
         if file.suffix not in kinds:

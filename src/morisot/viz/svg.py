@@ -1,4 +1,4 @@
-"""A drawing as SVG, laid out here: no program and no network is needed to see it."""
+"""A drawing as SVG. The layout is computed here, without other programs."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ _LEGEND = {"column": "Spark expression", "kernel": "machine code", "stage": "Pyt
 
 
 @dataclass
-class PlacedBox:
-    """Where a box is: its middle, its top and its size."""
+class BoxLayout:
+    """A box with its position and size: x is the middle, y the top."""
 
     box: Box
     width: float
@@ -30,9 +30,9 @@ class PlacedBox:
 
 def svg(drawing: Drawing) -> str:
     """The picture, from the sources down."""
-    places, width, height = laid_out(drawing)
-    shapes = [arrow_path(places[a.source], places[a.target], a.body) for a in drawing.arrows]
-    shapes += [box_shape(place) for place in places.values()]
+    layouts, width, height = laid_out(drawing)
+    shapes = [arrow_path(layouts[a.source], layouts[a.target], a.body) for a in drawing.arrows]
+    shapes += [box_shape(layout) for layout in layouts.values()]
     shapes += legend(drawing, height)
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0f} {height + 34:.0f}" width="{width:.0f}" '
@@ -43,67 +43,67 @@ def svg(drawing: Drawing) -> str:
     )
 
 
-def laid_out(drawing: Drawing) -> tuple[dict[str, PlacedBox], float, float]:
-    """Each box below all that lead to it, as near under them as its neighbours allow."""
+def laid_out(drawing: Drawing) -> tuple[dict[str, BoxLayout], float, float]:
+    """Lays out each box below its inputs, centred under them if its neighbours leave room."""
     inputs: dict[str, list[str]] = defaultdict(list)
     for arrow in drawing.arrows:
         inputs[arrow.target].append(arrow.source)
-    places = {box.id: sized(box) for box in drawing.boxes}
+    layouts = {box.id: sized(box) for box in drawing.boxes}
     rank: dict[str, int] = {}
-    for box in drawing.boxes:  # inputs come before what uses them
+    for box in drawing.boxes:  # inputs come before their readers
         rank[box.id] = 1 + max((rank[each] for each in inputs[box.id]), default=-1)
-    rows: dict[int, list[PlacedBox]] = defaultdict(list)
+    rows: dict[int, list[BoxLayout]] = defaultdict(list)
     for box in drawing.boxes:
-        rows[rank[box.id]].append(places[box.id])
+        rows[rank[box.id]].append(layouts[box.id])
     top = float(_MARGIN)
     for number in sorted(rows):
         row = rows[number]
-        for place in row:
-            above = [places[each].x for each in inputs[place.box.id]]
-            place.x = sum(above) / len(above) if above else place.x
-            place.y = top
-        spread(sorted(row, key=lambda place: place.x))
-        top += max(place.height for place in row) + _BELOW
-    left = min(place.x - place.width / 2 for place in places.values()) - _MARGIN
-    for place in places.values():
-        place.x -= left
-    width = max(place.x + place.width / 2 for place in places.values()) + _MARGIN
-    return places, max(width, 420.0), top - _BELOW + _MARGIN
+        for layout in row:
+            above = [layouts[each].x for each in inputs[layout.box.id]]
+            layout.x = sum(above) / len(above) if above else layout.x
+            layout.y = top
+        spread(sorted(row, key=lambda layout: layout.x))
+        top += max(layout.height for layout in row) + _BELOW
+    left = min(layout.x - layout.width / 2 for layout in layouts.values()) - _MARGIN
+    for layout in layouts.values():
+        layout.x -= left
+    width = max(layout.x + layout.width / 2 for layout in layouts.values()) + _MARGIN
+    return layouts, max(width, 420.0), top - _BELOW + _MARGIN
 
 
-def sized(box: Box) -> PlacedBox:
+def sized(box: Box) -> BoxLayout:
     lines = lines_of(box)
     longest = max(map(len, lines))
-    return PlacedBox(box, longest * _CHARACTER + 2 * _PADDING, len(lines) * _LINE + _PADDING)
+    return BoxLayout(box, longest * _CHARACTER + 2 * _PADDING, len(lines) * _LINE + _PADDING)
 
 
-def spread(row: list[PlacedBox]) -> None:
-    """Push boxes of a row apart where they overlap, evenly to both sides."""
-    wanted = [place.x for place in row]
-    for before, place in itertools.pairwise(row):
-        place.x = max(place.x, before.x + (before.width + place.width) / 2 + _BETWEEN)
-    shift = sum(place.x - x for place, x in zip(row, wanted, strict=True)) / len(row)
-    for place in row:
-        place.x -= shift
+def spread(row: list[BoxLayout]) -> None:
+    """Moves boxes of a row that overlap, evenly to both sides."""
+    wanted = [layout.x for layout in row]
+    for before, layout in itertools.pairwise(row):
+        layout.x = max(layout.x, before.x + (before.width + layout.width) / 2 + _BETWEEN)
+    shift = sum(layout.x - x for layout, x in zip(row, wanted, strict=True)) / len(row)
+    for layout in row:
+        layout.x -= shift
 
 
-def box_shape(place: PlacedBox) -> str:
-    form = slowest(place.box)
-    lines = lines_of(place.box)
-    left = place.x - place.width / 2
+def box_shape(layout: BoxLayout) -> str:
+    form = slowest(layout.box)
+    lines = lines_of(layout.box)
+    left = layout.x - layout.width / 2
     texts = "".join(
-        f'<text x="{place.x:.1f}" y="{place.y + 18 + number * _LINE:.1f}" text-anchor="middle" '
+        f'<text x="{layout.x:.1f}" y="{layout.y + 18 + number * _LINE:.1f}" text-anchor="middle" '
         f"{_TITLE if number == 0 else _DETAIL}>{html.escape(line)}</text>"
         for number, line in enumerate(lines)
     )
-    said = "\n".join([place.box.line, *(f"{f.name}: {f.form} {f.reason}".strip() for f in place.box.functions)])
+    said = "\n".join([layout.box.line, *(f"{f.name}: {f.form} {f.reason}".strip() for f in layout.box.functions)])
     return (
-        f'<g><title>{html.escape(said)}</title><rect x="{left:.1f}" y="{place.y:.1f}" width="{place.width:.1f}" '
-        f'height="{place.height:.1f}" rx="6" fill="{_FILL[form]}" stroke="{_STROKE[form]}"/>{texts}</g>'
+        f'<g><title>{html.escape(said)}</title><rect x="{left:.1f}" y="{layout.y:.1f}" width="{layout.width:.1f}" '
+        f'height="{layout.height:.1f}" rx="6" fill="{_FILL[form]}" stroke="{_STROKE[form]}"/>{texts}</g>'
     )
 
 
-def arrow_path(source: PlacedBox, target: PlacedBox, body: bool) -> str:
+def arrow_path(source: BoxLayout, target: BoxLayout, body: bool) -> str:
     begin, end = source.y + source.height, target.y
     middle = (begin + end) / 2
     dashes = ' stroke-dasharray="4 3"' if body else ""
@@ -114,7 +114,7 @@ def arrow_path(source: PlacedBox, target: PlacedBox, body: bool) -> str:
 
 
 def legend(drawing: Drawing, top: float) -> list[str]:
-    """What the colours that occur mean."""
+    """The legend of the colours that occur."""
     forms = [form for form in _LEGEND if form in {slowest(box) for box in drawing.boxes}]
     shapes, x = [], float(_MARGIN)
     for form in forms:

@@ -16,7 +16,7 @@ _BRANCH, _LAST, _PIPE, _SPACE = "├─ ", "└─ ", "│  ", "   "
 
 
 def physical_plan(job: PlannedJob) -> str:
-    """The physical operators that run the plan, and what is assumed of the session where there is none yet."""
+    """The physical operators of the plan, and the settings that are assumed if there is no session yet."""
     assumed = " and ".join(job.facts.assumptions(job.plan.nodes))
     heading = f"physical plan, assuming {assumed}" if assumed else "physical plan"
     return f"{heading}\n{textwrap.indent(text_of(job), _SPACE)}"
@@ -35,7 +35,7 @@ def text_tree(root: Node, job: PlannedJob) -> str:
             return
         seen.add(node)
         lines.append(first + headline(node, f" #{shared[node]}" if node in shared else ""))
-        # group_by_count, or join, is one word of the user's and several nodes of the plan
+        # group_by_count, or join, is one method and several nodes of the plan
         shortcuts = [value for value in node.inputs if is_shortcut(node, value)]
         inputs = [below_shortcut(node, value) for value in node.inputs]
         below = _PIPE if inputs else _SPACE
@@ -67,17 +67,17 @@ def shared_nodes(root: Node) -> dict[Node, int]:
 
 
 def is_shortcut(node: Node, value: Node) -> bool:
-    """Whether a node and the keys it works on are one operator to the user, such as group_by_count."""
+    """Whether a node and the keying of its input are one method, such as group_by_count."""
     return isinstance(value, KeyBy) and value.operator == node.operator
 
 
 def below_shortcut(node: Node, value: Node) -> Node:
-    """The input that the user gave to an operator."""
+    """The input that the user passed to an operator."""
     return value.inputs[0] if is_shortcut(node, value) else value
 
 
 def field_of(node: Node, value: Node) -> str:
-    """What a node calls one of its inputs, such as `left`."""
+    """The name of an input of a node, such as `left`."""
     return next(name for name, each in vars(node).items() if each is value)
 
 
@@ -98,7 +98,7 @@ def short(value: object) -> bool:
 
 
 def function_lines(record: FormRecord, name: str) -> list[str]:
-    """What became of one function, where and what would change that, and what it took from around it."""
+    """The form of one function, the reason with its line, advice, and the captured values."""
     where = f" (line {record.line})" if record.line else ""
     lines = [f"{name}: {record.form}" + (f" — {record.reason}{where}" if record.reason else "")]
     indent = " " * len(name) + "  "

@@ -1,1 +1,1 @@
-"""The methods of streams, a family a file."""
+"""The methods of streams, with a file for each family."""

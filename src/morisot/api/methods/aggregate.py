@@ -1,4 +1,4 @@
-"""Many elements to few."""
+"""Aggregates."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ A = TypeVar("A")
 
 
 class _Aggregates(StreamBase[T]):
-    """How the nodes are made, for plain and keyed streams alike."""
+    """Creates the nodes, for plain and keyed streams."""
 
     @property
     def _element(self) -> Type:
@@ -118,7 +118,7 @@ class _Aggregates(StreamBase[T]):
 
 
 def numeric_result(node: type[Node], value: Type) -> Type:
-    """The type of a sum or mean of values; what is not known to be a number may be anything that adds up."""
+    """The type of a sum or mean of values; `object` if they are not known to be numbers."""
     if value not in (INT, FLOAT, BOOL):
         return ANY
     return FLOAT if node is Avg or value == FLOAT else INT
@@ -128,7 +128,7 @@ class AggregateMethods(_Aggregates[T], KeyedMethods[T]):
     """Aggregates of a plain stream, and the shortcuts that group first."""
 
     def count(self) -> Stream[int]:
-        """How many elements there are; an empty stream gives no result.
+        """The number of elements. An empty stream has no result.
 
         >>> import morisot as mo
         >>> mo.StreamContext(engine="reference").stream_iter("abc").count().collect()
@@ -137,7 +137,7 @@ class AggregateMethods(_Aggregates[T], KeyedMethods[T]):
         return self._context.plain(self._count())
 
     def reduce_assoc(self, function: Callable[[T, T], T]) -> Stream[T]:
-        """Combine elements two by two with an associative function, in parallel.
+        """Combines elements pairwise with an associative function, in parallel.
 
         >>> import morisot as mo
         >>> mo.StreamContext(engine="reference").stream_iter([1, 2, 3]).reduce_assoc(lambda a, b: a + b).collect()
@@ -152,7 +152,7 @@ class AggregateMethods(_Aggregates[T], KeyedMethods[T]):
         return self._context.plain(self._fold_assoc(init, local, combine, on_error))
 
     def fold(self, init: A, function: Callable[[A, T], A], *, on_error: OnError = "raise") -> Stream[A]:
-        """What a loop `accumulator = function(accumulator, element)` over the stream has at its end.
+        """The result of a loop `accumulator = function(accumulator, element)` over the stream.
 
         >>> import morisot as mo
         >>> mo.StreamContext(engine="reference").stream_iter([1, 2, 3]).fold("", lambda s, n: s + str(n)).collect()
@@ -188,7 +188,7 @@ class AggregateMethods(_Aggregates[T], KeyedMethods[T]):
         return self._context.plain(self._with(self._reduce(function, on_error, "reduce_scan")))
 
     def group_by_count(self, key: Callable[[T], K], *, on_error: OnError = "raise") -> KeyedStream[K, int]:
-        """How many elements each key has.
+        """The number of elements of each key.
 
         >>> import morisot as mo
         >>> mo.StreamContext(engine="reference").stream_iter("abca").group_by_count(lambda c: c).collect()
@@ -225,7 +225,7 @@ class AggregateMethods(_Aggregates[T], KeyedMethods[T]):
         return self._context.keyed(grouped._valued(MaxElement, value, "group_by_max_element", on_error))
 
     def group_by_reduce(self, key: Callable[[T], K], function: Callable[[T, T], T]) -> KeyedStream[K, T]:
-        """Combine the elements of each key two by two with an associative function, in parallel."""
+        """Combines the elements of each key pairwise with an associative function, in parallel."""
         return self._context.keyed(self._grouped(key, "group_by_reduce")._reduce_assoc(function, "group_by_reduce"))
 
     def group_by_fold(
@@ -249,11 +249,11 @@ class KeyedAggregateMethods(_Aggregates[Any], Generic[K, V]):
     """Aggregates of a keyed stream: a result for each key."""
 
     def count(self) -> KeyedStream[K, int]:
-        """How many elements each key has."""
+        """The number of elements of each key."""
         return self._context.keyed(self._count())
 
     def reduce_assoc(self, function: Callable[[V, V], V]) -> KeyedStream[K, V]:
-        """Combine the values of each key two by two with an associative function, in parallel."""
+        """Combines the values of each key pairwise with an associative function, in parallel."""
         return self._context.keyed(self._reduce_assoc(function))
 
     def fold_assoc(
@@ -263,7 +263,7 @@ class KeyedAggregateMethods(_Aggregates[Any], Generic[K, V]):
         return self._context.keyed(self._fold_assoc(init, local, combine, on_error))
 
     def fold(self, init: A, function: Callable[[A, V], A], *, on_error: OnError = "raise") -> KeyedStream[K, A]:
-        """What a loop `accumulator = function(accumulator, value)` over the values of each key has at its end."""
+        """The result of a loop `accumulator = function(accumulator, value)` over the values of each key."""
         return self._context.keyed(self._fold(init, function, on_error))
 
     def reduce(self, function: Callable[[V, V], V], *, on_error: OnError = "raise") -> KeyedStream[K, V]:

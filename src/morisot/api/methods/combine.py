@@ -1,4 +1,4 @@
-"""Several streams to one, and one to several."""
+"""Methods that unite and split streams."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ V = TypeVar("V")
 
 
 class _Combine(StreamBase[T]):
-    """How the nodes are made, for plain and keyed streams alike."""
+    """Creates the nodes, for plain and keyed streams."""
 
     def _merge(self, others: Sequence[Any]) -> Node:
         nodes = (self._node, *(companion(self, other, "merge") for other in others))
@@ -35,8 +35,8 @@ class _Combine(StreamBase[T]):
         type_ = functools.reduce(merged_type, (node.type for node in nodes))
         return Merge(nodes, type=type_, location=caller())
 
-    def _branches(self, marked: Marked, n: int) -> list[Node]:
-        return [Branch(marked, number, type=self.type, location=marked.location) for number in range(n)]
+    def _branches(self, numbered: Marked, n: int) -> list[Node]:
+        return [Branch(numbered, number, type=self.type, location=numbered.location) for number in range(n)]
 
     def _split_by(self, function: Callable[..., Any], n: int, on_error: OnError) -> list[Node]:
         check_branches("split_by", n)
@@ -44,12 +44,12 @@ class _Combine(StreamBase[T]):
         several = names_several(verdict.type)
         if several is None:
             raise PlanError(
-                f"the function given to split_by gives {verdict.type}; it must give the number of a branch, or several",
+                f"the function of split_by returns {verdict.type}; it must return the number of a branch, or several",
                 location=closure.location,
                 advice="give an int, or a list, tuple or set of int",
             )
-        mark = List(INT) if several and n > MOST_BITS else INT
-        type_ = with_value(self.type, Tuple((mark, self._arguments[-1])))
+        branch_type = List(INT) if several and n > MOST_BITS else INT
+        type_ = with_value(self.type, Tuple((branch_type, self._arguments[-1])))
         return self._branches(
             SplitBy(self._tried(closure, on_error), closure, n, type=type_, location=closure.location, several=several),
             n,
@@ -71,7 +71,7 @@ class _Combine(StreamBase[T]):
 
 @dataclass(frozen=True)
 class AnyOf:
-    """Whether a predicate is true, asked in turn until one is: what route does with an element."""
+    """Whether one of the predicates is true, called in their order, as route does."""
 
     predicates: tuple[Callable[..., Any], ...]
 
@@ -80,7 +80,7 @@ class AnyOf:
 
 
 def merged_type(left: Type, right: Type) -> Type:
-    """The type that holds the elements of both streams; what only `object` could hold is refused."""
+    """The type that holds the elements of both streams. Raises an error if it is only `object`."""
     if isinstance(left, Keyed) and isinstance(right, Keyed):
         return Keyed(merged_type(left.key, right.key), merged_type(left.value, right.value))
     both = infer.unify(left, right)
@@ -88,13 +88,13 @@ def merged_type(left: Type, right: Type) -> Type:
         raise PlanError(
             f"merge cannot combine elements of the types {left} and {right}",
             location=caller(),
-            advice="bring them to one type with map(…) first",
+            advice="convert them to one type with map(…) first",
         )
     return both
 
 
 def names_several(answer: Type) -> bool | None:
-    """Whether a function's answers may name several branches, or just one; None if they name none."""
+    """Whether results of the type may name several branches, or one; None if they name none."""
     if answer in (INT, BOOL):
         return False
     several = answer == ANY or answer == List(INT)
@@ -103,7 +103,7 @@ def names_several(answer: Type) -> bool | None:
 
 
 def check_branches(operator: str, n: Any) -> None:
-    """Refuse numbers of branches that cannot be."""
+    """Raises an error for an invalid number of branches."""
     if type(n) is not int or n < 1:
         raise PlanError(
             f"{operator} cannot make {n!r} streams", location=caller(), advice="give the number of branches, from 1 on"
@@ -111,7 +111,7 @@ def check_branches(operator: str, n: Any) -> None:
 
 
 class CombineMethods(_Combine[T]):
-    """Combining and dividing plain streams."""
+    """Union and splitting of plain streams."""
 
     @overload
     def merge(self, *others: Stream[T]) -> Stream[T]: ...
@@ -130,7 +130,7 @@ class CombineMethods(_Combine[T]):
         return self._context.plain(self._merge(others))
 
     def zip(self, other: Stream[U]) -> Stream[tuple[T, U]]:
-        """Pairs of the elements that have the same place in the two streams; the longer one's rest is dropped.
+        """Pairs the n-th elements of the two streams. Elements of the longer one without a partner are dropped.
 
         >>> import morisot as mo
         >>> ctx = mo.StreamContext(engine="reference")
@@ -142,7 +142,7 @@ class CombineMethods(_Combine[T]):
         return self._context.plain(Zip(self._node, right, type=Tuple((self.type, right.type)), location=caller()))
 
     def split(self, n: int) -> tuple[Stream[T], ...]:
-        """The stream `n` times: each sees all elements.
+        """The stream `n` times, each with all elements.
 
         >>> import morisot as mo
         >>> small, large = mo.StreamContext(engine="reference").stream_iter([1, 20]).split(2)
@@ -153,7 +153,7 @@ class CombineMethods(_Combine[T]):
         return tuple(self._context.plain(self._node) for _ in range(n))
 
     def split_by(self, function: Callable[[T], Any], n: int, *, on_error: OnError = "raise") -> tuple[Stream[T], ...]:
-        """`n` streams: an element goes to the one, or to those, whose number `function(element)` gives.
+        """`n` streams: an element is in the one, or in those, whose number `function(element)` returns.
 
         >>> import morisot as mo
         >>> even, odd = mo.StreamContext(engine="reference").stream_iter([1, 2, 3]).split_by(lambda n: n % 2, 2)
@@ -163,7 +163,7 @@ class CombineMethods(_Combine[T]):
         return tuple(map(self._context.plain, self._split_by(function, n, on_error)))
 
     def route(self, *predicates: Callable[[T], Any], on_error: OnError = "raise") -> tuple[Stream[T], ...]:
-        """A stream for each predicate: an element goes to the first that is true for it, or nowhere.
+        """A stream for each predicate: an element is in the stream of the first predicate that is true, or in none.
 
         >>> import morisot as mo
         >>> numbers = mo.StreamContext(engine="reference").stream_iter(range(8))
@@ -175,7 +175,7 @@ class CombineMethods(_Combine[T]):
 
 
 class KeyedCombineMethods(_Combine[Any], Generic[K, V]):
-    """Combining and dividing keyed streams; functions take (key, value)."""
+    """Union and splitting of keyed streams. Functions take (key, value)."""
 
     @overload
     def merge(self, *others: KeyedStream[K, V]) -> KeyedStream[K, V]: ...
@@ -190,16 +190,16 @@ class KeyedCombineMethods(_Combine[Any], Generic[K, V]):
         return self._context.keyed(self._merge(others))
 
     def split(self, n: int) -> tuple[KeyedStream[K, V], ...]:
-        """The stream `n` times: each sees all elements."""
+        """The stream `n` times, each with all elements."""
         check_branches("split", n)
         return tuple(self._context.keyed(self._node) for _ in range(n))
 
     def split_by(
         self, function: Callable[[K, V], Any], n: int, *, on_error: OnError = "raise"
     ) -> tuple[KeyedStream[K, V], ...]:
-        """`n` streams: an element goes to the one, or to those, whose number `function(key, value)` gives."""
+        """`n` streams: an element is in the one, or in those, whose number `function(key, value)` returns."""
         return tuple(map(self._context.keyed, self._split_by(function, n, on_error)))
 
     def route(self, *predicates: Callable[[K, V], Any], on_error: OnError = "raise") -> tuple[KeyedStream[K, V], ...]:
-        """A stream for each predicate: an element goes to the first that is true for it, or nowhere."""
+        """A stream for each predicate: an element is in the stream of the first predicate that is true, or in none."""
         return tuple(map(self._context.keyed, self._route(predicates, on_error)))

@@ -26,11 +26,11 @@ D = TypeVar("D")
 K = TypeVar("K")
 V = TypeVar("V")
 U = TypeVar("U")
-O = TypeVar("O")  # noqa: E741 - the letter of an output
+O = TypeVar("O")  # noqa: E741 - O stands for the output
 
 
 class _Loops(StreamBase[T]):
-    """How the nodes are made, for plain and keyed streams alike."""
+    """Creates the nodes, for plain and keyed streams."""
 
     def _loop(
         self,
@@ -73,17 +73,17 @@ class _Loops(StreamBase[T]):
             raise PlanError(
                 f"{operator} cannot run on unbounded input: {Loop.only_bounded}",
                 location=location,
-                advice="bound the input (leave out unbounded=True), or keep a state with rich_map",
+                advice="bound the input (remove unbounded=True), or use a state with rich_map",
             )
         if type(max_iterations) is not int or max_iterations < 1:
             raise PlanError(
-                f"{operator} cannot make {max_iterations!r} rounds",
+                f"{operator} cannot run {max_iterations!r} rounds",
                 location=location,
                 advice="give the largest number of rounds, 1 or more, as the first argument",
             )
 
     def _body(self, operator: str, body: Callable[..., Any], arity: int, type_: Type, location: Location) -> Body:
-        """The body's plan: the user's function, called on a stream that stands for what enters a round."""
+        """The plan of the body: the user's function, called on a stream that represents the input of a round."""
         self._closure(body, f"{operator} as body", arity)
         entering = LoopInput(type=type_, location=location)
         handle = LoopState()
@@ -91,19 +91,19 @@ class _Loops(StreamBase[T]):
         leaving = body(stream, handle) if arity == 2 else body(stream)
         if not isinstance(leaving, StreamBase):
             raise PlanError(
-                f"the body of {operator} gave {type(leaving).__name__} and not a stream",
+                f"the body of {operator} returned {type(leaving).__name__} and not a stream",
                 location=location,
-                advice="return the stream that leaves a round: `lambda stream, state: stream.map(…)`",
+                advice="return the output stream of a round: `lambda stream, state: stream.map(…)`",
             )
         if leaving._context is not self._context:
-            raise PlanError(f"the body of {operator} gave a stream of another context", location=location)
+            raise PlanError(f"the body of {operator} returned a stream of another context", location=location)
         inside = Body(entering, leaving._node, handle)
         leaving_out = next((node for node in inside.nodes if node.leaves_out), None)
         if leaving_out is not None:
             raise PlanError(
-                f"{leaving_out.operator} leaves elements out in the body of {operator}, whose rounds are not counted",
+                f"{leaving_out.operator} skips elements in the body of {operator}, where they are not counted",
                 location=leaving_out.location,
-                advice="do it before the loop, or catch the exception in the function and give a value that says so",
+                advice="skip them before the loop, or catch the exception in the function and return a value for it",
             )
         unbounded = next((side for side in inside.side_inputs if not side.bounded), None)
         if unbounded is not None:
@@ -115,13 +115,13 @@ class _Loops(StreamBase[T]):
         return inside
 
     def _fed_back(self, operator: str, body: Callable[..., Any], inside: Body, location: Location) -> Body:
-        """The body once more if what leaves it is of another type than what enters: the next round gets that too."""
+        """Builds the body again if its output has another type than its input, which the next round reads."""
         entering, leaving = inside.input.type, inside.output.type
         if isinstance(entering, Keyed) != isinstance(leaving, Keyed):
             kinds = {True: "a keyed stream", False: "a plain stream"}
             raise PlanError(
                 f"the body of {operator} makes {kinds[isinstance(leaving, Keyed)]} of "
-                f"{kinds[isinstance(entering, Keyed)]}, but what leaves a round enters the next one",
+                f"{kinds[isinstance(entering, Keyed)]}, but the output of a round is the input of the next one",
                 location=location,
                 advice="end the body with group_by(…), drop_key() or unkey(), or use replay",
             )
@@ -138,7 +138,7 @@ class _Loops(StreamBase[T]):
 
 
 def state_type(state: Any, delta: Any, leaving: Type, local_fold: Closure, global_fold: Closure) -> Type:
-    """The type of the state after any number of rounds, where the folds are known to keep it; else `object`."""
+    """The type of the state after any number of rounds, if the folds are known to preserve it; else `object`."""
     first, partial = infer.of_value(state), infer.of_value(delta)
     if first in (ANY, NONE) or partial in (ANY, NONE):
         return ANY
@@ -161,7 +161,7 @@ class IterateMethods(_Loops[T]):
         *,
         delta: Any = None,
     ) -> tuple[Stream[S], Stream[T]]:
-        """Feed what leaves `body` back into it while `condition(state)` holds, at most `max_iterations` rounds.
+        """Feeds the output of `body` back into it while `condition(state)` holds, at most `max_iterations` rounds.
 
         >>> import morisot as mo
         >>> numbers = mo.StreamContext(engine="reference").stream_iter([0, 1, 2])
@@ -189,7 +189,7 @@ class IterateMethods(_Loops[T]):
         *,
         delta: Any = None,
     ) -> Stream[S]:
-        """Run `body` on the same elements, round after round, while `condition(state)` holds; gives the last state.
+        """Runs `body` on the same elements in each round, while `condition(state)` holds. Returns the last state.
 
         >>> import morisot as mo
         >>> numbers = mo.StreamContext(engine="reference").stream_iter([1, 2, 3])
@@ -206,7 +206,7 @@ class IterateMethods(_Loops[T]):
 
 
 class KeyedIterateMethods(_Loops[Any], Generic[K, V]):
-    """Loops of a keyed stream; its elements are (key, value) pairs for `local_fold`."""
+    """Loops of a keyed stream. `local_fold` gets its elements as (key, value) pairs."""
 
     def iterate(
         self,
@@ -219,7 +219,7 @@ class KeyedIterateMethods(_Loops[Any], Generic[K, V]):
         *,
         delta: Any = None,
     ) -> tuple[Stream[S], KeyedStream[K, V]]:
-        """Feed what leaves `body` back into it while `condition(state)` holds, at most `max_iterations` rounds."""
+        """Feeds the output of `body` back into it while `condition(state)` holds, at most `max_iterations` rounds."""
         return self._results(
             self._loop(Iterate, max_iterations, (state, delta), body, local_fold, global_fold, condition)
         )
@@ -235,7 +235,7 @@ class KeyedIterateMethods(_Loops[Any], Generic[K, V]):
         *,
         delta: Any = None,
     ) -> Stream[S]:
-        """Run `body` on the same elements, round after round, while `condition(state)` holds; gives the last state."""
+        """Runs `body` on the same elements in each round, while `condition(state)` holds. Returns the last state."""
         loop = self._loop(Replay, max_iterations, (state, delta), body, local_fold, global_fold, condition)
         return self._results(loop)[0]
 
@@ -248,7 +248,7 @@ class KeyedIterateMethods(_Loops[Any], Generic[K, V]):
         condition: Callable[[D], Any],
         body: Callable[[KeyedStream[K, U]], KeyedStream[K, D]],
     ) -> KeyedStream[K, O]:
-        """Keep a value for each key, and send only the keys whose value changed through `body` again.
+        """Has a value for each key, and runs `body` only on keys whose value changed.
 
         >>> import morisot as mo
         >>> ctx = mo.StreamContext(engine="reference")
@@ -276,13 +276,13 @@ class KeyedIterateMethods(_Loops[Any], Generic[K, V]):
         inside = self._body("delta_iterate", body, 1, sent, location)
         if not isinstance(inside.output.type, Keyed):
             raise PlanError(
-                "the body of delta_iterate gave a plain stream: a delta belongs to a key",
+                "the body of delta_iterate returned a plain stream: a delta belongs to a key",
                 location=location,
                 advice="end the body with group_by(…)",
             )
         delta = inside.output.type.value
         if value == ANY or verdict_of(process, (key, Optional(value), delta)).type != value:
-            value = ANY  # nobody knows what the values will be
+            value = ANY  # the types of later values are unknown
             if sent.value != ANY:
                 inside = self._body("delta_iterate", body, 1, Keyed(key, ANY), location)
         type_ = Keyed(key, verdict_of(output, (key, value)).type)

@@ -1,4 +1,4 @@
-"""Elements of two streams that belong together."""
+"""Joins."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ K = TypeVar("K")
 V = TypeVar("V")
 W = TypeVar("W")
 LATE_PAIR = "the pair (left, None) or (None, right)"
-"""What those who get late elements of joins take."""
+"""The argument of handlers of late elements of joins."""
 
 
 class _Joins(KeyingMethods[T]):
-    """How the nodes are made, for plain and keyed streams alike."""
+    """Creates the nodes, for plain and keyed streams."""
 
     def _keyed_sides(
         self, other: Any, key: Callable[..., Any], other_key: Callable[..., Any], operator: str
@@ -57,15 +57,15 @@ class _Joins(KeyingMethods[T]):
             return self._context.keyed(self._join_within(sides, operator, variant, within, late))
         if late is not None:
             raise PlanError(
-                f"{operator} waits for no time, so it has no late elements",
+                f"{operator} has no timers, so it has no late elements",
                 location=caller(),
-                advice="say how far apart in time partners may be (within=…), or leave out late=",
+                advice="limit the time distance of partners (within=…), or remove late=",
             )
         if left.time is not None or right.time is not None:
             raise PlanError(
                 f"{operator} would lose the timestamps of its elements: which of the two should a pair have?",
                 location=caller(),
-                advice="say how far apart in time partners may be (within=…): a pair then has the later one; or call "
+                advice="limit the time distance of partners (within=…): a pair then has the later one; or call "
                 "drop_timestamps() on both streams",
             )
         check_keys(operator, left.type, right.type)
@@ -88,9 +88,9 @@ class _Joins(KeyingMethods[T]):
         distance = bound(operator, "within", within, time)
         if distance < 0:
             raise PlanError(
-                f"{operator}: partners cannot be {within!r} apart",
+                f"{operator}: the time distance of partners cannot be {within!r}",
                 location=caller(),
-                advice="give the largest distance in time between partners; use interval_join(…) for one that must lie "
+                advice="give the largest time distance of partners; use interval_join(…) for one that must be "
                 "before or after the other",
             )
         check_keys(operator, left.type, right.type)
@@ -106,8 +106,7 @@ class _Joins(KeyingMethods[T]):
         before, after = (bound("interval_join", *each, time) for each in (("lower", lower), ("upper", upper)))
         if before + after < 0:
             raise PlanError(
-                f"interval_join: nothing lies in an interval that ends before it begins (lower={lower!r}, "
-                f"upper={upper!r})",
+                f"interval_join: an interval that ends before it begins is empty (lower={lower!r}, upper={upper!r})",
                 location=caller(),
                 advice="a right element must be between t - lower and t + upper: lower + upper must not be negative",
             )
@@ -122,7 +121,7 @@ class _Joins(KeyingMethods[T]):
 
 
 def joined_type(left: Keyed, right: Keyed, variant: Variant) -> Type:
-    """(key, (left, right)): a side that may be missing may be None; the key is the left one's where there is one."""
+    """The type (key, (left, right)). A side that may be missing may be None. The key is the left one if it exists."""
     ours = infer.unify(left.value, NONE) if variant == "outer" else left.value
     theirs = right.value if variant == "inner" else infer.unify(right.value, NONE)
     key = infer.unify(left.key, right.key) if variant == "outer" else left.key
@@ -130,7 +129,7 @@ def joined_type(left: Keyed, right: Keyed, variant: Variant) -> Type:
 
 
 def check_keys(operator: str, left: Keyed, right: Keyed) -> None:
-    """Refuse keys that are never equal."""
+    """Raises an error for keys that are never equal."""
     if not may_be_equal(left.key, right.key):
         raise PlanError(
             f"{operator}: a key of type {left.key} never equals one of type {right.key}",
@@ -140,7 +139,7 @@ def check_keys(operator: str, left: Keyed, right: Keyed) -> None:
 
 
 def check_timed(operator: str, left: Node, right: Node) -> Type:
-    """The kind of the timestamps of both sides; refuse a side that has none."""
+    """The type of the timestamps of both sides. Raises an error for a side without them."""
     if left.time is None or right.time is None:
         raise PlanError(
             f"{operator} needs elements with timestamps on both sides",
@@ -158,7 +157,7 @@ def bound(operator: str, name: str, duration: Duration, time: Type) -> int:
     except ValueError as error:
         raise PlanError(f"{operator}: {name}: {error}", location=caller()) from None
     if abs(number) >= 2**61:
-        raise PlanError(f"{operator}: {name}={duration!r} is longer than time itself", location=caller())
+        raise PlanError(f"{operator}: {name}={duration!r} is beyond the range of timestamps", location=caller())
     return number
 
 
@@ -174,9 +173,9 @@ class JoinMethods(_Joins[T]):
         within: Duration | None = None,
         late: Callable[[K, tuple[T | None, U | None]], Any] | None = None,
     ) -> KeyedStream[K, tuple[T, U]]:
-        """Each element with each one of the other stream whose key is equal: (key, (left, right)).
+        """Each element with each element of the other stream that has an equal key: (key, (left, right)).
 
-        With `within`, only those whose timestamps are at most so far apart.
+        With `within`, only pairs of at most that time distance.
 
         >>> import morisot as mo
         >>> ctx = mo.StreamContext(engine="reference")
@@ -196,7 +195,7 @@ class JoinMethods(_Joins[T]):
         within: Duration | None = None,
         late: Callable[[K, tuple[T | None, U | None]], Any] | None = None,
     ) -> KeyedStream[K, tuple[T, U | None]]:
-        """A join that keeps left elements without a partner: their right side is None.
+        """A join that also emits left elements without a partner, with None as right side.
 
         >>> import morisot as mo
         >>> ctx = mo.StreamContext(engine="reference")
@@ -215,7 +214,7 @@ class JoinMethods(_Joins[T]):
         within: Duration | None = None,
         late: Callable[[K, tuple[T | None, U | None]], Any] | None = None,
     ) -> KeyedStream[K, tuple[T | None, U | None]]:
-        """A join that keeps the elements of both sides: a missing one is None.
+        """A join that also emits elements of both sides without a partner, with None as the other side.
 
         >>> import morisot as mo
         >>> ctx = mo.StreamContext(engine="reference")
@@ -226,7 +225,7 @@ class JoinMethods(_Joins[T]):
         return self._join(sides, "outer_join", "outer", within=within, late=late)
 
     def join_with(self, other: Stream[U], key: Callable[[T], K], other_key: Callable[[U], K]) -> JoinBuilder[K, T, U]:
-        """A join whose strategy you choose: `.ship_…().local_…()`, then `.inner()`, `.left()` or `.outer()`.
+        """A join with a chosen strategy: `.ship_…().local_…()`, then `.inner()`, `.left()` or `.outer()`.
 
         >>> import morisot as mo
         >>> ctx = mo.StreamContext(engine="reference")
@@ -266,7 +265,7 @@ class KeyedJoinMethods(_Joins[Any], Generic[K, V]):
         within: Duration | None = None,
         late: Callable[[K, tuple[V | None, W | None]], Any] | None = None,
     ) -> KeyedStream[K, tuple[V, W]]:
-        """Each value with each one of the other stream that has an equal key.
+        """Each value with each value of the other stream that has an equal key.
 
         >>> import morisot as mo
         >>> ctx = mo.StreamContext(engine="reference")
@@ -283,7 +282,7 @@ class KeyedJoinMethods(_Joins[Any], Generic[K, V]):
         within: Duration | None = None,
         late: Callable[[K, tuple[V | None, W | None]], Any] | None = None,
     ) -> KeyedStream[K, tuple[V, W | None]]:
-        """A join that keeps left values without a partner: their right side is None."""
+        """A join that also emits left values without a partner, with None as right side."""
         return self._join(
             (self._node, companion(self, other, "left_join")), "left_join", "left", within=within, late=late
         )
@@ -295,13 +294,13 @@ class KeyedJoinMethods(_Joins[Any], Generic[K, V]):
         within: Duration | None = None,
         late: Callable[[K, tuple[V | None, W | None]], Any] | None = None,
     ) -> KeyedStream[K, tuple[V | None, W | None]]:
-        """A join that keeps the values of both sides: a missing one is None."""
+        """A join that also emits values of both sides without a partner, with None as the other side."""
         return self._join(
             (self._node, companion(self, other, "outer_join")), "outer_join", "outer", within=within, late=late
         )
 
     def join_with(self, other: KeyedStream[K, W]) -> JoinBuilder[K, V, W]:
-        """A join whose strategy you choose: `.ship_…().local_…()`, then `.inner()`, `.left()` or `.outer()`."""
+        """A join with a chosen strategy: `.ship_…().local_…()`, then `.inner()`, `.left()` or `.outer()`."""
         sides = (self._node, companion(self, other, "join_with"))
         return JoinBuilder(lambda variant, ship, local: self._join(sides, "join_with", variant, ship, local))
 

@@ -1,4 +1,4 @@
-"""Kafka's topics as a source; `sink.py` has the way back."""
+"""Kafka topics as a source. The sink is in `sink.py`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 K = TypeVar("K")
 Names = str | Sequence[str]
-"""One, or several."""
+"""One text, or several."""
 
 
 class Reading(TypedDict, total=False):
@@ -92,10 +92,10 @@ class KafkaMethods:
         records_per_batch: int | None = None,
         options: Mapping[str, Any] | None = None,
     ) -> Stream[Any]:
-        """The values of the records in topics of Kafka's, or with `record` the whole records, as `mo.KafkaRecord`.
+        """The values of the records in Kafka topics, or with `record` the whole records, as `mo.KafkaRecord`.
 
-        `key` and `value` are `str` or `bytes`. Bounded, it is what the topics hold when the job starts. `options` are
-        settings of Kafka's client, such as those for security, which are never shown.
+        `key` and `value` are `str` or `bytes`. A bounded stream has the records that the topics have when the job
+        starts. `options` are settings of the Kafka client, such as those for security, which are never shown.
         """
         where = kafka.checked_servers(servers, "stream_kafka")
         topics = kafka.checked_topics(topic, "stream_kafka")

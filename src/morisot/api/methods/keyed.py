@@ -1,4 +1,4 @@
-"""Giving elements a key, and taking it away again."""
+"""Methods that add and remove keys."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ V = TypeVar("V")
 
 
 class KeyingMethods(StreamBase[T]):
-    """How keys are given, for all operators that need one."""
+    """Creates the nodes that add keys."""
 
     def _key_by(self, key: Callable[..., Any], operator: str, returns: Any = None, on_error: OnError = "raise") -> Node:
         (value,) = self._arguments[-1:]
@@ -38,7 +38,7 @@ class KeyingMethods(StreamBase[T]):
 
 
 def check_hashable(type_: Type, what: str, location: Any) -> None:
-    """Refuse what Python could not put into a set."""
+    """Raises an error for a type that Python cannot hash."""
     if not is_hashable(type_):
         raise PlanError(
             f"{what} is a {type_}, which Python cannot hash",
@@ -51,7 +51,7 @@ class KeyedMethods(KeyingMethods[T]):
     """Keys for a plain stream."""
 
     def group_by(self, key: Callable[[T], K], *, returns: Any = None, on_error: OnError = "raise") -> KeyedStream[K, T]:
-        """Give each element the key `key(element)`; what follows works key by key.
+        """Gives each element the key `key(element)`. The following operators work by key.
 
         >>> import morisot as mo
         >>> mo.StreamContext(engine="reference").stream_iter([1, 2]).group_by(lambda n: n % 2).collect()
@@ -60,12 +60,12 @@ class KeyedMethods(KeyingMethods[T]):
         return self._context.keyed(self._key_by(key, "group_by", returns, on_error))
 
     def key_by(self, key: Callable[[T], K], *, returns: Any = None, on_error: OnError = "raise") -> KeyedStream[K, T]:
-        """Give each element the key `key(element)` and leave it where it is."""
+        """Gives each element the key `key(element)`, without a shuffle."""
         return self._context.keyed(self._key_by(key, "key_by", returns, on_error))
 
 
 class KeyedKeyedMethods(KeyingMethods[Any], Generic[K, V]):
-    """Taking the key of a keyed stream away."""
+    """Methods that remove the keys of a stream."""
 
     def unkey(self) -> Stream[tuple[K, V]]:
         """The (key, value) pairs as a plain stream.

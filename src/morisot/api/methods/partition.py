@@ -1,4 +1,4 @@
-"""Where elements are and how they travel; no result depends on it."""
+"""Operators that change partitioning and batching, and never the result."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 K = TypeVar("K")
 
 
-class PlacementMethods(StreamBase[T]):
-    """What plain and keyed streams alike can say about where their elements are."""
+class CommonPartitionMethods(StreamBase[T]):
+    """Partitioning methods of plain and keyed streams."""
 
     def shuffle(self) -> Self:
-        """Spread the elements evenly over the partitions.
+        """Distributes the elements evenly over the partitions.
 
         >>> import morisot as mo
         >>> mo.StreamContext(engine="reference").stream_iter([1, 2]).shuffle().map(lambda n: n * 2).collect()
@@ -33,19 +33,19 @@ class PlacementMethods(StreamBase[T]):
         return self._same(Shuffle(self._node, type=self.type, location=caller()))
 
     def parallelism(self, n: int) -> Self:
-        """Let `n` tasks do what follows, until elements are moved again."""
+        """Runs the following operators in `n` tasks, up to the next shuffle."""
         if not is_count(n):
             raise PlanError(
-                f"{n!r} tasks cannot do anything", location=caller(), advice="give parallelism(…) an int from 1 on"
+                f"parallelism cannot be {n!r}", location=caller(), advice="give parallelism(…) an int from 1 on"
             )
         return self._same(Parallelism(self._node, n, type=self.type, location=caller()))
 
     def broadcast(self) -> Self:
-        """Send the whole stream to every task where it is a side of a join; for a small stream."""
+        """Copies the stream to every task if it is a side of a join. Use it for a small stream."""
         return self._same(Broadcast(self._node, type=self.type, location=caller()))
 
     def batch_mode(self, mode: BatchMode) -> Self:
-        """Let functions that run in Python take so many elements at a time from here on."""
+        """Sets how many elements the following stages process at a time."""
         if not isinstance(mode, BatchMode):
             raise PlanError(
                 f"batch_mode takes a BatchMode, not {mode!r}",
@@ -64,19 +64,19 @@ class PlacementMethods(StreamBase[T]):
         return self._same(Batched(self._node, mode, type=self.type, location=caller(), operator="batch_mode"))
 
     def cache(self) -> Self:
-        """Compute the stream once, when it is first read, and keep it for what reads it later.
+        """Computes the stream once, when it is first read, and persists it for later readers.
 
-        It is kept until the context is closed, or `uncache()`.
+        It is persisted until `uncache()`, or until the context is closed.
         """
         return self._same(Cache(self._node, type=self.type, location=caller()))
 
     def uncache(self) -> None:
-        """Give up what `cache()` keeps; a later reader computes it again."""
+        """Removes the persisted elements. A later reader computes them again."""
         if not isinstance(self._node, Cache):
             raise PlanError(
-                "this stream is not kept: it is not what cache() gave",
+                "this stream is not cached: it is not the result of cache()",
                 location=caller(),
-                advice="keep the stream in a variable: `kept = stream.cache()`, later `kept.uncache()`",
+                advice="store the stream in a variable: `cached = stream.cache()`, later `cached.uncache()`",
             )
         self._context.engine.uncache(self._node)
 
@@ -88,11 +88,11 @@ def is_count(n: Any) -> bool:
     return type(n) is int and n >= 1
 
 
-class PartitionMethods(PlacementMethods[T], KeyingMethods[T]):
-    """Where the elements of a plain stream are."""
+class PartitionMethods(CommonPartitionMethods[T], KeyingMethods[T]):
+    """Partitioning of a plain stream."""
 
     def repartition_by(self, key: Callable[[T], K], *, returns: Any = None) -> KeyedStream[K, T]:
-        """Give each element the key `key(element)` and bring the elements of a key to one place.
+        """Gives each element the key `key(element)`, and distributes the elements by key.
 
         >>> import morisot as mo
         >>> mo.StreamContext(engine="reference").stream_iter([1, 2]).repartition_by(lambda n: n % 2).collect()
@@ -103,5 +103,5 @@ class PartitionMethods(PlacementMethods[T], KeyingMethods[T]):
         return self._context.keyed(RepartitionBy(keyed._node, type=keyed.type, location=location))
 
 
-class KeyedPartitionMethods(PlacementMethods[Any], Generic[K, T]):
-    """Where the elements of a keyed stream are."""
+class KeyedPartitionMethods(CommonPartitionMethods[Any], Generic[K, T]):
+    """Partitioning of a keyed stream."""

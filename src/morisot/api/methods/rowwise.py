@@ -1,4 +1,4 @@
-"""Operators that look at one element at a time."""
+"""Row-wise operators."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _CONCURRENCY = 64
 
 
 class _Rowwise(StreamBase[T]):
-    """How the nodes are made, for plain and keyed streams alike."""
+    """Creates the nodes, for plain and keyed streams."""
 
     def _map(self, function: Callable[..., Any], returns: Any, on_error: OnError) -> Node:
         closure, verdict = self._compiled(function, "map", self._arguments, returns)
@@ -62,7 +62,7 @@ class _Rowwise(StreamBase[T]):
                 raise PlanError(
                     f"flatten needs elements that are lists, not {value}",
                     location=caller(),
-                    advice="use flat_map with a function that gives the items",
+                    advice="use flat_map with a function that returns the items",
                 )
         return Flatten(self._node, type=with_value(self.type, carried(inner)), location=caller())
 
@@ -82,7 +82,7 @@ class _Rowwise(StreamBase[T]):
         operator = "map_memo_by" if key else "map_memo"
         closure, verdict = self._compiled(function, operator, self._arguments, returns)
         if capacity < 1:
-            raise PlanError(f"{operator} cannot remember {capacity} results", location=closure.location)
+            raise PlanError(f"{operator} cannot cache {capacity} results", location=closure.location)
         key_closure = self._closure(key, operator, len(self._arguments)) if key else None
         type_ = with_value(self.type, carried(verdict.type))
         return MapMemo(
@@ -111,12 +111,12 @@ class _Rowwise(StreamBase[T]):
 
 
 def carried(type_: Type) -> Type:
-    """The type an element travels as: nothing but None has no column of its own."""
+    """The type of the columns of an element: None alone is stored as `object`."""
     return ANY if type_ == NONE else type_
 
 
 def items_declared(function: Callable[..., Any], returns: Any) -> Type | None:
-    """`returns=` of flat_map says what the items are; an annotation says what the whole iterable is."""
+    """The type of the items. `returns=` of flat_map is that type, an annotation is the type of the iterable."""
     if returns is not None:
         return List(infer.of_annotation(returns))
     annotation = infer.return_hint(function).get("return")
@@ -128,7 +128,7 @@ class RowwiseMethods(_Rowwise[T]):
     """Row-wise operators of a plain stream."""
 
     def map(self, function: Callable[[T], U], *, returns: Any = None, on_error: OnError = "raise") -> Stream[U]:
-        """Each element becomes what `function` gives for it.
+        """Replaces each element by the result of `function`.
 
         >>> import morisot as mo
         >>> mo.StreamContext(engine="reference").stream_iter([1, 2]).map(lambda n: n * 10).collect()
@@ -137,7 +137,7 @@ class RowwiseMethods(_Rowwise[T]):
         return self._context.plain(self._map(function, returns, on_error))
 
     def filter(self, predicate: Callable[[T], Any], *, on_error: OnError = "raise") -> Stream[T]:
-        """Keep the elements for which `predicate` is true.
+        """The elements for which `predicate` is true.
 
         >>> import morisot as mo
         >>> mo.StreamContext(engine="reference").stream_iter([1, 2, 3]).filter(lambda n: n % 2).collect()
@@ -148,7 +148,7 @@ class RowwiseMethods(_Rowwise[T]):
     def flat_map(
         self, function: Callable[[T], Iterable[U]], *, returns: Any = None, on_error: OnError = "raise"
     ) -> Stream[U]:
-        """Each element becomes the items of what `function` gives for it; `returns` is the type of an item.
+        """Replaces each element by the items of the result of `function`. `returns` is the type of an item.
 
         >>> import morisot as mo
         >>> mo.StreamContext(engine="reference").stream_iter(["a b", "c"]).flat_map(lambda s: s.split()).collect()
@@ -159,7 +159,7 @@ class RowwiseMethods(_Rowwise[T]):
     def filter_map(
         self, function: Callable[[T], U | None], *, returns: Any = None, on_error: OnError = "raise"
     ) -> Stream[U]:
-        """Each element becomes what `function` gives for it; None drops it.
+        """Replaces each element by the result of `function`, and drops it if that is None.
 
         >>> import morisot as mo
         >>> ctx = mo.StreamContext(engine="reference")
@@ -169,7 +169,7 @@ class RowwiseMethods(_Rowwise[T]):
         return self._context.plain(self._filter_map(function, returns, on_error))
 
     def flatten(self: _Rowwise[list[U]]) -> Stream[U]:
-        """Each element becomes its items.
+        """Replaces each element by its items.
 
         >>> import morisot as mo
         >>> mo.StreamContext(engine="reference").stream_iter([[1, 2], [], [3]]).flatten().collect()
@@ -178,13 +178,13 @@ class RowwiseMethods(_Rowwise[T]):
         return self._context.plain(self._flatten())
 
     def inspect(self, function: Callable[[T], Any], *, on_error: OnError = "raise") -> Stream[T]:
-        """Call `function` on each element for its effect, where the element is; the stream stays as it is."""
+        """Calls `function` on each element for its effect, in the worker. The stream is unchanged."""
         return self._context.plain(self._inspect(function, on_error))
 
     def map_memo(
         self, function: Callable[[T], U], capacity: int = 1024, *, returns: Any = None, on_error: OnError = "raise"
     ) -> Stream[U]:
-        """Like map; each worker remembers the results of its last `capacity` distinct elements."""
+        """Like map, but each worker caches the results of its last `capacity` distinct elements."""
         return self._context.plain(self._map_memo(function, None, capacity, returns, on_error))
 
     def map_memo_by(
@@ -196,7 +196,7 @@ class RowwiseMethods(_Rowwise[T]):
         returns: Any = None,
         on_error: OnError = "raise",
     ) -> Stream[U]:
-        """Like map; each worker remembers the results of its last `capacity` distinct `key(element)`."""
+        """Like map, but each worker caches the results of its last `capacity` distinct `key(element)`."""
         return self._context.plain(self._map_memo(function, key, capacity, returns, on_error))
 
     def map_async(
@@ -207,17 +207,17 @@ class RowwiseMethods(_Rowwise[T]):
         returns: Any = None,
         on_error: OnError = "raise",
     ) -> Stream[U]:
-        """Each element becomes what the coroutine gives; up to `concurrency` run at once, the order is kept."""
+        """Replaces each element by the result of a coroutine. Up to `concurrency` run at once. Order is preserved."""
         return self._context.plain(self._map_async(function, concurrency, returns, on_error))
 
 
 class KeyedRowwiseMethods(_Rowwise[Any], Generic[K, V]):
-    """Row-wise operators of a keyed stream: functions take (key, value), elements keep their key."""
+    """Row-wise operators of a keyed stream: functions take (key, value), and keys are unchanged."""
 
     def map(
         self, function: Callable[[K, V], U], *, returns: Any = None, on_error: OnError = "raise"
     ) -> KeyedStream[K, U]:
-        """Each value becomes what `function(key, value)` gives.
+        """Replaces each value by the result of `function(key, value)`.
 
         >>> import morisot as mo
         >>> keyed = mo.StreamContext(engine="reference").stream_iter([1, 2]).group_by(lambda n: n % 2)
@@ -227,33 +227,33 @@ class KeyedRowwiseMethods(_Rowwise[Any], Generic[K, V]):
         return self._context.keyed(self._map(function, returns, on_error))
 
     def filter(self, predicate: Callable[[K, V], Any], *, on_error: OnError = "raise") -> KeyedStream[K, V]:
-        """Keep the elements for which `predicate(key, value)` is true."""
+        """The elements for which `predicate(key, value)` is true."""
         return self._context.keyed(self._filter(predicate, on_error))
 
     def flat_map(
         self, function: Callable[[K, V], Iterable[U]], *, returns: Any = None, on_error: OnError = "raise"
     ) -> KeyedStream[K, U]:
-        """Each value becomes the items of what `function(key, value)` gives, all with its key."""
+        """Replaces each value by the items of the result of `function(key, value)`, all with its key."""
         return self._context.keyed(self._flat_map(function, returns, on_error))
 
     def filter_map(
         self, function: Callable[[K, V], U | None], *, returns: Any = None, on_error: OnError = "raise"
     ) -> KeyedStream[K, U]:
-        """Each value becomes what `function(key, value)` gives; None drops it."""
+        """Replaces each value by the result of `function(key, value)`, and drops the element if that is None."""
         return self._context.keyed(self._filter_map(function, returns, on_error))
 
     def flatten(self) -> KeyedStream[K, Any]:
-        """Each value becomes its items, all with its key."""
+        """Replaces each value by its items, all with its key."""
         return self._context.keyed(self._flatten())
 
     def inspect(self, function: Callable[[K, V], Any], *, on_error: OnError = "raise") -> KeyedStream[K, V]:
-        """Call `function(key, value)` on each element for its effect."""
+        """Calls `function(key, value)` on each element for its effect."""
         return self._context.keyed(self._inspect(function, on_error))
 
     def map_memo(
         self, function: Callable[[K, V], U], capacity: int = 1024, *, returns: Any = None, on_error: OnError = "raise"
     ) -> KeyedStream[K, U]:
-        """Like map; each worker remembers the results of its last `capacity` distinct (key, value)."""
+        """Like map, but each worker caches the results of its last `capacity` distinct (key, value)."""
         return self._context.keyed(self._map_memo(function, None, capacity, returns, on_error))
 
     def map_memo_by(
@@ -265,7 +265,7 @@ class KeyedRowwiseMethods(_Rowwise[Any], Generic[K, V]):
         returns: Any = None,
         on_error: OnError = "raise",
     ) -> KeyedStream[K, U]:
-        """Like map; each worker remembers the results of its last `capacity` distinct `key(key, value)`."""
+        """Like map, but each worker caches the results of its last `capacity` distinct `key(key, value)`."""
         return self._context.keyed(self._map_memo(function, key, capacity, returns, on_error))
 
     def map_async(
@@ -276,5 +276,5 @@ class KeyedRowwiseMethods(_Rowwise[Any], Generic[K, V]):
         returns: Any = None,
         on_error: OnError = "raise",
     ) -> KeyedStream[K, U]:
-        """Each value becomes what the coroutine gives for (key, value)."""
+        """Replaces each value by the result of a coroutine for (key, value)."""
         return self._context.keyed(self._map_async(function, concurrency, returns, on_error))

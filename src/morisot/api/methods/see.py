@@ -1,4 +1,4 @@
-"""Looking at a stream: what it is, what runs where, and why."""
+"""Methods that show the plan of a stream."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
 
 class SeeMethods(StreamBase[T]):
-    """explain, forms, and how a stream shows itself."""
+    """explain, draw, forms, and the repr of a stream."""
 
     def explain(self, detail: bool = False) -> None:
-        """Print the operators with types, lines and the form of each function, and the physical plan that runs them.
+        """Prints the operators with types, lines and the form of each function, and the physical plan.
 
-        With `detail`, Spark's plan too.
+        With `detail` it also prints Spark's plan.
         """
         from morisot.viz.text import physical_plan, text_tree
 
@@ -35,7 +35,7 @@ class SeeMethods(StreamBase[T]):
             print(self._context.engine.spark_plan(self._node).rstrip())
 
     def draw(self, path: str | Path | None = None) -> Picture:
-        """A picture of the plan; with a path, written there as .svg, .html, .mmd (Mermaid) or .json."""
+        """A picture of the plan. With a path it is written there, as .svg, .html, .mmd (Mermaid) or .json."""
         from morisot.viz.drawing import drawing_of
         from morisot.viz.picture import Picture
 
@@ -45,7 +45,7 @@ class SeeMethods(StreamBase[T]):
         return picture
 
     def forms(self) -> list[FormRecord]:
-        """One record per function: operator, location, form ("column" or "stage") and the reason."""
+        """One record for each function: operator, location, form ("column", "kernel" or "stage") and the reason."""
         from morisot.physical.explain import forms_of
 
         return forms_of(self._node, self._context.engine.job(self._node))
@@ -67,7 +67,7 @@ def path_to(stream: StreamBase[T]) -> list[str]:
     node = stream._node
     while True:
         name = node.label or node.operator
-        if not (names and names[-1] == name and isinstance(node, KeyBy)):  # one word of the user's, two nodes
+        if not (names and names[-1] == name and isinstance(node, KeyBy)):  # one method, two nodes
             names.append(name)
         if not node.inputs:
             return names[::-1]

@@ -1,4 +1,4 @@
-"""Some of the elements, or all in another order; part of the aggregate family."""
+"""Methods that select or sort elements; part of the aggregate family."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ V = TypeVar("V")
 
 
 class _Selection(StreamBase[T]):
-    """How the nodes are made, for plain and keyed streams alike."""
+    """Creates the nodes, for plain and keyed streams."""
 
     def _limit(self, n: int, offset: int) -> Node:
         check_counts("limit", n, offset)
@@ -47,33 +47,33 @@ class _Selection(StreamBase[T]):
         check_hashable(self.type, "an element given to unique", caller())
         return Unique(self._node, type=self.type, location=caller())
 
-    def _apart(self, keyed: Node, within: Duration, late: Late | None, operator: str) -> Stream[Any]:
-        """The elements that are not near in time to one before them with an equal key, which is not the user's."""
+    def _unique_within(self, keyed: Node, within: Duration, late: Late | None, operator: str) -> Stream[Any]:
+        """Deduplicates within a time distance, by a key that is not the user's."""
         location = caller()
         time = checked_time(keyed, f"{operator} with within=")
         distance = checked_ticks(f"within of {operator}", within, time, location)
         if distance == 0:
             raise PlanError(
-                f"{operator} would drop nothing: no two elements are less than {within!r} apart",
+                f"{operator} would drop no element: no time distance is less than {within!r}",
                 location=location,
-                advice='give the time within which an equal element is the same one again, such as within="1h"',
+                advice='give the time distance within which equal elements are duplicates, such as within="1h"',
             )
         node = UniqueWithin(keyed, distance, late, type=keyed.type, location=location, operator=operator)
         return self._context.keyed(node).drop_key()
 
 
 def check_late(operator: str, late: Any) -> None:
-    """Refuse a handler of late elements where there are none."""
+    """Raises an error for a handler of late elements if there are none."""
     if late is not None:
         raise PlanError(
-            f"{operator} waits for no time, so it has no late elements",
+            f"{operator} has no timers, so it has no late elements",
             location=caller(),
-            advice="say within which time equal elements are the same one again (within=…), or leave out late=",
+            advice="give the time distance within which equal elements are duplicates (within=…), or remove late=",
         )
 
 
 def check_counts(operator: str, n: int, offset: int) -> None:
-    """Refuse numbers of elements that cannot be."""
+    """Raises an error for invalid numbers of elements."""
     for name, value in (("n", n), ("offset", offset)):
         if type(value) is not int or value < 0:
             raise PlanError(
@@ -84,7 +84,7 @@ def check_counts(operator: str, n: int, offset: int) -> None:
 
 
 class SelectionMethods(_Selection[T], KeyedMethods[T]):
-    """Some elements of a plain stream, or all in another order."""
+    """Selection and sorting of a plain stream."""
 
     def limit(self, n: int, offset: int = 0) -> Stream[T]:
         """The first `n` elements of the whole stream after `offset` of them.
@@ -96,7 +96,7 @@ class SelectionMethods(_Selection[T], KeyedMethods[T]):
         return self._context.plain(self._limit(n, offset))
 
     def sorted_by(self, key: Callable[[T], Any], *, on_error: OnError = "raise") -> Stream[T]:
-        """The elements of the whole stream in the order of `key(element)`; equals in the order they came.
+        """The elements of the whole stream in the order of `key(element)`, stably.
 
         >>> import morisot as mo
         >>> mo.StreamContext(engine="reference").stream_iter(["bb", "a", "cc"]).sorted_by(lambda s: -len(s)).collect()
@@ -116,9 +116,9 @@ class SelectionMethods(_Selection[T], KeyedMethods[T]):
         return self._context.plain(self._sorted_limit_by(key, n, offset, on_error))
 
     def unique(self, *, within: Duration | None = None, late: Callable[[T], Any] | None = None) -> Stream[T]:
-        """Each distinct element once: of those that are equal, the first.
+        """Each distinct element once; of equal ones the first.
 
-        With `within` it is dropped if an equal one that was kept came before it, with a timestamp less than that away.
+        With `within` an element is dropped only if its time distance to a retained equal one before it is less.
 
         >>> import morisot as mo
         >>> clicks = mo.StreamContext(engine="reference").stream_iter([("a", 1), ("a", 3), ("a", 12)])
@@ -130,7 +130,7 @@ class SelectionMethods(_Selection[T], KeyedMethods[T]):
             return self._context.plain(self._unique())
         check_hashable(self.type, "an element given to unique", caller())
         keyed = self._context.keyed(self._key_by(lambda element: element, "unique"))._node
-        return self._apart(keyed, within, self._late(late, "unique"), "unique")
+        return self._unique_within(keyed, within, self._late(late, "unique"), "unique")
 
     def unique_by(
         self,
@@ -140,7 +140,7 @@ class SelectionMethods(_Selection[T], KeyedMethods[T]):
         late: Callable[[T], Any] | None = None,
         on_error: OnError = "raise",
     ) -> Stream[T]:
-        """The first element of each `key(element)`; with `within`, the first that is not near in time to one kept.
+        """The first element of each `key(element)`; with `within`, of those within that time distance.
 
         >>> import morisot as mo
         >>> mo.StreamContext(engine="reference").stream_iter(["a", "b", "cc"]).unique_by(len).collect()
@@ -148,21 +148,21 @@ class SelectionMethods(_Selection[T], KeyedMethods[T]):
         """
         keyed = self._context.keyed(self._key_by(key, "unique_by", on_error=on_error))
         if within is not None:
-            return self._apart(keyed._node, within, self._late(late, "unique_by"), "unique_by")
+            return self._unique_within(keyed._node, within, self._late(late, "unique_by"), "unique_by")
         check_late("unique_by", late)
         first = First(keyed._node, type=keyed.type, location=keyed._node.location, operator="unique_by")
         return self._context.keyed(first).drop_key()
 
 
 class KeyedSelectionMethods(_Selection[Any], Generic[K, V]):
-    """Some elements of a keyed stream, of all keys together, or all in another order."""
+    """Selection and sorting of a keyed stream, over all keys."""
 
     def limit(self, n: int, offset: int = 0) -> KeyedStream[K, V]:
         """The first `n` elements of the whole stream after `offset` of them."""
         return self._context.keyed(self._limit(n, offset))
 
     def sorted_by(self, key: Callable[[K, V], Any], *, on_error: OnError = "raise") -> KeyedStream[K, V]:
-        """The elements of the whole stream in the order of `key(key, value)`; equals in the order they came."""
+        """The elements of the whole stream in the order of `key(key, value)`, stably."""
         return self._context.keyed(self._sorted_by(key, on_error))
 
     def sorted_limit_by(
@@ -172,12 +172,12 @@ class KeyedSelectionMethods(_Selection[Any], Generic[K, V]):
         return self._context.keyed(self._sorted_limit_by(key, n, offset, on_error))
 
     def unique(self, *, within: Duration | None = None, late: Callable[[K, V], Any] | None = None) -> KeyedStream[K, V]:
-        """Each distinct (key, value) once; with `within`, again when it is so far in time from those kept."""
+        """Each distinct (key, value) once; with `within`, only duplicates within that time distance are dropped."""
         if within is None:
             check_late("unique", late)
             return self._context.keyed(self._unique())
         check_hashable(self.type, "an element given to unique", caller())
         pairs = self._context.plain(Unkey(self._node, "both", type=Tuple(self._arguments), location=caller()))
         keyed = self._context.keyed(pairs._key_by(lambda element: element, "unique"))._node
-        apart = self._apart(keyed, within, self._late(late, "unique"), "unique")
-        return apart.key_by(lambda pair: pair[0]).map(lambda _, pair: pair[1])
+        deduplicated = self._unique_within(keyed, within, self._late(late, "unique"), "unique")
+        return deduplicated.key_by(lambda pair: pair[0]).map(lambda _, pair: pair[1])

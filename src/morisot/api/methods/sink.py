@@ -1,4 +1,4 @@
-"""Where elements go."""
+"""Sinks."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 
 class SinkMethods(StreamBase[T]):
-    """Sinks. `collect` and `to_…` run at once; the others wait for `ctx.execute()` or `ctx.start()`."""
+    """Sinks. `collect` and `to_…` run at once; the others run with `ctx.execute()` or `ctx.start()`."""
 
     def collect(self) -> list[T]:
         """All elements as a list; runs now.
@@ -67,44 +67,44 @@ class SinkMethods(StreamBase[T]):
         return self.to_arrow().to_pandas()
 
     def to_dataframe(self) -> DataFrame:
-        """The elements as a Spark DataFrame, a column for each field, to go on with in Spark."""
+        """The elements as a Spark DataFrame, with a column for each field."""
         self._refuse_unbounded("to_dataframe")
         self._refuse_untyped("to_dataframe")
         df: DataFrame = self._context.engine.to_dataframe(self._node)
         return df
 
     def collect_vec(self) -> Output[list[T]]:
-        """All elements as a list, there after `ctx.execute()`."""
+        """All elements as a list, available after `ctx.execute()`."""
         output: Output[list[T]] = Output("collect_vec")
         node = CollectVec(self._node, type=self.type, location=caller())
         self._context.add_sink(node, output.fill)
         return output
 
     def collect_count(self) -> Output[int]:
-        """How many elements there are, known after `ctx.execute()`."""
+        """The number of elements, available after `ctx.execute()`."""
         output: Output[int] = Output("collect_count")
         node = CollectCount(self._node, type=self.type, location=caller())
         self._context.add_sink(node, lambda counts: output.fill(counts[0]))
         return output
 
     def collect_channel(self, capacity: int = 10_000) -> Channel[T]:
-        """A queue of results, filled while the job runs: iterate it, or `get` one; a full queue slows the job down."""
+        """A queue of results, filled while the job runs: iterate over it, or `get` one. A full queue blocks the job."""
         channel: Channel[T] = Channel(capacity)
         node = CollectChannel(self._node, type=self.type, location=caller())
         self._context.add_sink(node, channel.put_all, channel)
         return channel
 
     def for_each(self, function: Callable[..., Any], *, with_batch: bool = False) -> None:
-        """Call `function` on each element in this process: on each (key, value) for a keyed stream.
+        """Calls `function` on each element in this process, on each (key, value) of a keyed stream.
 
-        With `with_batch` it takes the number of the micro-batch before that; a bounded stream is one, number 0.
+        With `with_batch` the number of the micro-batch is its first argument. A bounded stream is micro-batch 0.
         """
         closure = self._closure(function, "for_each", len(self._arguments) + with_batch)
         node = ForEach(self._node, closure, with_batch, type=self.type, location=closure.location)
         self._context.add_sink(node, self._context.calling(node))
 
     def write_to(self, sink: UsersSink[T]) -> None:
-        """Hand the elements, a micro-batch at a time, to a sink of your own: a `mo.Sink`."""
+        """Passes the elements of each micro-batch to a user-defined sink, a `mo.Sink`."""
         if not isinstance(sink, UsersSink):
             raise PlanError(
                 f"write_to needs a mo.Sink, not {sink!r}",
@@ -158,7 +158,7 @@ class SinkMethods(StreamBase[T]):
         value: Callable[..., str | bytes | None] | None = None,
         options: Mapping[str, Any] | None = None,
     ) -> None:
-        """Write the elements as records of a topic of Kafka's: str or bytes, or what `key` and `value` give for them.
+        """Writes the elements as records of a Kafka topic: str or bytes, or the results of `key` and `value`.
 
         A keyed stream writes its keys, and `key` and `value` take (key, value).
         """
@@ -193,7 +193,7 @@ class SinkMethods(StreamBase[T]):
     def _part(
         self, function: Callable[..., Any] | None, part: str, own: Type | None = None
     ) -> tuple[Callable[..., Any] | None, Type | None]:
-        """How the key or the value of a record is made, and its type; no function: it is that part of the element."""
+        """The function of the key or the value of a record, and its type. By default it is a part of the element."""
         advice = f"give it as text: {part}=lambda {'k, v' if len(self._arguments) > 1 else 'x'}: str(…)"
         if function is None:
             if own is not None:
@@ -221,17 +221,17 @@ class SinkMethods(StreamBase[T]):
             raise PlanError(
                 f"{operator} needs elements with a type, but these are {self.type}",
                 location=caller(),
-                advice="say what the last function gives: map(f, returns=tuple[str, int]), or annotate it",
+                advice="declare the result of the last function: map(f, returns=tuple[str, int]), or annotate it",
             )
 
 
 def absolute(path: PathLike) -> str:
-    """A path that means the same to Spark, which may have another working directory; one with `://` is Spark's own."""
+    """The absolute path, because Spark may have another working directory. One with `://` is unchanged."""
     return str(Path(path).absolute()) if is_local(str(path)) else str(path)
 
 
 def is_nested(type_: Type) -> bool:
-    """Whether a value is more than one CSV field can hold."""
+    """Whether a value does not fit into one CSV field."""
     if isinstance(type_, Optional):
         return is_nested(type_.inner)
     return isinstance(type_, List | Dict) or bool(type_.children)

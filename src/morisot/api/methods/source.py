@@ -1,4 +1,4 @@
-"""Where elements come from: the `stream_…` methods of a context."""
+"""Sources: the `stream_…` methods of a context."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ T = TypeVar("T")
 
 
 class SourceMethods(KafkaMethods):
-    """The sources. Reading ones take `unbounded=True` to follow a directory or a topic."""
+    """Sources. Those of files and topics take `unbounded=True` to follow a directory or a topic."""
 
     if TYPE_CHECKING:
 
@@ -79,7 +79,7 @@ class SourceMethods(KafkaMethods):
     @overload
     def stream_par_iter(self, generator: Callable[[int, int], Iterable[T]], *, returns: Any = None) -> Stream[T]: ...
     def stream_par_iter(self, generator: Any, *, returns: Any = None) -> Stream[Any]:
-        """A range, or what `generator(instance, instances)` yields, made in parallel where it is used.
+        """A range, or the elements that `generator(instance, instances)` yields, generated in parallel tasks.
 
         >>> import morisot as mo
         >>> mo.StreamContext(engine="reference").stream_par_iter(range(3)).collect()
@@ -102,7 +102,7 @@ class SourceMethods(KafkaMethods):
     def stream_file(
         self, path: PathLike, *, unbounded: bool = False, files_per_batch: int | None = None
     ) -> Stream[str]:
-        """The lines of a text file, of all files of a directory, or of a glob's; `.gz` is unpacked."""
+        """The lines of a text file, of all files of a directory, or of a glob's; `.gz` is decompressed."""
         where = checked_path(path, "stream_file", unbounded)
         following = followed("stream_file", unbounded, files_per_batch)
         return self.plain(StreamFile(where, **following, type=STR, location=caller()))
@@ -122,8 +122,8 @@ class SourceMethods(KafkaMethods):
     ) -> Stream[T]:
         """The rows of CSV files as records of a dataclass or NamedTuple.
 
-        Columns are matched with fields by the header's names (or by place where there are none). A row that does not
-        fit stops the job and is shown; with `on_error="skip"` it is left out and counted.
+        Columns are matched with fields by the names of the header, or by position without a header. A row that does not
+        fit stops the job; with `on_error="skip"` it is skipped and counted.
         """
         where = checked_path(path, "stream_csv", unbounded)
         type_ = self._declared(record, "stream_csv")
@@ -190,14 +190,14 @@ class SourceMethods(KafkaMethods):
     def stream_parquet(
         self, path: PathLike, record: Any = None, *, unbounded: bool = False, files_per_batch: int | None = None
     ) -> Stream[Any]:
-        """The rows of Parquet files as records: of a class of yours, or of one made from the file's columns."""
+        """The rows of Parquet files as records, of a given class, or of one derived from the columns."""
         where = checked_path(path, "stream_parquet", unbounded)
         type_ = self._declared(record, "stream_parquet") if record else self.engine.row_type("parquet", where)
         following = followed("stream_parquet", unbounded, files_per_batch)
         return self.plain(StreamParquet(where, **following, type=type_, location=caller()))
 
     def stream_dataframe(self, frame: DataFrame) -> Stream[Any]:
-        """The rows of a Spark DataFrame as records; a streaming DataFrame gives an unbounded stream."""
+        """The rows of a Spark DataFrame as records. A streaming DataFrame is an unbounded stream."""
         type_ = self.engine.frame_type(frame)
         return self.plain(StreamDataframe(frame, unbounded=frame.isStreaming, type=type_, location=caller()))
 
@@ -214,7 +214,7 @@ class SourceMethods(KafkaMethods):
     def stream_rate(self, n_per_second: int) -> Stream[int]:
         """The integers 0, 1, 2, … at a steady rate, unbounded."""
         if n_per_second < 1:
-            raise PlanError(f"stream_rate cannot give {n_per_second} elements a second", location=caller())
+            raise PlanError(f"stream_rate cannot emit {n_per_second} elements a second", location=caller())
         return self.plain(StreamRate(n_per_second, type=INT, location=caller()))
 
     def stream_socket(self, host: str, port: int) -> Stream[str]:
@@ -227,7 +227,7 @@ class SourceMethods(KafkaMethods):
         return self.plain(StreamSocket(self._line(host, port, location), host, port, type=STR, location=location))
 
     def stream_channel(self, returns: Any = None, *, capacity: int = 10_000) -> tuple[Inlet[Any], Stream[Any]]:
-        """An inlet into which threads of the program send elements of a type, and the stream of what they send.
+        """An inlet, through which threads of the program send elements of a type, and the stream of these elements.
 
         >>> import morisot as mo
         >>> ctx = mo.StreamContext(engine="reference")
@@ -246,7 +246,7 @@ class SourceMethods(KafkaMethods):
         return Inlet(store, check), self.plain(node)
 
     def stream(self, source: Source[T] | OffsetSource[T], *, returns: Any = None) -> Stream[T]:
-        """The elements of a source of your own, a `mo.Source` or, unbounded, a `mo.OffsetSource`.
+        """The elements of a user-defined source, a `mo.Source` or, unbounded, a `mo.OffsetSource`.
 
         >>> import morisot as mo
         >>> class Countdown(mo.Source[int]):
@@ -264,7 +264,7 @@ class SourceMethods(KafkaMethods):
             raise PlanError(
                 f"stream needs a mo.Source or a mo.OffsetSource, not {source!r}",
                 location=location,
-                advice="derive a class from one of them, or use stream_iter(…) for what is in memory",
+                advice="derive a class from one of them, or use stream_iter(…) for elements in memory",
             )
         closure = Closure(FirstReads(source), location, "stream", List(type_))
         return self.plain(StreamParIter(closure, type=type_, location=location, operator="stream"))
@@ -288,7 +288,7 @@ class SourceMethods(KafkaMethods):
 
 
 class FirstReads:
-    """Of the instances of a parallel source, only the first one reads."""
+    """A parallel source of which only the first instance reads."""
 
     def __init__(self, source: Source[Any]) -> None:
         self._source = source
@@ -298,7 +298,7 @@ class FirstReads:
 
 
 def element_declared(source: Any) -> Any:
-    """The type that a class names when it derives from `Source[int]`; None if it names none."""
+    """The type argument of a class that derives from `Source[int]`; None if it has none."""
     for base in getattr(type(source), "__orig_bases__", ()):
         if get_origin(base) in (Source, OffsetSource) and not isinstance(get_args(base)[0], TypeVar):
             return get_args(base)[0]
@@ -306,13 +306,13 @@ def element_declared(source: Any) -> Any:
 
 
 def followed(operator: str, unbounded: bool, files_per_batch: int | None) -> dict[str, Any]:
-    """How a directory is followed, if it is."""
+    """The fields of a node that follows a directory."""
     check_batch_size(files_per_batch, "files_per_batch", operator, unbounded=unbounded, followed="directory")
     return {"unbounded": unbounded, "files_per_batch": files_per_batch}
 
 
 def checked_path(path: PathLike, operator: str, unbounded: bool) -> str:
-    """The path as text; a local one where nothing is there is refused now, not when the job runs."""
+    """The path as text. Raises an error for a local path without files."""
     text = os.fspath(path)
     if not is_local(text):
         return text

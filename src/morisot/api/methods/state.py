@@ -1,4 +1,4 @@
-"""Operators with a state of the user's."""
+"""Operators with user-defined state."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ S = TypeVar("S")
 
 
 class _State(StreamBase[T]):
-    """How the nodes are made, for plain and keyed streams alike."""
+    """Creates the nodes, for plain and keyed streams."""
 
     def _rich(
         self, node: type[Rich], init: Any, function: Callable[..., Any], *, returns: Any, on_error: OnError
@@ -51,7 +51,7 @@ class _State(StreamBase[T]):
 
 
 def output_type(start: Type, answer: Type) -> Type:
-    """The type of the output, if the function's answer shows that the state keeps the type it starts with."""
+    """The type of the output, if the state is known to have the type of its initial value."""
     match answer:
         case Tuple((state, output)) if start in (state, ANY):
             return output
@@ -59,12 +59,12 @@ def output_type(start: Type, answer: Type) -> Type:
 
 
 class StateMethods(_State[T]):
-    """Functions with one state for the whole stream, which they see in its order."""
+    """Functions with one state for the whole stream, in stream order."""
 
     def rich_map(
         self, init: S, function: Callable[[S, T], tuple[S, U]], *, returns: Any = None, on_error: OnError = "raise"
     ) -> Stream[U]:
-        """Each element becomes the output of `function(state, element)`, which gives (new state, output).
+        """Replaces each element by the output of `function(state, element)`, which returns (new state, output).
 
         >>> import morisot as mo
         >>> numbers = mo.StreamContext(engine="reference").stream_iter([1, 2, 3])
@@ -81,7 +81,7 @@ class StateMethods(_State[T]):
         returns: Any = None,
         on_error: OnError = "raise",
     ) -> Stream[U]:
-        """Like rich_map; an output that is None drops the element.
+        """Like rich_map. An output that is None drops the element.
 
         >>> import morisot as mo
         >>> numbers = mo.StreamContext(engine="reference").stream_iter([3, 1, 4, 2])
@@ -98,7 +98,7 @@ class StateMethods(_State[T]):
         returns: Any = None,
         on_error: OnError = "raise",
     ) -> Stream[U]:
-        """Like rich_map; each element becomes the items of the output.
+        """Like rich_map. Each element is replaced by the items of the output.
 
         >>> import morisot as mo
         >>> letters = mo.StreamContext(engine="reference").stream_iter("ab")
@@ -109,12 +109,12 @@ class StateMethods(_State[T]):
 
 
 class KeyedStateMethods(_State[Any], Generic[K, V]):
-    """Functions with a state for each key; they see the values of a key in the stream's order."""
+    """Functions with a state for each key, called on the values of a key in stream order."""
 
     def rich_map(
         self, init: S, function: Callable[[S, K, V], tuple[S, U]], *, returns: Any = None, on_error: OnError = "raise"
     ) -> KeyedStream[K, U]:
-        """Each value becomes the output of `function(state, key, value)`, which gives (new state, output)."""
+        """Replaces each value by the output of `function(state, key, value)`, which returns (new state, output)."""
         return self._context.keyed(self._rich(RichMap, init, function, returns=returns, on_error=on_error))
 
     def rich_filter_map(
@@ -125,7 +125,7 @@ class KeyedStateMethods(_State[Any], Generic[K, V]):
         returns: Any = None,
         on_error: OnError = "raise",
     ) -> KeyedStream[K, U]:
-        """Like rich_map; an output that is None drops the element."""
+        """Like rich_map. An output that is None drops the element."""
         return self._context.keyed(self._rich(RichFilterMap, init, function, returns=returns, on_error=on_error))
 
     def rich_flat_map(
@@ -136,5 +136,5 @@ class KeyedStateMethods(_State[Any], Generic[K, V]):
         returns: Any = None,
         on_error: OnError = "raise",
     ) -> KeyedStream[K, U]:
-        """Like rich_map; each value becomes the items of the output."""
+        """Like rich_map. Each value is replaced by the items of the output."""
         return self._context.keyed(self._rich(RichFlatMap, init, function, returns=returns, on_error=on_error))

@@ -23,7 +23,7 @@ V = TypeVar("V")
 
 
 class _Time(StreamBase[T]):
-    """How the nodes are made, for plain and keyed streams alike."""
+    """Creates the nodes, for plain and keyed streams."""
 
     def _add_timestamps(
         self,
@@ -55,13 +55,13 @@ class _Time(StreamBase[T]):
         )
 
     def _watermark(self, function: Callable[..., Any], time: Type) -> Closure:
-        """The function that tells up to which timestamp all elements have come; what is no timestamp is refused."""
+        """The function that returns a watermark. Raises an error if its result is not a timestamp."""
         closure, verdict = self._compiled(function, "add_timestamps", self._arguments)
         if verdict.type not in (time, Optional(time), NONE, ANY):
             raise PlanError(
                 f"the watermark given to add_timestamps is a {verdict.type}, and the timestamps are {time}",
                 location=closure.location,
-                advice="let it give a timestamp of the same kind, or None where it knows nothing",
+                advice="return a timestamp of the same type, or None for no new watermark",
             )
         return closure
 
@@ -75,7 +75,7 @@ class _Time(StreamBase[T]):
 
 
 def checked_time(node: Node, operator: str) -> Type:
-    """The type of the timestamps; a stream that has none is refused."""
+    """The type of the timestamps. Raises an error for a stream without them."""
     if node.time is None:
         raise PlanError(
             f"{operator} needs elements with timestamps, and these have none",
@@ -86,7 +86,7 @@ def checked_time(node: Node, operator: str) -> Type:
 
 
 def checked_ticks(what: str, duration: Duration, time: Type, location: Any, *, negative: bool = False) -> int:
-    """A duration in the unit of the timestamps; what is none is refused, and a negative one unless it may be that."""
+    """A duration in the unit of the timestamps. Raises an error for other values, and for a forbidden negative one."""
     try:
         number = ticks(duration, time)
     except ValueError as error:
@@ -109,7 +109,7 @@ class TimeMethods(_Time[T]):
         returns: Any = None,
         on_error: OnError = "raise",
     ) -> Stream[T]:
-        """Give each element the timestamp `timestamp(element)`: an int of milliseconds, or a datetime.
+        """Gives each element the timestamp `timestamp(element)`: an int of milliseconds, or a datetime.
 
         >>> import morisot as mo
         >>> clicks = mo.StreamContext(engine="reference").stream_iter([(30, "c"), (10, "a"), (20, "b")])
@@ -126,9 +126,9 @@ class TimeMethods(_Time[T]):
         return self._context.plain(self._drop_timestamps())
 
     def reorder(self, *, late: Callable[[T], Any] | None = None) -> Stream[T]:
-        """The elements in the order of their timestamps; those with the same one in the order they came.
+        """The elements in the order of their timestamps. Elements with equal timestamps stay in stream order.
 
-        On unbounded input they wait for the watermark; an element that comes after it is left out and goes to `late`.
+        On unbounded input they are emitted when the watermark passes them. Late elements are passed to `late`.
         """
         return self._context.plain(self._reorder(late))
 
@@ -146,7 +146,7 @@ class KeyedTimeMethods(_Time[Any], Generic[K, V]):
         returns: Any = None,
         on_error: OnError = "raise",
     ) -> KeyedStream[K, V]:
-        """Give each element the timestamp `timestamp(key, value)`: an int of milliseconds, or a datetime."""
+        """Gives each element the timestamp `timestamp(key, value)`: an int of milliseconds, or a datetime."""
         node = self._add_timestamps(
             timestamp, delay=delay, watermark=watermark, idle=idle, returns=returns, on_error=on_error
         )
@@ -157,8 +157,8 @@ class KeyedTimeMethods(_Time[Any], Generic[K, V]):
         return self._context.keyed(self._drop_timestamps())
 
     def reorder(self, *, late: Callable[[K, V], Any] | None = None) -> KeyedStream[K, V]:
-        """The elements in the order of their timestamps; those with the same one in the order they came.
+        """The elements in the order of their timestamps. Elements with equal timestamps stay in stream order.
 
-        On unbounded input they wait for the watermark; an element that comes after it is left out and goes to `late`.
+        On unbounded input they are emitted when the watermark passes them. Late elements are passed to `late`.
         """
         return self._context.keyed(self._reorder(late))

@@ -1,4 +1,4 @@
-"""Cutting a stream into windows."""
+"""Windows."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class _Windowing(StreamBase[T]):
             return self._node if self._node.bounds else bounded_without_failures(self._node)
         if not isinstance(self._node, Window | WindowJoin):
             raise PlanError(
-                f"with_bounds tells the bounds of windows, and {self._node.operator} has none",
+                f"with_bounds adds the bounds of windows, and {self._node.operator} has none",
                 location=caller(),
                 advice="call it right after a window's aggregate: window(…).sum().with_bounds()",
             )
@@ -41,7 +41,7 @@ class _Windowing(StreamBase[T]):
         return self._node if self._node.bounds else bounded_node(self._node)
 
     def _late_for(self, kind: WindowKind, handler: Callable[..., Any] | None, operator: str) -> Late | None:
-        """Who gets late elements; windows that wait for no timestamps have none."""
+        """The handler of late elements. Only windows of event time have any."""
         from morisot.api.windowed_stream import check_late
 
         check_late(kind, handler, operator)
@@ -54,9 +54,9 @@ class WindowMethods(_Windowing[T]):
     def window_all(
         self, desc: WindowDescription | CustomWindow[T, Any], *, late: Callable[[T], Any] | None = None
     ) -> WindowedStream[T]:
-        """Cut the stream into windows; what is computed of each makes a stream again.
+        """The windows of the stream. An aggregate of them returns a stream.
 
-        On unbounded input an element whose windows of event time were all given before it came goes to `late`.
+        On unbounded input late elements are passed to `late`.
 
         >>> import morisot as mo
         >>> numbers = mo.StreamContext(engine="reference").stream_iter([1, 2, 3, 4])
@@ -70,15 +70,15 @@ class WindowMethods(_Windowing[T]):
         return WindowedStream(self, kind, "window_all", late=self._late_for(kind, late, "window_all"))
 
     def window(self, desc: WindowDescription | CustomWindow[Any, Any], *, late: Any = None) -> NoReturn:
-        """Windows of each key need keys: this stream has none, so it is refused."""
+        """Raises an error: windows of each key need keys, and this stream has none."""
         raise PlanError(
-            "window cuts the elements of each key into windows, and this stream has no keys",
+            "window assigns the elements of each key to windows, and this stream has no keys",
             location=caller(),
             advice="give it keys with group_by(…) first, or use window_all(…) for windows of the whole stream",
         )
 
     def with_bounds(self) -> Stream[Windowed[Any, T]]:
-        """The results of windows as `Windowed(start, end, value)`; it comes right after their aggregate.
+        """The results of windows as `Windowed(start, end, value)`. It is called directly after the aggregate.
 
         >>> import morisot as mo
         >>> numbers = mo.StreamContext(engine="reference").stream_iter([1, 2, 3, 4])
@@ -94,9 +94,9 @@ class KeyedWindowMethods(_Windowing[Any], Generic[K, V]):
     def window(
         self, desc: WindowDescription | CustomWindow[V, Any], *, late: Callable[[K, V], Any] | None = None
     ) -> KeyedWindowedStream[K, V]:
-        """Cut the elements of each key into windows; what is computed of each makes a keyed stream again.
+        """The windows of each key. An aggregate of them returns a keyed stream.
 
-        On unbounded input an element whose windows of event time were all given before it came goes to `late`.
+        On unbounded input late elements are passed to `late`.
         """
         from morisot.api.windowed_stream import KeyedWindowedStream
         from morisot.api.windows import described
@@ -105,13 +105,13 @@ class KeyedWindowMethods(_Windowing[Any], Generic[K, V]):
         return KeyedWindowedStream(self, kind, "window", late=self._late_for(kind, late, "window"))
 
     def window_all(self, desc: WindowDescription | CustomWindow[Any, Any], *, late: Any = None) -> NoReturn:
-        """Windows of a whole stream: this one has keys, so it is refused."""
+        """Raises an error: this stream has keys, and window_all is for streams without."""
         raise PlanError(
-            "window_all cuts a whole stream into windows, and this one has keys",
+            "window_all assigns the elements of a whole stream to windows, and this one has keys",
             location=caller(),
             advice="use window(…) for windows of each key, or drop_key() or unkey() first",
         )
 
     def with_bounds(self) -> KeyedStream[K, Windowed[Any, V]]:
-        """The results of windows as `Windowed(start, end, value)`; it comes right after their aggregate."""
+        """The results of windows as `Windowed(start, end, value)`. It is called directly after the aggregate."""
         return self._context.keyed(self._with_bounds())

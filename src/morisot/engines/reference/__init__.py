@@ -1,1 +1,1 @@
-"""What each operator means, in plain Python: the specification, and an engine that needs no JVM."""
+"""The meaning of each operator in plain Python: the specification, and an engine without a JVM."""

@@ -1,4 +1,4 @@
-"""What aggregates mean: a loop over the stream, or over the elements of each key."""
+"""The meaning of aggregates: a loop over the stream, or over the elements of each key."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ from morisot.plan.nodes.closure import Closure
 
 
 def per_group(node: Aggregation, elements: Iterable[Any], result: Callable[[Sequence[Any]], Any]) -> Iterator[Any]:
-    """The result of all elements, or of each key's in the order they came; an empty stream gives none."""
+    """The result of all elements, or of those of each key, in stream order. An empty stream has no result."""
     if not node.input.keyed:
         everything = list(elements)
         if everything:
@@ -66,7 +66,7 @@ def evaluate_sum(node: Sum, elements: Iterable[Any]) -> Iterator[Any]:
 
 
 def valued(node: Sum | Avg | MinElement | MaxElement, elements: Iterable[Any]) -> Iterator[Any]:
-    """The elements as pairs of value and element, each with its key; one whose value fails may be left out."""
+    """Pairs of value and element, with the key if there is one. An element whose value fails may be skipped."""
     for element in elements:
         plain = element[1] if node.input.keyed else element
         try:
@@ -123,7 +123,7 @@ def evaluate_reduce_assoc(node: ReduceAssoc, elements: Iterable[Any]) -> Iterato
 
 @evaluates(FoldAssoc)
 def evaluate_fold_assoc(node: FoldAssoc, elements: Iterable[Any]) -> Iterator[Any]:
-    """An element on which `local` fails may be left out; a group of which nothing is left has no result."""
+    """An element on which `local` fails may be skipped. A group of which all are skipped has no result."""
     return folded(node, elements, node.local)
 
 
@@ -145,7 +145,7 @@ def folded(node: FoldAssoc | Fold, elements: Iterable[Any], function: Closure) -
 
 @evaluates(Fold)
 def evaluate_fold(node: Fold, elements: Iterable[Any]) -> Iterator[Any]:
-    """As above."""
+    """An element on which the function fails may be skipped."""
     return folded(node, elements, node.function)
 
 
@@ -172,7 +172,7 @@ def evaluate_first(node: First, elements: Iterable[Any]) -> Iterator[Any]:
 
 
 def first_of_each(elements: Iterable[Any], key: Callable[[Any], bytes]) -> Iterator[Any]:
-    """The elements whose key was not seen before, with their timestamps if they have any."""
+    """The first element of each key, with its timestamp if it has one."""
     seen: set[bytes] = set()
     for given in elements:
         same = key(given.element if isinstance(given, Timed) else given)
@@ -217,10 +217,10 @@ def evaluate_unique(node: Unique, elements: Iterable[Any]) -> Iterator[Any]:
 
 @evaluates(UniqueWithin, sees_time=True)
 def evaluate_unique_within(node: UniqueWithin, elements: Iterable[Timed]) -> Iterator[Timed]:
-    kept: dict[bytes, list[int]] = {}
+    retained: dict[bytes, list[int]] = {}
     for timed in elements:
         key, _ = timed.element
-        times = kept.setdefault(identity(node, key), [])
+        times = retained.setdefault(identity(node, key), [])
         if all(abs(timed.time - other) >= node.within for other in times):
             times.append(timed.time)
             yield timed

@@ -1,4 +1,4 @@
-"""What combining and dividing streams means."""
+"""The meaning of operators that unite and split streams."""
 
 from __future__ import annotations
 
@@ -31,24 +31,24 @@ def evaluate_split_by(node: SplitBy, elements: Iterable[Any]) -> Iterator[Any]:
     for element in elements:
         answer = on_element(node, node.function, element)
         numbers = failing_as(node, element, partial(chosen, answer, node.n))
-        yield marked(node, element, numbers if node.several else numbers[0])
+        yield with_branches(node, element, numbers if node.several else numbers[0])
 
 
 @evaluates(Route)
 def evaluate_route(node: Route, elements: Iterable[Any]) -> Iterator[Any]:
     for element in elements:
         matching = (index for index, each in enumerate(node.predicates) if on_element(node, each, element))
-        yield marked(node, element, next(matching, NOWHERE))
+        yield with_branches(node, element, next(matching, NOWHERE))
 
 
-def marked(node: SplitBy | Route, element: Any, mark: Any) -> Any:
-    """The element with its mark; a keyed one keeps its key in front."""
-    return with_key_of(node, element, (mark, element[1] if node.input.keyed else element))
+def with_branches(node: SplitBy | Route, element: Any, branches: Any) -> Any:
+    """The element with its branch numbers, and with its key in front if it is keyed."""
+    return with_key_of(node, element, (branches, element[1] if node.input.keyed else element))
 
 
 @evaluates(Branch)
 def evaluate_branch(node: Branch, elements: Iterable[Any]) -> Iterator[Any]:
     for element in elements:
-        mark, value = element[1] if node.input.keyed else element
-        if node.number == mark or (isinstance(mark, list) and node.number in mark):
+        branches, value = element[1] if node.input.keyed else element
+        if node.number == branches or (isinstance(branches, list) and node.number in branches):
             yield with_key_of(node, element, value)

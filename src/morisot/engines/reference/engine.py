@@ -1,4 +1,4 @@
-"""The reference engine: the same questions as the Spark engine, answered in plain Python."""
+"""The reference engine: the interface of the Spark engine, in plain Python."""
 
 from __future__ import annotations
 
@@ -37,32 +37,32 @@ from morisot.runtime.tally import Tally, divert, say
 from morisot.types.element import Record
 
 FAMILIES = (source, rowwise, keyed, aggregate, state, time, window, combine, join, partition, iterate, sink)
-"""Importing a family registers its meanings."""
+"""The modules of the families. Importing them registers their functions."""
 
 
 class ReferenceEngine:
-    """Runs plans in this process, one element after the other."""
+    """Runs plans in this process, element by element."""
 
     demoted: frozenset[Node] = frozenset()
 
     def job(self, node: Node) -> PlannedJob:
-        """How the stream would run on Spark."""
+        """The physical plan that Spark would run."""
         return plan_stream(node)
 
     def __init__(self, config: Config) -> None:
         self._config = config
         self.tally = Tally()
-        self._kept: dict[Node, list[Any]] = {}
-        """The elements, with their timestamps, of the streams that `cache()` keeps."""
+        self._cached: dict[Node, list[Any]] = {}
+        """The elements, with their timestamps, of cached streams."""
 
     def collect(self, node: Node) -> list[Any]:
         return list(self._evaluate(node)[node])
 
     def _evaluate(self, *roots: Node) -> dict[Node, list[Any]]:
-        """Evaluate plans, count what was left out, and call the handlers of what was diverted."""
+        """Evaluates plans, counts skipped elements, and calls the handlers of diverted ones."""
         with noting() as noted:
-            noted.update({node: [] for node in walk(*roots, known=self._kept) if node.leaves_out})
-            results = evaluate(*roots, kept=self._kept)
+            noted.update({node: [] for node in walk(*roots, known=self._cached) if node.leaves_out})
+            results = evaluate(*roots, cached=self._cached)
         failures = {node: (len(errors), errors) for node, errors in noted.items()}
         self.tally.replace(failures)
         divert(failures)
@@ -89,7 +89,7 @@ class ReferenceEngine:
     def start(self, receivers: Mapping[SinkNode, Any], closers: Mapping[SinkNode, Callable[[], None]]) -> Any:
         output = next(iter(receivers))
         raise PlanError(
-            "the reference engine runs a plan to its end: it has nothing to start",
+            "the reference engine runs a plan to its end: it has no running jobs",
             location=output.location,
             advice='use ctx.execute(), or engine="spark"',
         )
@@ -104,7 +104,7 @@ class ReferenceEngine:
         return sum(1 for _ in misfits(node))
 
     def loops(self) -> list[LoopMetrics]:
-        return []  # the reference counts nothing
+        return []  # this engine does not count rounds
 
     def spark_plan(self, node: Node) -> str:
         return "(the reference engine has no Spark plan)"
@@ -114,8 +114,8 @@ class ReferenceEngine:
         return ""
 
     def uncache(self, node: Node) -> None:
-        self._kept.pop(node, None)
+        self._cached.pop(node, None)
 
     def close(self) -> None:
-        """Give up what is kept."""
-        self._kept.clear()
+        """Removes all cached elements."""
+        self._cached.clear()

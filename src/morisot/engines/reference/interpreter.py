@@ -1,4 +1,4 @@
-"""Runs a plan by asking each node what it means."""
+"""Runs a plan by evaluating each node."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from morisot.types.element import INT, holds
 
 
 def evaluate(
-    *roots: Node, given: Mapping[Node, Sequence[Any]] | None = None, kept: dict[Node, list[Any]] | None = None
+    *roots: Node, given: Mapping[Node, Sequence[Any]] | None = None, cached: dict[Node, list[Any]] | None = None
 ) -> dict[Node, list[Any]]:
-    """The elements of every node of the plans; what several read is computed once, what is `given` not at all.
+    """The elements of every node of the plans. Each node is computed once, and `given` nodes are not computed.
 
-    What `cache()` keeps is taken from `kept`, and left there for the next time.
+    The elements of cached streams are read from `cached`, and stored there for the next run.
     """
     results: dict[Node, list[Any]] = {node: list(elements) for node, elements in (given or {}).items()}
-    results |= kept or {}
+    results |= cached or {}
     for node in walk(*roots, known=frozenset(results)):
         if node in results:
             continue
@@ -36,12 +36,12 @@ def evaluate(
                 location=node.location,
                 advice='use StreamContext() with engine="spark"'
                 if node.bounded
-                else "give it bounded input: the reference engine runs a plan to its end",
+                else "use bounded input: the reference engine runs a plan to its end",
             )
         elements = _meant(node, meaning, [results[value] for value in node.inputs])
         results[node] = [carried(node, element) for element in elements] if _makes_ints(node) else list(elements)
-    if kept is not None:
-        kept |= {node: elements for node, elements in results.items() if isinstance(node, Cache)}
+    if cached is not None:
+        cached |= {node: elements for node, elements in results.items() if isinstance(node, Cache)}
     return {node: plain(elements) for node, elements in results.items()}
 
 
@@ -56,12 +56,12 @@ def _meant(node: Node, meaning: Meaning, inputs: Sequence[list[Any]]) -> Iterabl
 
 
 def _makes_ints(node: Node) -> bool:
-    """Whether ints of a size of their own come out; what a row-wise function gives is looked at where it is called."""
+    """Whether the operator itself creates ints, which must be checked. `call` checks results of row-wise functions."""
     return isinstance(node, Aggregation | Rich | Window) and holds(node.type, INT)
 
 
 def _one_by_one(node: Rowwise, meaning: Meaning, elements: list[Any]) -> Iterator[Any]:
-    """What a row-wise operator makes of each element by itself; one on which it fails is left out whole."""
+    """Applies a row-wise operator to each element. An element on which it fails is skipped with all its results."""
     for element in elements:
         try:
             results = list(_with_time(node, meaning, [element]) if node.time else meaning(node, [element]))
@@ -72,7 +72,7 @@ def _one_by_one(node: Rowwise, meaning: Meaning, elements: list[Any]) -> Iterato
 
 
 def _with_time(node: Rowwise, meaning: Meaning, elements: list[Timed]) -> Iterator[Timed]:
-    """What comes of an element has its timestamp: row-wise meanings take one element after the other."""
+    """Applies a row-wise operator to each element. Results have the timestamp of their element."""
     now = 0
 
     def one_by_one() -> Iterator[Any]:

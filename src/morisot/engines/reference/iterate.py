@@ -1,4 +1,4 @@
-"""What loops mean: a loop over lists."""
+"""The meaning of loops: a loop over lists."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from morisot.worker.codec.keys import canonical
 from morisot.worker.report.failure import element_error
 
 ABSENT = object()
-"""The value of a key that a delta names first."""
+"""The value of a key that first occurs in a delta."""
 
 
 def one_round(body: Body, elements: Sequence[Any], side: Sequence[Sequence[Any]]) -> list[Any]:
-    """What leaves the body."""
+    """The output of the body."""
     given = dict(zip(body.side_inputs, side, strict=True))
     return evaluate(body.output, given={**given, body.input: elements})[body.output]
 
@@ -28,8 +28,8 @@ def one_round(body: Body, elements: Sequence[Any], side: Sequence[Sequence[Any]]
 def run_loop(node: Loop, elements: Iterable[Any], *side: Sequence[Any]) -> Iterator[tuple[Any, list[Any]]]:
     """The state and the elements after the last round.
 
-    The fold runs over what leaves the body. A round that nothing leaves does not change the state. The condition may
-    change a state that can be changed, such as a list.
+    The fold runs over the output of the body. A round without output does not change the state. The condition may
+    change a mutable state, such as a list.
     """
     state = copy.deepcopy(node.state)
     entering = leaving = list(elements)
@@ -54,7 +54,7 @@ def folded(node: Loop, delta: Any, element: Any) -> Any:
 
 
 def call_on(node: Node, closure: Closure, element: Any, *arguments: Any) -> Any:
-    """What a function gives; its failure is that of the element."""
+    """The result of a function. Its failure is that of the element."""
     try:
         return closure.function(*arguments)
     except Exception as error:
@@ -83,7 +83,7 @@ def evaluate_elements(node: Elements, results: Iterable[Any]) -> Iterator[Any]:
 
 @evaluates(DeltaIterate)
 def evaluate_delta_iterate(node: DeltaIterate, elements: Iterable[Any], *side: Sequence[Any]) -> Iterator[Any]:
-    """Changed entries give updates, the body makes deltas of them, deltas change entries."""
+    """Updates of changed entries are the input of the body, and its output is the deltas of entries."""
     keys: dict[bytes, Any] = {}
     values: dict[bytes, Any] = {}
     for key, value in elements:
@@ -109,5 +109,5 @@ def evaluate_delta_iterate(node: DeltaIterate, elements: Iterable[Any], *side: S
 
 
 def same_value(old: Any, new: Any) -> bool:
-    """Whether a delta left a value as it was."""
+    """Whether a delta did not change a value."""
     return type(old) is type(new) and bool(old == new)

@@ -1,4 +1,4 @@
-"""What joins mean: for each left element, all right ones that belong to it."""
+"""The meaning of joins: for each left element all its right partners."""
 
 from __future__ import annotations
 
@@ -13,26 +13,26 @@ from morisot.plan.nodes.join import IntervalJoin, Join
 def evaluate_join(node: Join, left: Iterable[Any], right: Iterable[Any]) -> Iterator[Any]:
     partners: dict[bytes, list[tuple[int, Any]]] = {}
     others = list(right)
-    for place, (key, value) in enumerate(others):
-        partners.setdefault(identity(node, key), []).append((place, value))
-    met: set[int] = set()
+    for index, (key, value) in enumerate(others):
+        partners.setdefault(identity(node, key), []).append((index, value))
+    matched: set[int] = set()
     for key, value in left:
         found = partners.get(identity(node, key), [])
-        for place, other in found:
-            met.add(place)
+        for index, other in found:
+            matched.add(index)
             yield key, (value, other)
         if not found and node.variant != "inner":
             yield key, (value, None)
     if node.variant == "outer":
-        for place, (key, other) in enumerate(others):
-            if place not in met:
+        for index, (key, other) in enumerate(others):
+            if index not in matched:
                 yield key, (None, other)
 
 
 @evaluates(IntervalJoin, sees_time=True)
 def evaluate_interval_join(node: IntervalJoin, left: Iterable[Timed], right: Iterable[Timed]) -> Iterator[Timed]:
     others = list(right)
-    met: set[int] = set()
+    matched: set[int] = set()
     for one in left:
         found = False
         for index, other in enumerate(others):
@@ -44,10 +44,10 @@ def evaluate_interval_join(node: IntervalJoin, left: Iterable[Timed], right: Ite
                 pair = (one.element[1], other.element[1])
                 yield Timed((one.element[0], pair), max(one.time, other.time))
                 found = True
-                met.add(index)
+                matched.add(index)
         if not found and node.variant != "inner":
             yield Timed((one.element[0], (one.element[1], None)), one.time)
     if node.variant == "outer":
         for index, other in enumerate(others):
-            if index not in met:
+            if index not in matched:
                 yield Timed((other.element[0], (None, other.element[1])), other.time)

@@ -1,4 +1,4 @@
-"""What giving and taking keys means."""
+"""The meaning of operators that add and remove keys."""
 
 from __future__ import annotations
 

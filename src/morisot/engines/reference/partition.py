@@ -1,4 +1,4 @@
-"""What operators that only move elements mean: nothing."""
+"""The meaning of operators that only move elements: the stream is unchanged."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which operator means what: one plain function per kind of node."""
+"""The registry of meanings: one plain function for each kind of node."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ M = TypeVar("M", bound=Callable[..., Any])
 
 
 class Timed(NamedTuple):
-    """An element of a stream with timestamps; the timestamp is the number it travels as."""
+    """An element of a stream with timestamps. The timestamp is in ticks."""
 
     element: Any
     time: int
 
 
 def evaluates(node_type: type[Node], *, sees_time: bool = False) -> Callable[[M], M]:
-    """Register what a node means; one that sees time is given `Timed` elements where its input has timestamps."""
+    """Registers the meaning of a node. With `sees_time` it gets `Timed` elements if its input has timestamps."""
 
     def register(meaning: M) -> M:
         _MEANINGS[node_type] = meaning
@@ -65,7 +65,7 @@ def has_meaning(node_type: type[Node]) -> bool:
 
 
 def call(node: Node, closure: Closure, *given: Any) -> Any:
-    """What a user's function gives, or an ElementError that names the operator and the element."""
+    """The result of a user's function. Raises an ElementError with the operator and the element."""
     try:
         return closure.function(*given)
     except Exception as error:
@@ -74,7 +74,7 @@ def call(node: Node, closure: Closure, *given: Any) -> Any:
 
 
 def advance(node: Node, closure: Closure, state: Any, *element: Any) -> Any:
-    """What a function gives for a state (or accumulator) and an element; a failure names the element alone."""
+    """The result of a function for a state (or accumulator) and an element. The error names the element only."""
     try:
         return closure.function(state, *element)
     except Exception as error:
@@ -89,7 +89,7 @@ def _checker(type_: Type) -> Callable[[Any], None]:
 
 
 def fitting(node: Node, closure: Closure, element: Any, value: Any) -> Any:
-    """The value, or an ElementError if it is not of the type that the user declared for it, or beyond 64 bits."""
+    """The value. Raises an ElementError if it is not of the declared type, or beyond 64 bits."""
     type_ = arguments(node.type)[0 if isinstance(node, KeyBy) else -1]
     if (declared(closure) is not None or holds(type_, INT)) and type_ != ANY:
         try:
@@ -100,7 +100,7 @@ def fitting(node: Node, closure: Closure, element: Any, value: Any) -> Any:
 
 
 def carried(node: Node, element: Any) -> Any:
-    """The element, or an ElementError if an int in it is beyond 64 bits."""
+    """The element. Raises an ElementError if an int in it is beyond 64 bits."""
     value = element.element if type(element) is Timed else element
     number = _too_large(value, node.type)
     if number is not None:
@@ -110,7 +110,7 @@ def carried(node: Node, element: Any) -> Any:
 
 
 def _too_large(value: Any, type_: Type) -> int | None:
-    """The first int that is beyond 64 bits, where the type has ints."""
+    """The first int beyond 64 bits in a value, if its type has ints."""
     match type_:
         case _ if type_ == INT:
             return value if type(value) is int and not -(2**63) <= value < 2**63 else None
@@ -133,7 +133,7 @@ _left_out: ContextVar[dict[Node, list[ElementError]]] = ContextVar("left_out")
 
 @contextlib.contextmanager
 def noting() -> Iterator[dict[Node, list[ElementError]]]:
-    """Where the failures of elements that are left out gather while plans are evaluated."""
+    """Collects the failures of skipped elements while plans are evaluated."""
     noted: dict[Node, list[ElementError]] = {}
     token = _left_out.set(noted)
     try:
@@ -143,26 +143,26 @@ def noting() -> Iterator[dict[Node, list[ElementError]]]:
 
 
 def leave_out(node: Node, error: ElementError) -> None:
-    """Note an element that its operator leaves out; raise the error if the operator does not."""
+    """Records a skipped element. Raises the error if the operator does not skip failing elements."""
     if not node.leaves_out:
         raise error
     _left_out.get()[node].append(error)
 
 
 def on_element(node: Node, closure: Closure, element: Any) -> Any:
-    """What a row-wise function gives for an element: on a keyed stream it takes (key, value)."""
+    """The result of a row-wise function for an element. On a keyed stream it takes (key, value)."""
     (source,) = node.inputs
     return call(node, closure, *element) if source.keyed else call(node, closure, element)
 
 
 def with_key_of(node: Node, element: Any, value: Any) -> Any:
-    """The value as an element of the output: on a keyed stream with the key it had."""
+    """The value as an output element, on a keyed stream with the key of the input element."""
     (source,) = node.inputs
     return (element[0], value) if source.keyed else value
 
 
 def failing_as(node: Node, element: Any, compute: Callable[[], Any]) -> Any:
-    """The result, or its failure as that of an element."""
+    """The result of a computation. Its failure is raised as that of an element."""
     try:
         return compute()
     except ElementError:
@@ -172,7 +172,7 @@ def failing_as(node: Node, element: Any, compute: Callable[[], Any]) -> Any:
 
 
 def identity(node: Node, value: Any) -> bytes:
-    """What is equal for equal values; a value that cannot be a key is the element's failure."""
+    """The identity of a key. A value that cannot be a key is the failure of the element."""
     try:
         return canonical(value)
     except Exception as error:

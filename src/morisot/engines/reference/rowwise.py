@@ -1,4 +1,4 @@
-"""What row-wise operators mean."""
+"""The meaning of row-wise operators."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def evaluate_inspect(node: Inspect, elements: Iterable[Any]) -> Iterator[Any]:
 
 @evaluates(MapMemo)
 def evaluate_map_memo(node: MapMemo, elements: Iterable[Any]) -> Iterator[Any]:
-    """Remembering changes the cost, not the result: the first element of a key decides for those that follow."""
+    """The result for the first element of a key is used for the elements of the key that follow."""
     remembered: dict[Any, Any] = {}
     for element in elements:
         key = on_element(node, node.key, element) if node.key else element
@@ -78,7 +78,7 @@ def evaluate_map_async(node: MapAsync, elements: Iterable[Any]) -> Iterator[Any]
 
 
 def items_of(node: Rowwise, element: Any, container: Any) -> Iterator[Any]:
-    """The items of a container; one that cannot be iterated, or fails while it is, is the element's failure."""
+    """The items of a container. If the iteration fails, it is the failure of the element."""
     try:
         yield from container
     except GeneratorExit:

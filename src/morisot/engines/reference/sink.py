@@ -1,4 +1,4 @@
-"""What sinks mean: where the elements are once they arrived."""
+"""The meaning of sinks: the files that they write."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from morisot.worker.codec.batches import arrow_type, encode_leaf
 
 
 def as_row(element: Any, type_: Type) -> Sequence[Any]:
-    """The element's values, column by column."""
+    """The values of the element's columns."""
     if isinstance(type_, Record) and not type_.is_tuple:
         return [getattr(element, name) for name in type_.names]
     return element if type_.children else [element]
 
 
 def new_file(node: WriteSink, name: str) -> Path:
-    """The file to write in a directory that is new, or that the mode allows to be there."""
+    """The file to write, in a directory that is new, or that the mode allows to exist."""
     directory = Path(node.path)
     if directory.exists() and node.mode == "error":
         raise SinkError(
@@ -77,7 +77,7 @@ def evaluate_write_parquet(node: WriteParquet, elements: Iterable[Any]) -> Itera
 
 
 def as_table(elements: Sequence[Any], type_: Type) -> Any:
-    """The elements as an Arrow table, a column a field."""
+    """The elements as an Arrow table, with a column for each field."""
     import pickle
 
     import pyarrow as pa
@@ -85,6 +85,6 @@ def as_table(elements: Sequence[Any], type_: Type) -> Any:
     dumps: Callable[[Any], bytes] = pickle.dumps
     columns = table_columns(type_)
     rows = [as_row(element, type_) for element in elements]
-    places = zip(*rows, strict=True) if rows else [()] * len(columns)
-    arrays = [encode_leaf(list(values), child, dumps) for values, (_, _, child) in zip(places, columns, strict=True)]
+    by_column = zip(*rows, strict=True) if rows else [()] * len(columns)
+    arrays = [encode_leaf(list(values), child, dumps) for values, (_, _, child) in zip(by_column, columns, strict=True)]
     return pa.Table.from_arrays(arrays, schema=pa.schema([(name, arrow_type(child)) for name, _, child in columns]))

@@ -1,4 +1,4 @@
-"""What sources mean."""
+"""The meaning of sources."""
 
 from __future__ import annotations
 
@@ -39,18 +39,18 @@ def evaluate_stream_range(node: StreamRange) -> Iterable[Any]:
 
 @evaluates(StreamParIter)
 def evaluate_stream_par_iter(node: StreamParIter) -> Iterable[Any]:
-    """One instance makes the whole stream."""
+    """One instance generates the whole stream."""
     yield from call(node, node.generator, 0, 1)
 
 
 @evaluates(StreamChannel)
 def evaluate_stream_channel(node: StreamChannel) -> Iterable[Any]:
-    """What was sent before the inlet was closed."""
+    """The elements that were sent before the inlet was closed."""
     if not node.inlet.closed:
         raise PlanError(
-            f"{node.operator} is open: nobody knows yet where the stream ends",
+            f"{node.operator} is open: the end of the stream is not known yet",
             location=node.location,
-            advice="close the inlet before the job runs; on Spark, ctx.start() runs beside whoever sends",
+            advice="close the inlet before the job runs; on Spark, ctx.start() runs concurrently with the sender",
         )
     return list(node.inlet.elements)
 
@@ -89,8 +89,8 @@ def evaluate_stream_arrow(node: StreamArrow) -> Iterator[Any]:
 def rows_of_table(node: StreamParquet | StreamArrow, table: Any) -> Iterator[Any]:
     """The rows of an Arrow table as records."""
     assert isinstance(node.type, Record)
-    places = columns_of_fields(node, table.column_names, by_place=isinstance(node, StreamArrow))
-    columns = [table.column_names[place] for place in places]
+    indexes = columns_of_fields(node, table.column_names, by_place=isinstance(node, StreamArrow))
+    columns = [table.column_names[index] for index in indexes]
     for row in table.to_pylist():
         for column, type_ in zip(columns, node.type.items, strict=True):
             if row[column] is None and not isinstance(type_, Optional):
@@ -99,7 +99,7 @@ def rows_of_table(node: StreamParquet | StreamArrow, table: Any) -> Iterator[Any
 
 
 def of_table(value: Any, type_: Type) -> Any:
-    """A table's value as a Python element's: structs are records, maps are dicts."""
+    """The Python value of a table's value: structs are records, maps are dicts."""
     match type_:
         case Optional(inner):
             return None if value is None else of_table(value, inner)
@@ -116,7 +116,7 @@ def of_table(value: Any, type_: Type) -> Any:
 
 
 def fitting(node: StreamCsv | StreamJson, rows: Iterable[RawRow]) -> Iterator[Any]:
-    """The records of the rows; one that does not fit is an error, or is left out."""
+    """The records of the rows. A row that does not fit is an error, or is skipped."""
     for row in rows:
         try:
             yield row.record()
@@ -129,9 +129,9 @@ def fitting(node: StreamCsv | StreamJson, rows: Iterable[RawRow]) -> Iterator[An
 
 
 def row_type(kind: str, files: Sequence[str], path: str) -> Record:
-    """What the rows of Parquet or JSON files are."""
+    """The type of the rows of Parquet or JSON files."""
     if not files:
-        raise SourceError(f"cannot read {path!r}: no file is there")
+        raise SourceError(f"cannot read {path!r}: there is no such file")
     if kind == "parquet":
         import pyarrow.parquet as pq
 

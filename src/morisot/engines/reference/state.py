@@ -1,4 +1,4 @@
-"""What operators with a state mean: a loop that carries it along, one for each key."""
+"""The meaning of operators with a state: a loop that passes the state on, one for each key."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def evaluate_rich_flat_map(node: RichFlatMap, elements: Iterable[Any]) -> Iterat
 
 
 def outputs(node: Rich, elements: Iterable[Any]) -> Iterator[Any]:
-    """What the function gives for each element, and how an output becomes an element: with its key and timestamp."""
+    """The outputs of the function for each element, and a function that adds key and timestamp to an output."""
     states: dict[bytes, Any] = {}
     for given in elements:
         element = given.element if isinstance(given, Timed) else given
@@ -50,7 +50,7 @@ def outputs(node: Rich, elements: Iterable[Any]) -> Iterator[Any]:
         except ElementError as error:
             leave_out(node, error)
             continue
-        if output is state:  # the state goes on and may change, what came out must not
+        if output is state:  # a copy, because the state may change later, and the output must not
             output = copy.deepcopy(output)
         states[key] = state
 

@@ -1,4 +1,4 @@
-"""What timestamps mean."""
+"""The meaning of operators on timestamps."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What windows mean: lists of elements, and a function of each list."""
+"""The meaning of windows: lists of elements, and a function of each list."""
 
 from __future__ import annotations
 
@@ -21,30 +21,30 @@ from morisot.types.moments import from_ticks, to_ticks
 from morisot.types.windows import Assigned, Tx, Windowed
 
 AT_END = float("inf")
-"""The place in the stream of what is known only when it has ended."""
+"""The position of results that are known only when the stream has ended."""
 
 
 class WindowElement(NamedTuple):
-    """An element of one key, with its place in the stream, its place among those of the key, and its time."""
+    """An element of one key, with its position in the stream, its index among those of the key, and its timestamp."""
 
     order: int
     position: int
     value: Any
     time: Any
-    """A number; None where the stream has no timestamps and nobody asks for them."""
+    """In ticks; None if the stream has no timestamps and the windows need none."""
 
 
 @dataclass
 class Content:
-    """A window: its elements in the stream's order, its bounds, and where its result stands in the output."""
+    """A window: its elements in stream order, its bounds, and the position of its result in the output."""
 
     items: list[WindowElement]
     start: int
     end: int
-    place: tuple[float, ...] = field(default=())
+    position: tuple[float, ...] = field(default=())
 
-    def positioned(self, *place: float) -> Content:
-        return Content(self.items, self.start, self.end, place)
+    def positioned(self, *position: float) -> Content:
+        return Content(self.items, self.start, self.end, position)
 
 
 def counted(items: list[WindowElement]) -> Content:
@@ -56,7 +56,7 @@ def counted(items: list[WindowElement]) -> Content:
 
 
 def count_windows(kind: plan.CountKind, items: list[WindowElement]) -> Iterator[Content]:
-    """The complete ones, each where its last element stands; then the first incomplete one, if it is wanted."""
+    """The complete windows, at the positions of their last elements; then the first incomplete one, unless `exact`."""
     for begin in range(0, len(items), kind.slide):
         content = counted(items[begin : begin + kind.size])
         if len(content.items) == kind.size:
@@ -68,7 +68,7 @@ def count_windows(kind: plan.CountKind, items: list[WindowElement]) -> Iterator[
 
 
 def time_windows(kind: plan.TimeKind, items: list[WindowElement]) -> Iterator[Content]:
-    """By the window's end, then by its first element."""
+    """The order is by the window's end, then by its first element."""
     starts: dict[int, list[WindowElement]] = {}
     for item in items:
         start = item.time - (item.time - kind.offset) % kind.slide
@@ -80,7 +80,7 @@ def time_windows(kind: plan.TimeKind, items: list[WindowElement]) -> Iterator[Co
 
 
 def session_windows(kind: plan.SessionKind, items: list[WindowElement]) -> Iterator[Content]:
-    """Elements in the order of time are cut where more than the gap passes between two."""
+    """Elements in the order of time, split where the time distance of two exceeds the gap."""
     sessions: list[list[WindowElement]] = []
     for item in sorted(items, key=lambda each: (each.time, each.order)):
         if sessions and item.time - sessions[-1][-1].time <= kind.gap:
@@ -104,7 +104,7 @@ def last_windows(kind: plan.LastKind, items: list[WindowElement]) -> Iterator[Co
 
 
 def transaction_windows(node: Window, kind: plan.TransactionKind, items: list[WindowElement]) -> Iterator[Content]:
-    """A transaction that waits for a time is complete before the first element that is later, or when all have come."""
+    """A transaction with a deadline is complete before the first element after it, or at the end of the stream."""
     pending: list[WindowElement] = []
     until: int | None = None
     for item in items:
@@ -125,9 +125,9 @@ def transaction_windows(node: Window, kind: plan.TransactionKind, items: list[Wi
 
 
 def transaction(verdict: Any, time: Type | None) -> tuple[str, int | None]:
-    """What the function of a transaction said, its timestamp as a number."""
+    """The result of the transaction's function, with its timestamp in ticks."""
     if not isinstance(verdict, Tx):
-        raise TypeError(f"the function of a transaction must give a Tx, not {verdict!r}")
+        raise TypeError(f"the function of a transaction window must return a Tx, not {verdict!r}")
     if verdict.action != "commit_after":
         return verdict.action, None
     if time is None:
@@ -176,7 +176,7 @@ _OF_KIND: dict[type[plan.WindowKind], Callable[[Any, list[WindowElement]], Itera
 }
 
 
-# -- what is computed of a window ------------------------------------------------------------------------------------
+# -- measures of a window ---------------------------------------------------------------------------------------------
 
 
 def values(node: Window, function: Closure | None, elements: list[Any]) -> list[Any]:
@@ -184,7 +184,7 @@ def values(node: Window, function: Closure | None, elements: list[Any]) -> list[
 
 
 def total(node: Window, function: Closure | None, elements: list[Any]) -> Any:
-    """One value after the other; sum() of newer Pythons adds floats in another way."""
+    """Adds one value after the other: from Python 3.12 on sum() of floats compensates for rounding errors."""
     result: Any = 0
     for element, value in zip(elements, values(node, function, elements), strict=True):
         result = failing_as(node, element, partial(operator.add, result, value))
@@ -197,7 +197,7 @@ def extreme(node: Window, choose: Callable[..., Any], elements: list[Any], funct
 
 
 def folded(node: Window, measure: Measure, elements: list[Any]) -> Any:
-    """From the start, or from the first element on; a fold that may leave elements out gives why it did, too."""
+    """The fold from the initial value, or from the first element on; with the failures if elements may be skipped."""
     assert measure.function is not None
     held, *rest = elements if measure.kind == "reduce" else [copy.deepcopy(measure.init), *elements]
     failures: list[ElementError] = []
@@ -224,7 +224,7 @@ _EXTREMES: dict[str, Callable[..., Any]] = {"min": min, "max": max, "min_element
 
 
 def measured(node: Window, measure: Measure, elements: list[Any]) -> Any:
-    """What a measure is of a window's elements."""
+    """The value of a measure of a window's elements."""
     function = measure.function
     match measure.kind:
         case "count":
@@ -254,13 +254,13 @@ def measured(node: Window, measure: Measure, elements: list[Any]) -> Any:
 
 
 def clock_of_run() -> Callable[[], int]:
-    """The clock of processing time, in microseconds: bounded input is all there, so it is processed at one instant."""
+    """The processing time of all elements, in microseconds: bounded input is processed at one instant."""
     instant = clocks.time_ns() // 1000
     return lambda: instant
 
 
 def by_key(node: Node, kind: plan.WindowKind, keyed: bool, elements: Iterable[Any]) -> dict[bytes, Any]:
-    """(key, its items) for each key, in the order of their first elements; all elements if there are no keys."""
+    """(key, its items) for each key, in the order of first elements; all elements if there are no keys."""
     groups: dict[bytes, tuple[Any, list[WindowElement]]] = {}
     clock = clock_of_run()
     for order, given in enumerate(elements):
@@ -275,7 +275,7 @@ def by_key(node: Node, kind: plan.WindowKind, keyed: bool, elements: Iterable[An
 def evaluate_window(node: Window, elements: Iterable[Any]) -> Iterator[Any]:
     keyed = node.input.keyed
     found = [
-        (content.place, key, content)
+        (content.position, key, content)
         for key, items in by_key(node, node.kind, keyed, elements).values()
         for content in contents(node, items)
     ]
@@ -302,7 +302,7 @@ def evaluate_without_failures(node: WithoutFailures, elements: Iterable[Any]) ->
 
 
 def stamp(node: Window, content: Content) -> int:
-    """The timestamp of a result: the window's end, or that of its newest element where it has no end in time."""
+    """The timestamp of a result: the window's end, or the newest timestamp in it if its bounds are positions."""
     return content.end if node.kind.timed else max(item.time for item in content.items if item.time is not None)
 
 
@@ -311,7 +311,7 @@ def stamp(node: Window, content: Content) -> int:
 
 @evaluates(WindowJoin, sees_time=True)
 def evaluate_window_join(node: WindowJoin, left: Iterable[Any], right: Iterable[Any]) -> Iterator[Any]:
-    """By the window's end (its start where bounds are positions), then as two loops over the sides would pair them."""
+    """The order is by the window's end (its start if bounds are positions), then by left and right elements."""
     keyed = node.left.keyed
     lefts, rights = (by_key(node, node.kind, keyed, elements) for elements in (left, right))
     found = [
@@ -340,7 +340,7 @@ def evaluate_window_join(node: WindowJoin, left: Iterable[Any], right: Iterable[
 def partners(
     kind: plan.WindowKind, left: list[WindowElement], right: list[WindowElement]
 ) -> Iterator[tuple[Content, Content]]:
-    """The windows of two sides that are the same: of the same time, or the same number; a session is made by both."""
+    """Pairs of the same window of two sides: of the same time, or the same number. Sessions have elements of both."""
     if isinstance(kind, plan.SessionKind):
         for session in session_windows(kind, [*left, *right]):
             members = set(map(id, session.items))
