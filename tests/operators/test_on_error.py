@@ -458,5 +458,5 @@ def test_before_a_loop(ctx: mo.StreamContext) -> None:
 @pytest.mark.jvm
 def test_dataframe_cannot_divert(spark_ctx: mo.StreamContext) -> None:
     stream = spark_ctx.stream_iter(TEXTS).map(whole, on_error=print)
-    with pytest.raises(mo.PlanError, match="nobody knows when a DataFrame has been computed"):
+    with pytest.raises(mo.PlanError, match="it is unknown when a DataFrame has been computed"):
         stream.to_dataframe()

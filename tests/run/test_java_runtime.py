@@ -336,7 +336,7 @@ def test_a_jvm_that_crashes_with_its_archive_is_started_without(
     monkeypatch.setattr(gateways, "spark_submit", lambda: submit)
     conf = SparkConf(loadDefaults=False).set(JAVA_OPTIONS, " ".join(options))
     said = "no memory" if starts == 2 else "nothing"
-    with pytest.raises(EnvironmentProblem, match=f"It said:\n{said}"):
+    with pytest.raises(EnvironmentProblem, match=f"Its output:\n{said}"):
         launch(conf, Config(), java)
     assert (tmp_path / "starts").read_text() == "start\n" * starts
     assert archive.exists() == (starts == 1)

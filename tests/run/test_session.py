@@ -260,7 +260,7 @@ except EnvironmentProblem as problem:
     print(problem)
 """
     )
-    assert done.stdout.startswith("Java did not start; check the settings `memory` and `spark`. It said:\n")
+    assert done.stdout.startswith("Java did not start; check the settings `memory` and `spark`. Its output:\n")
     assert "heap" in done.stdout
 
 
@@ -283,7 +283,7 @@ except EnvironmentProblem as problem:
     print(problem)
 """
     )
-    said = "Spark could not fetch org.example:nothing:1.0, which the setting `packages` asks for: check its name"
+    said = "Spark could not fetch org.example:nothing:1.0, which the setting `packages` requests: check its name"
     assert said in done.stdout
     assert done.stderr == ""
     assert done.stderr == ""

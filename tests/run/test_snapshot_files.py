@@ -161,12 +161,10 @@ def test_input_that_is_read_again_must_be_as_it_was(spark_files: Path, tmp_path:
     (tmp_path / "0 ä.txt").unlink()
     check(spark_files)  # its micro-batch is committed: nobody reads it again
     os.utime(tmp_path / "1 ä.txt")
-    with pytest.raises(
-        mo.SnapshotError, match=r"1 ä.txt, which a micro-batch has read that is not committed, was chang"
-    ):
+    with pytest.raises(mo.SnapshotError, match=r"1 ä.txt, an input of a micro-batch that is not committed, was chang"):
         check(spark_files)
     (tmp_path / "1 ä.txt").unlink()
-    with pytest.raises(mo.SnapshotError, match=r"1 ä.txt, which a micro-batch has read that is not committed, is gone"):
+    with pytest.raises(mo.SnapshotError, match=r"1 ä.txt, an input of a micro-batch that is not committed, is missing"):
         check(spark_files)
     check(spark_files, ignored=tmp_path)
     check(spark_files, replays_input=False)

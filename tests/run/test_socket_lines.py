@@ -83,7 +83,7 @@ def test_lines_wait_in_files_until_every_query_has_read_them(server: Server, tmp
     lines, connection = reading(server, tmp_path, "one", "two")
     assert not server.has_another(), "one connection serves both"
     connection.sendall(b"eins\nzw")
-    until(lambda: lines.waiting == 1)
+    until(lambda: lines.backlog == 1)
     connection.sendall("ölf\r\ndrei".encode())
     connection.close()
     until(lambda: lines.closed)
@@ -116,10 +116,10 @@ def test_a_server_that_sends_too_fast_waits(server: Server, tmp_path: Path) -> N
 
     sender = threading.Thread(target=send)
     sender.start()
-    until(lambda: lines.waiting == 10)
+    until(lambda: lines.backlog == 10)
     sender.join(0.5)
     assert sender.is_alive(), "what is sent finds no room"
-    assert lines.waiting == 10
+    assert lines.backlog == 10
     lines.detach("one")
     connection.close()
     sender.join(_PATIENCE)
@@ -129,7 +129,7 @@ def test_the_connection_ends_with_the_last_query_and_is_made_again_by_the_next(s
     lines, connection = reading(server, tmp_path, "one", "two")
     lines.detach("one")
     connection.sendall(b"a\n")
-    until(lambda: lines.waiting == 1)
+    until(lambda: lines.backlog == 1)
     lines.flush()
     lines.detach("two")
     assert connection.recv(1) == b"", "nobody is there any more"
@@ -149,7 +149,7 @@ def test_the_connection_ends_with_the_last_query_and_is_made_again_by_the_next(s
 def test_a_connection_that_breaks_is_a_problem(server: Server, tmp_path: Path) -> None:
     lines, connection = reading(server, tmp_path, "one")
     connection.sendall(b"a\n")
-    until(lambda: lines.waiting == 1)
+    until(lambda: lines.backlog == 1)
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
     connection.close()
     until(lambda: lines.problem is not None)

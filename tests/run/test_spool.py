@@ -52,7 +52,7 @@ def test_whoever_sends_too_fast_waits(tmp_path: Path) -> None:
     spool.attach("query")
     sender = threading.Thread(target=spool.put, args=(range(15),))
     sender.start()
-    while spool.waiting < 10:
+    while spool.backlog < 10:
         time.sleep(0.01)
     spool.flush()
     sender.join(0.3)
@@ -82,7 +82,7 @@ def test_a_file_goes_when_every_query_has_done_it(tmp_path: Path) -> None:
     assert names(tmp_path) == first
     spool.take_note("two", first)
     assert names(tmp_path) == []
-    assert spool.waiting == 0
+    assert spool.backlog == 0
 
 
 def test_no_file_goes_before_every_query_is_there(tmp_path: Path) -> None:
@@ -145,7 +145,7 @@ def test_files_of_another_format_are_refused(metadata: dict[bytes, bytes] | None
     spool.put([1, 2])
     spool.close()
     (file,) = tmp_path.glob("*.parquet")
-    assert Spool(tmp_path, INT, 10).waiting == 2
+    assert Spool(tmp_path, INT, 10).backlog == 2
     pq.write_table(pq.ParquetFile(file).read().replace_schema_metadata(metadata), file)
     said = f"{file} cannot be read: it has the format {found}, and this version of Morisot reads 1"
     with pytest.raises(mo.SnapshotError, match=said):

@@ -1,1 +1,1 @@
-"""The Spark engine: plans on a session, bounded and unbounded."""
+"""The Spark engine, for bounded and unbounded plans."""

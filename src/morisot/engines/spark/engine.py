@@ -1,4 +1,4 @@
-"""The Spark engine: what a context asks for, on a session."""
+"""The Spark engine: the engine interface, on a Spark session."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ assert families.FAMILIES, "importing the families registers their emission funct
 
 
 class SparkEngine:
-    """Runs plans on Spark; builds the session when it is first needed."""
+    """Runs plans on Spark. The session is created when it is first needed."""
 
     def __init__(
         self,
@@ -82,10 +82,10 @@ class SparkEngine:
         self._tally = Tally()
         self._ledger: Ledger | None = None
         self._handed_out: list[Emission] = []
-        """Lowerings of DataFrames that the user runs."""
+        """Emissions of DataFrames that the user runs."""
         self._caches = Caches()
         self._reading: list[Hold] = []
-        """Held for DataFrames that the user runs, which may read snapshots."""
+        """The lock of the snapshots, held for DataFrames that the user runs, which may read them."""
 
     @property
     def spark(self) -> SparkSession:
@@ -107,11 +107,11 @@ class SparkEngine:
 
     @property
     def demoted(self) -> frozenset[Node]:
-        """The operators that were moved to Python at run time."""
+        """The operators that were demoted at run time."""
         return frozenset(self._demotions.nodes)
 
     def job(self, node: Node) -> PlannedJob:
-        """How a stream would run; while there is no session, by the default facts."""
+        """The planned job of a stream, with default facts if there is no session yet."""
         found = self._cut(node)
         if found is not None and found.parts:
             if self._spark is None:
@@ -127,7 +127,7 @@ class SparkEngine:
 
     @property
     def tally(self) -> Tally:
-        """What operators left out, in the last run of each."""
+        """The elements that operators skipped in their last runs."""
         for emission in self._handed_out:
             reports = reported(self.ledger, emission)
             if any(count for count, _ in reports.values()):
@@ -136,7 +136,7 @@ class SparkEngine:
 
     @property
     def ledger(self) -> Ledger:
-        """Where the session's tasks report what they leave out."""
+        """The accumulator to which tasks report skipped elements."""
         if self._ledger is None:
             self._ledger = Ledger(self.spark)
         return self._ledger
@@ -148,7 +148,7 @@ class SparkEngine:
 
     @contextlib.contextmanager
     def _action(self) -> Iterator[BatchRunner]:
-        """Let Ctrl-C end what the block does on Spark, and say it if Spark's JVM has ended."""
+        """Lets Ctrl-C end the actions of the block, and reports the end of Spark's JVM."""
         spark = self.spark
         with running(spark):
             yield self._runner()
@@ -181,7 +181,7 @@ class SparkEngine:
         for each in emission.nodes:
             if is_diverting(each):
                 raise PlanError(
-                    f"{each.operator} diverts failures, and nobody knows when a DataFrame has been computed",
+                    f"{each.operator} diverts failures, and it is unknown when a DataFrame has been computed",
                     location=each.location,
                     advice='use on_error="skip", whose counts are in ctx.metrics(), or another sink',
                 )
@@ -202,12 +202,12 @@ class SparkEngine:
 
     @contextlib.contextmanager
     def _reporting(self, roots: Iterable[Node], tally: Tally | None = None) -> Iterator[None]:
-        """Say at the end of a job which operators left elements out or had to be moved to Python."""
+        """Reports at the end of a job which operators skipped elements, and which were demoted."""
         before = self.demoted
         yield
         if self._config.report:
             nodes = tuple(walk(*roots))
-            new = {node.title for node in self.demoted - before}  # where a job ran in pieces, other nodes of that name
+            new = {node.title for node in self.demoted - before}  # in a resumable job other nodes have the same title
             demoted = dict.fromkeys(moved(node) for node in nodes if node.title in new)
             say([*(tally or self._tally).lines(nodes), *demoted])
 
@@ -266,19 +266,19 @@ class SparkEngine:
         return schema.row_type_of(frame.schema)
 
     def skipped(self, node: StreamCsv | StreamJson) -> int:
-        """How many rows of a source did not fit and were left out; counted when asked, by reading the source again."""
+        """The number of rows of a source that did not fit and were skipped. It reads the source again to count them."""
         with self._action() as runner:
             emission = runner.emission(runner.planned(node))
             return tables.misfit_count(node, functools.partial(source.read, node, emission))
 
     def loops(self) -> list[LoopMetrics]:
-        """How each loop went, or goes."""
+        """The metrics of each loop."""
         return [progress.metrics() for progress in self._loops.progress]
 
     def spark_plan(self, node: Node) -> str:
         """Spark's own plan, for explain(detail=True)."""
         with self._action() as runner, tempfile.TemporaryDirectory(prefix="explain-", dir=scratch()) as name:
-            for number, _ in enumerate(bounded_inputs(node)):  # nothing is copied to be explained
+            for number, _ in enumerate(bounded_inputs(node)):  # explain must not copy bounded inputs
                 (Path(name) / str(number)).mkdir()
             job = self._planned(runner, node)
             emission = runner.emission(job, query=QueryInputs(bounded_inputs=Path(name)))
@@ -292,7 +292,7 @@ class SparkEngine:
                 emission.release()
 
     def saving(self, node: Node) -> str:
-        """What a crash costs a bounded job that ends with a node, if it has snapshots; nothing to say otherwise."""
+        """What is repeated after a failure of a bounded job with snapshots; nothing without snapshots."""
         found = self._cut(node)
         return "" if found is None else found.sentence(node)
 
@@ -301,7 +301,7 @@ class SparkEngine:
             return self._pieces.cut((node,), self._spark) if node.bounded else None
 
     def uncache(self, node: Node) -> None:
-        """Give up what is kept of a stream."""
+        """Removes the cached elements of a stream."""
         with told_of_death(self._spark):
             self._caches.release(node)
 
@@ -309,7 +309,7 @@ class SparkEngine:
         return progress(self.spark, enabled=self._config.progress, description=description, note=self._loops.note)
 
     def close(self) -> None:
-        """End the session if Morisot made it and no other context uses it; a user's own session stays."""
+        """Ends the session if Morisot created it and no other context uses it."""
         if self._spark is not None and is_dead(self._spark):
             self._caches.forget()
         self._caches.release_all()
@@ -324,9 +324,9 @@ class SparkEngine:
             self._checked = False
 
     def _remove_snapshots(self) -> None:
-        """Remove the snapshots if the user wants that and nothing is left to resume.
+        """Removes the snapshots if the user requests it, and no job is left to resume.
 
-        If another engine holds the directory by now, the files in it belong to that engine, and stay.
+        If another engine holds the lock of the directory by now, the files belong to that engine, and are not removed.
         """
         removing = self._snapshots is not None and self._snapshots.clean_on_exit
         lock = self._lock if removing else SnapshotLock(None)
@@ -337,9 +337,9 @@ class SparkEngine:
 
 
 def partitions_of(spark: SparkSession) -> int:
-    """How many partitions a shuffle makes: what the session is set to, or on one machine one for each core.
+    """The number of shuffle partitions: the setting of the session, or on one machine one for each core.
 
-    Spark's own 200 are for a cluster. Each would be a task and a state store in each micro-batch.
+    Spark's default of 200 is for clusters. Each would be a task and a state store in each micro-batch.
     """
     set_to = spark.conf.get(PARTITIONS, None)  # None: the user has not set it
     if set_to is None and runs_here(spark):
@@ -348,5 +348,5 @@ def partitions_of(spark: SparkSession) -> int:
 
 
 def moved(node: Node) -> str:
-    """What is said of an operator that was moved to Python."""
-    return f"{node.title}: moved to Python at run time, its native form met a value it cannot do exactly"
+    """The report about a demoted operator."""
+    return f"{node.title}: moved to Python at run time, because its native form failed on an unsupported value"

@@ -1,4 +1,4 @@
-"""What Spark throws, as what the user should read."""
+"""Converts Spark's exceptions to errors for the user."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from morisot.errors import JobError, MorisotError, SnapshotError, SourceError
 from morisot.worker.report.failure import ELEMENT, MEMORY, SOURCE, STATE, Report, reported
 from morisot.worker.report.signature import Seal
 
-# PySpark prints every failure with the JVM's stack before it raises it; here it is caught and said in the user's words.
+# PySpark logs every failure with the JVM's stack before it raises it. Here it is caught, and converted.
 for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
     logging.getLogger(name).disabled = True
 
 SPARK_ERRORS = (PySparkException, Py4JError)
 _RAISED = "USER_RAISED_EXCEPTION"
-"""The condition of raise_error(…), by which our own expressions stop a job."""
+"""The condition of raise_error(…), by which guards stop a job."""
 _MALFORMED = "MALFORMED_RECORD_IN_PARSING"
 _WRAPPERS = (None, "STREAM_FAILED", "FAILED_READ_FILE.NO_HINT")
-"""Conditions that say less than their cause; an exception without one often only repeats it, with a stack."""
+"""Conditions that are less specific than their cause. An exception without a condition often repeats its cause."""
 _OUT_OF_MEMORY = "java.lang.OutOfMemoryError"
 
 _DATA_CONDITIONS = frozenset(
@@ -35,15 +35,15 @@ _DATA_CONDITIONS = frozenset(
         *("INVALID_ARRAY_INDEX", "REMAINDER_BY_ZERO", _RAISED),
     }
 )
-"""Those of native expressions, for causes whose SQLSTATE is not known."""
+"""Conditions of native expressions, for causes without a SQLSTATE."""
 
-# Spark has no conditions for these. Each is the beginning of a message that Spark itself writes; data comes later.
+# Spark has no conditions for these. Each is the beginning of a message of Spark, before any data.
 _LOST_WORKER = re.compile(
     r"Python worker (exited unexpectedly|process terminated|failed to connect back)|"
     r"Timed out while waiting for the Python worker to connect back|EOF reached before Python server|"
     r"State server socket closed before the Python worker connected|"
     r"EOFException occurred while reading the port number from \S+ stdout"
-    r"(\.| and terminated with code: 1[2-9]\d)"  # by a signal, as it started
+    r"(\.| and terminated with code: 1[2-9]\d)"  # ended by a signal while it started
 )
 _LOST_EXECUTOR = re.compile(
     r"Job aborted due to stage failure: Task \d+ in stage \S+ failed \d+ times, most recent failure: "
@@ -52,13 +52,13 @@ _LOST_EXECUTOR = re.compile(
 
 
 def users_error(error: BaseException, seals: Iterable[Seal]) -> MorisotError | None:
-    """The failure of a user's function, or of a row of theirs, inside what Spark threw."""
+    """The failure of a user's function, or of a row of a source, in a Spark exception."""
     chain = causes(error)
     return _signed(chain, seals) or _row_error(chain)
 
 
 def _signed(chain: Sequence[Cause], seals: Iterable[Seal]) -> MorisotError | None:
-    """What a task of the job said. Whatever else is in the texts has no signature."""
+    """The signed report of a task of the job. Other text has no signature."""
     text = "\n".join(text for cause in chain for text in (*cause.parameters.values(), cause.message))
     for message in itertools.chain.from_iterable(seal.messages(text) for seal in seals):
         if message["kind"] == ELEMENT:
@@ -73,7 +73,7 @@ def _signed(chain: Sequence[Cause], seals: Iterable[Seal]) -> MorisotError | Non
 
 
 def _row_error(chain: Sequence[Cause]) -> SourceError | None:
-    """What is wrong with a row of a source, as its reader or an expression of ours says."""
+    """The error of a row of a source, from its reader or from a guard."""
     for cause in chain:
         said = cause.parameters.get("errorMessage", cause.message)
         if cause.has(_RAISED) and said.startswith(BAD_ROW):
@@ -84,7 +84,7 @@ def _row_error(chain: Sequence[Cause]) -> SourceError | None:
 
 
 def is_data_error(error: BaseException) -> bool:
-    """Whether a native expression met a value it cannot do: Python will do it, or raise what Python raises."""
+    """Whether a native expression failed on an unsupported value: Python then computes it, or raises its exception."""
     return any(
         cause.condition in _DATA_CONDITIONS if cause.state is None else cause.state.startswith(("22", "P0001"))
         for cause in causes(error)
@@ -98,12 +98,12 @@ def guards_in(error: BaseException) -> list[str]:
 
 
 def is_lost_worker(error: BaseException) -> bool:
-    """Whether a Python process of Spark's died, or took too long to start: its work can be done again."""
+    """Whether a Python worker died, or took too long to start: its task can be retried."""
     return any(_LOST_WORKER.match(cause.message) for cause in causes(error) if not cause.condition)
 
 
 def job_error(error: BaseException) -> JobError:
-    """A failure that is neither the user's function's nor the data's, without the JVM's stack."""
+    """The error for a failure that neither a user's function nor data caused, without the JVM's stack."""
     chain = causes(error)
     if any(cause.is_a(_OUT_OF_MEMORY) for cause in chain):
         return JobError(_SPARKS_MEMORY)
@@ -112,7 +112,7 @@ def job_error(error: BaseException) -> JobError:
     if any(_LOST_EXECUTOR.match(cause.message) for cause in chain):
         return JobError(_LOST_EXECUTORS)
     telling = next((cause for cause in chain if cause.condition not in _WRAPPERS), chain[-1])
-    if telling.has("PYTHON_EXCEPTION"):  # outside of every function of the user's; the end of a traceback says what
+    if telling.has("PYTHON_EXCEPTION"):  # not in a user's function; the last line of the traceback has the exception
         trace = telling.parameters.get("traceback", telling.message)
         return JobError(f"A Python worker of Spark failed: {trace.strip().splitlines()[-1]}")
     lines = [line for line in telling.message.splitlines() if line.strip() and not line.lstrip().startswith("at ")]
@@ -134,5 +134,5 @@ _LOST_WORKERS = (
 )
 _LOST_EXECUTORS = (
     "An executor of the Spark cluster was lost, several times."
-    "\n  What to do: look into its log; a cluster ends an executor that needs more memory than it may have"
+    "\n  What to do: see its log; a cluster ends an executor that needs more memory than it may have"
 )

@@ -1,1 +1,1 @@
-"""Interfaces and file formats of Spark that it does not document: a module for each subject."""
+"""Undocumented interfaces and file formats of Spark, with a module for each subject."""

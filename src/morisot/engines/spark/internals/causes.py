@@ -1,7 +1,7 @@
-"""What Spark threw, as data: the chain of causes with the condition and the parameters of each.
+"""Spark's exceptions as data: the chain of causes, with the condition and the parameters of each.
 
-Spark's texts quote data and plans. Its conditions, classes and parameters are its own words, so decisions rest on
-these. A session of Spark Connect gets the same chain from the server.
+Spark's messages quote data and plans. Its conditions, classes and parameters do not, so decisions are based on these. A
+session of Spark Connect gets the same chain from the server.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 
 _ERRORS = "_morisot_errors"
-"""The attribute of an exception of Spark Connect's that holds the server's chain of causes."""
+"""The attribute of a Spark Connect exception with the server's chain of causes."""
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class Cause:
     """One link of the chain."""
 
     classes: tuple[str, ...] = ()
-    """The names of its Java class and, over Spark Connect, of those it inherits from."""
+    """The names of its Java class and, on Spark Connect, of its base classes."""
     condition: str | None = None
     state: str | None = None
     """Its SQLSTATE."""
@@ -34,16 +34,16 @@ class Cause:
     """The exception itself, if it is in a JVM of this process."""
 
     def is_a(self, name: str) -> bool:
-        """Whether it is an exception of that Java class; a subclass counts only where the chain names it."""
+        """Whether it is an exception of that Java class. A subclass counts only if the chain has the base classes."""
         return name in self.classes
 
     def has(self, condition: str) -> bool:
-        """Whether its condition is this one, or one of the more special ones under it."""
+        """Whether its condition is this one, or a subcondition of it."""
         return self.condition is not None and (self.condition + ".").startswith(condition + ".")
 
 
-# A barrier stage tells why it failed in its message alone, and so does Spark Connect where a cause has no message. What
-# comes first in such a message is Spark's: how the stage failed, then the class and the condition of the cause.
+# A barrier stage has its cause in its message only, and so does Spark Connect if a cause has no message. The beginning
+# of such a message is from Spark: how the stage failed, then the class and the condition of the cause.
 _ABORTED = re.compile(
     r"Job aborted due to stage failure: (?:"
     r"Task \d+ in stage \S+ failed \d+ times, most recent failure: "
@@ -57,7 +57,7 @@ _ABORTED = re.compile(
 
 
 def causes(error: BaseException) -> list[Cause]:
-    """The chain of causes of what Spark threw, the outermost first; one link, with no more than a text, otherwise."""
+    """The chain of causes of a Spark exception, the outermost first. Other exceptions are one link with a message."""
     chain = _links(error)
     quoted = _ABORTED.match(chain[-1].message) if chain[-1].condition is None else None
     if quoted is not None:
@@ -84,7 +84,7 @@ def _in_jvm(java: Any) -> Iterator[Cause]:
     from pyspark import SparkContext
 
     gateway, jvm = SparkContext._gateway, SparkContext._jvm
-    assert jvm is not None, "an exception of a JVM comes through its gateway"
+    assert jvm is not None, "an exception of a JVM has a gateway"
     utils = jvm.PythonErrorUtils
     while java is not None:
         classes, message = (str(java.getClass().getName()),), str(java.getMessage() or "")
@@ -112,7 +112,7 @@ def _on_connect(errors: Any, index: int | None) -> Iterator[Cause]:
 
 
 def first_cause(error: Py4JJavaError) -> str:
-    """The class and the message of the innermost cause of what Java threw, which says most."""
+    """The class and the message of the innermost cause of a Java exception, which is the most specific."""
     java = error.java_exception
     while java.getCause() is not None:
         java = java.getCause()
@@ -120,7 +120,7 @@ def first_cause(error: Py4JJavaError) -> str:
 
 
 def keep_causes_of_connect() -> None:
-    """Let exceptions of Spark Connect keep the chain of causes, which PySpark fetches from the server and drops."""
+    """Stores the chain of causes in exceptions of Spark Connect. PySpark reads it from the server and drops it."""
     from pyspark.sql.connect.client import core as client
 
     core: Any = client

@@ -1,4 +1,4 @@
-"""Spark's file sink of streaming queries, called for one micro-batch, and the files that tasks of Spark write."""
+"""Spark's file sink of streaming queries, called for one micro-batch, and the names of files that tasks write."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ _CLASSES: dict[Format, str] = {
     "json": "JsonFileFormat",
     "parquet": "ParquetFileFormat",
 }
-"""Each is in a package called like the format."""
+"""The class of each format, in a package with the name of the format."""
 _PART = re.compile(r"part-(\d+)-.*?(?:c(\d+))?\.\w+\.parquet")
-"""The number of the partition, and of the file among those of the partition."""
+"""A pattern for the number of the partition, and of the file in the partition."""
 
 
 def add_batch(df: DataFrame, path: str, format_: Format, options: Mapping[str, Any], batch: int) -> None:
-    """Add the rows of a micro-batch to a directory; one that the directory's log has already is not written again."""
+    """Adds the rows of a micro-batch to a directory. A micro-batch that is in its log already is not written again."""
     jvm: Any = df.sparkSession._jvm
     execution = jvm.org.apache.spark.sql.execution
     writer = getattr(getattr(execution.datasources, format_), _CLASSES[format_])()
@@ -37,12 +37,12 @@ def _as_option(value: Any) -> str:
 
 
 def part_files(directory: Path) -> Iterable[Path]:
-    """The files of results that a directory holds."""
+    """The data files of a directory."""
     return directory.glob("part-*")
 
 
 def in_row_order(directory: Path) -> list[Path]:
-    """The Parquet files of a directory in the order of the rows that they hold."""
+    """The Parquet files of a directory in the order of their rows."""
     found = ((_PART.fullmatch(file.name), file) for file in part_files(directory))
     ordered = sorted((int(match[1]), int(match[2] or 0), file) for match, file in found if match)
     return [file for _, _, file in ordered]

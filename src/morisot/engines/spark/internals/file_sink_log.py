@@ -1,6 +1,6 @@
-"""The log in a directory of results, `_spark_metadata`: which files the micro-batches of a query have written there.
+"""The log of an output directory, `_spark_metadata`: the files that the micro-batches of a query have written.
 
-Spark reads a directory that has one by this list, and a source of files takes the files in the order of their times.
+If a directory has a log, Spark reads only the listed files. A source of files reads them in the order of their times.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class LoggedFile(NamedTuple):
     name: str
     size: int | None
     is_added: bool
-    """Spark also lists files that are to be taken for deleted."""
+    """Spark also lists files that count as deleted."""
 
 
 def log_in(directory: Path) -> Path:
@@ -35,7 +35,7 @@ def log_in(directory: Path) -> Path:
 
 
 def listed(log: Path, least: int, *, advice: str) -> Iterator[LoggedFile]:
-    """The files in a log; refuse one that does not reach a number, or of which an entry is damaged or gone."""
+    """The files in a log. Raises an error if it does not reach a number, or an entry is damaged or missing."""
     for value in spark_log.everything(log, least):
         if not isinstance(value, dict) or not isinstance(value.get("path"), str):
             raise damaged(log, "an entry lists no file", advice=advice)
@@ -44,12 +44,12 @@ def listed(log: Path, least: int, *, advice: str) -> Iterator[LoggedFile]:
 
 
 def prepare(directory: Path) -> None:
-    """Make the directory for a log that `write` writes."""
+    """Creates the directory for `write`."""
     private_directory(log_in(directory))
 
 
 def write(directory: Path, files: Iterable[tuple[str, int]], block_size: int) -> None:
-    """Write a log that lists files by their addresses and sizes, each a second older than the next."""
+    """Writes a log that lists files by their URIs and sizes, each a second older than the next."""
     entries = [_entry(file, size, second, block_size) for second, (file, size) in enumerate(files, start=1)]
     replace_text(log_in(directory) / "0", "\n".join([_VERSION, *map(json.dumps, entries)]))
 

@@ -1,4 +1,4 @@
-"""The connection to Spark's JVM: how PySpark starts the JVM, reaches it, and where it remembers that."""
+"""The connection to Spark's JVM: how PySpark starts the JVM, connects to it, and stores the connection."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ if TYPE_CHECKING:
     from py4j.java_gateway import JavaGateway
 
 CONNECTION_FILE = "_PYSPARK_DRIVER_CONN_INFO_PATH"
-"""The environment variable that names the file in which a JVM says where it listens."""
+"""The environment variable with the path of the file into which a JVM writes its address."""
 LOG_SETTINGS = Path(__file__).with_name("log4j2.properties")
 
 
 def spark_submit() -> Path:
-    """Spark's command that becomes the JVM."""
+    """Spark's command that starts the JVM."""
     from pyspark.find_spark_home import _find_spark_home
 
     return Path(_find_spark_home(), "bin", "spark-submit")
 
 
 def address(connection: Path) -> dict[str, str]:
-    """The environment variables by which PySpark reaches a JVM that has said where it listens."""
+    """The environment variables with which PySpark connects to a JVM that has written its address."""
     from pyspark.serializers import UTF8Deserializer, read_int
 
-    with connection.open("rb") as told:
-        port, secret = read_int(told), UTF8Deserializer().loads(told)  # type: ignore[no-untyped-call]
+    with connection.open("rb") as file:
+        port, secret = read_int(file), UTF8Deserializer().loads(file)  # type: ignore[no-untyped-call]
     return {"PYSPARK_GATEWAY_PORT": str(port), "PYSPARK_GATEWAY_SECRET": secret}
 
 
@@ -41,9 +41,9 @@ def connect() -> JavaGateway:
 
 
 def _log_under_own_name() -> None:
-    """Let py4j log what goes wrong under its own name, without what is raised as well.
+    """Makes py4j log errors with its own logger, without those that are raised as well.
 
-    It calls the root logger, which then prints on stderr, and for the rest of the program.
+    py4j calls the root logger, which configures output on stderr for the whole program.
     """
     from py4j import java_gateway
 
@@ -63,19 +63,19 @@ def current() -> JavaGateway | None:
 
 
 def client_of(gateway: JavaGateway) -> Any:
-    """The client of py4j's by which a gateway sends its commands."""
+    """The py4j client of a gateway."""
     return gateway._gateway_client
 
 
 def client_of_session(spark: Any) -> Any:
-    """The same of a session; None if it is of Spark Connect, or its gateway is gone."""
+    """The py4j client of a session; None on Spark Connect, or if its gateway was closed."""
     with contextlib.suppress(Exception):
         return spark._jvm._gateway_client
     return None
 
 
 def stop_context() -> None:
-    """Stop the Spark context of this process, if it has one."""
+    """Stops the Spark context of this process, if it has one."""
     from pyspark.core.context import SparkContext
 
     if SparkContext._active_spark_context is not None:
@@ -83,7 +83,7 @@ def stop_context() -> None:
 
 
 def forget(gateway: JavaGateway) -> None:
-    """Let PySpark start another JVM after the one of a gateway has ended: it would ask the dead one for ever."""
+    """Removes a gateway to a JVM that has ended from PySpark, so that it can start another JVM."""
     from pyspark.core.context import SparkContext
 
     context = SparkContext._active_spark_context

@@ -1,4 +1,4 @@
-"""Kafka's own client, in the JVM of a session that has Spark's connector for Kafka."""
+"""Kafka's client, in the JVM of a session with Spark's connector for Kafka."""
 
 from __future__ import annotations
 
@@ -13,26 +13,26 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 Ends = Mapping[tuple[str, int], int]
-"""The offset behind the last record of each partition of each topic, in their order."""
+"""The offset after the last record of each partition of each topic, in their order."""
 
 _READER = "org.apache.kafka.common.serialization.ByteArrayDeserializer"
 _READERS = {"key.deserializer": _READER, "value.deserializer": _READER}
 
 
-class MissingTopics(LookupError):  # noqa: N818 - it names what happened
-    """Kafka has no topics of these names."""
+class MissingTopics(LookupError):  # noqa: N818 - the name describes the event
+    """Kafka has no topics with these names."""
 
     def __init__(self, topics: Iterable[str]) -> None:
         super().__init__(*topics)
 
 
 def end_offsets(spark: SparkSession, settings: Mapping[str, str], topics: Iterable[str]) -> Ends | None:
-    """How far the topics reach; None on a Spark server, whose JVM cannot be asked."""
+    """The end offsets of the topics; None on Spark Connect, whose JVM is not accessible."""
     if not is_classic(spark):
         return None
     jvm: Any = spark._jvm
     consumer_of = jvm.org.apache.kafka.clients.consumer.KafkaConsumer
-    if not isinstance(consumer_of, JavaClass):  # a connector that came into the session later is hidden from py4j
+    if not isinstance(consumer_of, JavaClass):  # py4j does not see a connector that was added to the session later
         return None
     consumer = consumer_of({**settings, **_READERS})
     try:

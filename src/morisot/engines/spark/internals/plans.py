@@ -1,4 +1,4 @@
-"""Spark's plans of a frame, in a JVM of this process: what they say, what they measured, and plans of our own."""
+"""Spark's plans of a frame, in a JVM of this process: their text, sizes and metrics, and plans built here."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ def text(df: DataFrame) -> str:
 
 
 def size_in_bytes(df: DataFrame) -> int:
-    """How large Spark takes a frame for."""
+    """Spark's estimate of the size of a frame."""
     return int(df._jdf.queryExecution().optimizedPlan().stats().sizeInBytes())
 
 
 def broadcast_threshold(df: DataFrame) -> int:
-    """Up to how many bytes a frame is sent to all tasks of a join."""
+    """The limit of bytes up to which Spark broadcasts a frame in a join."""
     return int(df.sparkSession._jsparkSession.sessionState().conf().autoBroadcastJoinThreshold())
 
 
 def without_plan(df: DataFrame) -> DataFrame:
-    """The rows of a frame as a table of which Spark knows nothing but the schema."""
+    """The rows of a frame as a table without a plan: Spark knows its schema only."""
     spark, rows = df.sparkSession, df._jdf.queryExecution().toRdd()
     return ClassicDataFrame(spark._jsparkSession.internalCreateDataFrame(rows, df._jdf.schema(), False), spark)
 
 
 def observed(df: DataFrame, name: str) -> Any:
-    """The row of metrics that the last job over a frame observed under a name; None if no job ran.
+    """The row of observed metrics with a name of the last job over a frame; None if no job ran.
 
-    `Observation.get` waits for a thread of Spark's.
+    `Observation.get` would wait for a thread of Spark.
     """
     found = df._jdf.queryExecution().observedMetrics().get(name)
     return found.get() if found.isDefined() else None
@@ -50,19 +50,19 @@ def first_of_each_partition(df: DataFrame, n: int) -> DataFrame:
 
 
 def fixed_partitions(df: DataFrame) -> int | None:
-    """How many partitions a frame has, if none of its stages changes their number and it is known before a job runs."""
+    """The number of partitions of a frame, if it is known before a job runs."""
     execution = df._jdf.queryExecution()
     if execution.executedPlan().getClass().getSimpleName() == _ADAPTIVE:
-        return None  # how many partitions there will be is known when it has run
+        return None  # the number of partitions is known only after it has run
     rdd = execution.toRdd()
     partitions = int(rdd.getNumPartitions())
-    waiting = [rdd]
-    while waiting:
-        found = waiting.pop()
+    pending = [rdd]
+    while pending:
+        found = pending.pop()
         if found.getNumPartitions() != partitions:
             return None
         parents = found.dependencies()
-        waiting += [parents.apply(index).rdd() for index in range(parents.length())]
+        pending += [parents.apply(index).rdd() for index in range(parents.length())]
     return partitions
 
 

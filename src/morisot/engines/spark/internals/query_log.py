@@ -1,12 +1,12 @@
-"""What Spark keeps of a streaming query: its logs of offsets and commits, those of its sources, and its states.
+"""The checkpoint files of Spark's streaming queries: logs of offsets and commits, logs of sources, and states.
 
-A micro-batch has an entry in `offsets` when it starts (how far each source is to be read) and one in `commits` when it
-is done. The states of operators are numbered one higher. A source that reads files lists them in a log of its own.
+A micro-batch has an entry in `offsets` when it starts (the end offset of each source) and one in `commits` when it is
+committed. The states of operators are numbered one higher. A source of files lists them in a log of its own.
 
-Spark reads some damaged checkpoints without a word: an entry of a source's log that is gone makes files new again, and
-a file of a micro-batch that is done again may have changed. Others end in messages about its own classes. `check`
-refuses them. Only what a resumed query needs is checked: the last micro-batch, the one before it, and what lists the
-files that were read.
+Spark reads some damaged checkpoints without an error: files of a missing entry of a source's log are read again, and
+an input file of a replayed micro-batch may have changed. Other damage leads to messages about Spark's classes. `check`
+raises errors for both. Only what a resumed query needs is checked: the last micro-batch, the one before it, and the
+lists of files that were read.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ from morisot.runtime.snapshot_errors import damaged, missing
 
 _OFFSETS, _COMMITS, _SOURCES, _STATES, _METADATA = "offsets", "commits", "sources", "state", "metadata"
 _FILE_OFFSET = "logOffset"
-"""How a source that reads files says how far it is: by the number of an entry of its own log."""
+"""The key of the offset of a file source: the number of an entry of its log."""
 _WATERMARK, _NEXT_WATERMARK, _TIME = "batchWatermarkMs", "nextBatchWatermarkMs", "batchTimestampMs"
 _STATE_FILE = re.compile(r"(\d+)(_[\w-]+)?\.(zip|changelog|delta|snapshot)")
 _VERSION = re.compile(rb"v?\d+\s")
 _RESTORE_INPUT = "restore the file as it was, or start from scratch with restart=None"
 
 FileLogs = Callable[[Sequence[Any]], list[tuple[Path, int]]]
-"""The logs of the sources that read files, and how far each was read, by the offsets of a micro-batch."""
+"""Returns the logs of the file sources, and the offset of each, for the offsets of a micro-batch."""
 
 
 # -- micro-batches ----------------------------------------------------------------------------------------------------
@@ -46,12 +46,12 @@ def started(query: Path) -> list[int]:
 
 
 def done(query: Path) -> list[int]:
-    """The numbers of the micro-batches that are committed."""
+    """The numbers of the committed micro-batches."""
     return spark_log.numbers(query / _COMMITS)
 
 
 def offsets(query: Path, number: int) -> list[Any]:
-    """How far each source is read when a micro-batch is done."""
+    """The end offset of each source in a micro-batch."""
     return spark_log.lines(query / _OFFSETS / str(number))[1:]
 
 
@@ -61,7 +61,7 @@ def started_at(query: Path, number: int) -> datetime.datetime:
 
 
 def watermark(query: Path, number: int) -> int:
-    """The watermark that a micro-batch is run with."""
+    """The watermark of a micro-batch."""
     return int(_metadata(query, number)[_WATERMARK])
 
 
@@ -69,20 +69,20 @@ def _metadata(query: Path, number: int) -> Any:
     return spark_log.lines(query / _OFFSETS / str(number))[0]
 
 
-def set_next_watermark(query: Path, number: int, mark: int) -> None:
-    """Let the micro-batch after one that is done have a watermark: it is in the log of commits."""
+def set_next_watermark(query: Path, number: int, watermark_ms: int) -> None:
+    """Sets the watermark of the micro-batch after a committed one, in the log of commits."""
     commit = query / _COMMITS / str(number)
     version, content = commit.read_text(encoding="utf-8").split("\n", 1)
     values = json.loads(content)
-    values[_NEXT_WATERMARK] = mark
+    values[_NEXT_WATERMARK] = watermark_ms
     (commit.parent / f".{commit.name}.crc").unlink(missing_ok=True)
     replace_text(commit, f"{version}\n{json.dumps(values)}")
 
 
 def plan_empty_batch(query: Path) -> None:
-    """Let a query that resumes begin with a micro-batch without elements, unless one is planned.
+    """Plans a micro-batch without elements for a query that resumes, unless a micro-batch is planned.
 
-    It is as Spark would have planned it: the offsets of the last one, and the watermark that was found in it.
+    It is planned as Spark does it: with the offsets of the last one, and the watermark that resulted from it.
     """
     ended = done(query)
     if not ended or started(query)[-1] != ended[-1]:
@@ -95,7 +95,7 @@ def plan_empty_batch(query: Path) -> None:
 
 
 def cut(query: Path, number: int) -> None:
-    """Forget the micro-batches after a number: their states, then their entries."""
+    """Removes the micro-batches after a number: their states, then their entries."""
     for file in spark_log.files_under(query / _STATES, lambda file: _state_version(file) > number + 1):
         spark_log.remove(file)
     spark_log.cut(query / _COMMITS, number)
@@ -103,7 +103,7 @@ def cut(query: Path, number: int) -> None:
 
 
 def _state_version(file: Path) -> int:
-    """The number of a file with a part of a state; -1 for other files."""
+    """The version of a state file; -1 for other files."""
     found = _STATE_FILE.fullmatch(file.name)
     return int(found[1]) if found else -1
 
@@ -117,12 +117,12 @@ def source_log(query: Path, number: int) -> Path:
 
 
 def file_offset(offset: Any) -> int | None:
-    """How far a source has read its log; None if it reads no files."""
+    """The position of a file source in its log; None for other sources."""
     return int(offset[_FILE_OFFSET]) if isinstance(offset, dict) and _FILE_OFFSET in offset else None
 
 
 def range_read(source: Mapping[str, Any]) -> tuple[int, int] | None:
-    """The first and the last entry of its log that a source read in a micro-batch, by its progress report."""
+    """The first and the last log entry that a source read in a micro-batch, from its progress report."""
     start, end = (json.loads(source[name] or "null") for name in ("startOffset", "endOffset"))
     last = file_offset(end)
     if last is None:
@@ -132,19 +132,19 @@ def range_read(source: Mapping[str, Any]) -> tuple[int, int] | None:
 
 
 def files_read(log: Path, first: int, last: int) -> list[PurePosixPath]:
-    """The files that some entries of a source's log list."""
+    """The files in some entries of a source's log."""
     return [path_of(value["path"]) for value in spark_log.since(log, first, last)]
 
 
 def number_of_files(log: Path) -> int:
-    """How many files a source's log lists; 0 if entries are gone."""
+    """The number of files in a source's log; 0 if entries are missing."""
     numbers = spark_log.numbers(log)
     entries = spark_log.reaching(log, numbers[-1]) if numbers else []
     return len({value["path"] for entry in entries or [] for value in spark_log.lines(entry)})
 
 
 def path_of(address: str) -> PurePosixPath:
-    """The path in the address of a file.
+    """The path of the URI of a file.
 
     >>> str(path_of("file:///data/one%20file.csv"))
     '/data/one file.csv'
@@ -156,10 +156,10 @@ def path_of(address: str) -> PurePosixPath:
 
 
 def check(query: Path, logs_of_files: FileLogs, *, ignored: Path, replays_input: bool) -> None:
-    """Refuse a checkpoint from which Spark would not resume rightly.
+    """Raises an error for a checkpoint from which Spark would not resume correctly.
 
-    Files below `ignored` may be gone, those of a micro-batch that is done again must be as they were, unless the
-    caller sees to that.
+    Files below `ignored` may be missing. Input files of a micro-batch that is replayed must be unchanged, unless the
+    caller ensures it.
     """
     begun, ended = started(query), done(query)
     if not begun and not ended:
@@ -184,7 +184,7 @@ def check(query: Path, logs_of_files: FileLogs, *, ignored: Path, replays_input:
 
 
 def _is_shown(file: Path) -> bool:
-    """Whether a file is an entry, and not a checksum of Hadoop's, or one that is being written."""
+    """Whether a file is an entry, and not a checksum of Hadoop or a temporary file."""
     return not file.name.startswith(".")
 
 
@@ -200,7 +200,7 @@ def _check_metadata(file: Path) -> None:
 
 
 def _check_numbers(query: Path, begun: Sequence[int], ended: Sequence[int]) -> None:
-    """Refuse gaps: what is done was started, and the last micro-batch that was started follows the last one done."""
+    """Raises an error for gaps: the last started micro-batch is the last committed one or the next."""
     if ended and (not begun or begun[-1] < ended[-1]):
         raise missing(query / _OFFSETS / str(ended[-1]))
     last = begun[-1]
@@ -214,14 +214,14 @@ def _checked_offsets(query: Path, number: int) -> list[Any]:
     file = spark_log.entry(query / _OFFSETS, number)
     metadata, *found = spark_log.lines(file) or [None]
     if not isinstance(metadata, dict) or _WATERMARK not in metadata or not found:
-        raise damaged(file, "it does not say how far the sources were read")
+        raise damaged(file, "it does not have the offsets of the sources")
     return found
 
 
 def _check_commit(file: Path) -> None:
     values = spark_log.lines(file)
     if len(values) != 1 or not isinstance(values[0], dict) or _NEXT_WATERMARK not in values[0]:
-        raise damaged(file, "it does not say how far time is")
+        raise damaged(file, "it does not have the watermark")
 
 
 def _check_files(log: Path, values: Iterable[Any]) -> None:
@@ -233,19 +233,19 @@ def _check_files(log: Path, values: Iterable[Any]) -> None:
 def _check_version(file: Path) -> None:
     with file.open("rb") as content:
         if not _VERSION.match(content.read(16)):
-            raise damaged(file, "it is not an entry of a log of Spark's")
+            raise damaged(file, "it is not an entry of a Spark log")
 
 
 def _check_input(values: Iterable[Any], ignored: Path) -> None:
-    """Refuse a file of a micro-batch that is done again if it is gone or changed: the output would be another."""
+    """Raises an error if an input file of a replayed micro-batch is missing or changed: the output would differ."""
     for value in values:
         file = Path(path_of(value["path"]))
         if urllib.parse.urlsplit(value["path"]).scheme != "file" or file.is_relative_to(ignored):
             continue
-        said = f"{file}, which a micro-batch has read that is not committed,"
+        said = f"{file}, an input of a micro-batch that is not committed,"
         try:
             changed = file.stat().st_mtime_ns // 10**6 != value["timestamp"]
         except FileNotFoundError:
-            raise SnapshotError(f"{said} is gone", advice=_RESTORE_INPUT) from None
+            raise SnapshotError(f"{said} is missing", advice=_RESTORE_INPUT) from None
         if changed:
-            raise SnapshotError(f"{said} was changed since", advice=_RESTORE_INPUT)
+            raise SnapshotError(f"{said} was changed", advice=_RESTORE_INPUT)

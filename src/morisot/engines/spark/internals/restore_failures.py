@@ -1,6 +1,6 @@
-"""Whether Spark failed because it could not read a checkpoint, told by its error conditions and its own classes.
+"""Detects failures of Spark to read a checkpoint, by its error conditions and classes.
 
-The text of an error is not looked at: it may hold the user's data.
+The message of an error is not used: it may contain the user's data.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ _CONDITIONS = (
     "STREAMING_CHECKPOINT_MISSING_METADATA_FILE",
     "STREAMING_STATEFUL_OPERATOR_",
 )
-"""How the conditions begin by which Spark says that it cannot use a checkpoint."""
+"""Prefixes of the conditions of unusable checkpoints."""
 _READERS = (
     "org.apache.spark.sql.execution.streaming.checkpointing.",
     "org.apache.spark.sql.execution.streaming.state.",
     "org.rocksdb.",
 )
-"""The packages that read checkpoints."""
+"""The Java packages that read checkpoints."""
 _LIBRARIES = (
     "java.",
     "jdk.",
@@ -37,13 +37,13 @@ _LIBRARIES = (
     "com.github.luben.",
     "org.apache.hadoop.",
 )
-"""Those that they use, which may be the ones to fail."""
+"""Packages that they use, in which the exception may be raised."""
 _ANY_TROUBLE = ("java.io.IOException", "org.apache.hadoop.fs.FSError")
-"""What the file system throws for every reason, a full disk for example."""
+"""Exceptions of the file system with many causes, such as a full disk."""
 
 
 def refuse_unreadable(error: BaseException, checkpoint: str) -> None:
-    """Raise what to tell the user of a query that failed while it resumed, if the checkpoint is the cause."""
+    """Raises an error for a query that failed while it resumed, if the checkpoint is the cause."""
     for cause in causes(error):
         if (cause.condition or "").startswith(_CONDITIONS) or _comes_from_reader(cause):
             name = cause.condition or cause.classes[0].rpartition(".")[2]
@@ -54,7 +54,7 @@ def refuse_unreadable(error: BaseException, checkpoint: str) -> None:
 
 
 def _comes_from_reader(cause: Cause) -> bool:
-    """Whether a class that reads checkpoints failed, or called the library that did."""
+    """Whether a class that reads checkpoints failed, or a library that it called."""
     if cause.thrown is None or cause.classes[0] in _ANY_TROUBLE:
         return False
     names = (str(frame.getClassName()) for frame in cause.thrown.getStackTrace())

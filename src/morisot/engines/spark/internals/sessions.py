@@ -1,4 +1,4 @@
-"""Which kind of session a program has, and what PySpark and Spark's driver know of it."""
+"""The kind of a session, and its state in PySpark and in Spark's driver."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ if TYPE_CHECKING:
 
 
 def is_classic(spark: Any) -> bool:
-    """Whether this process has Spark's driver, and not a client of a Spark Connect server."""
+    """Whether this process is Spark's driver, and not a client of a Spark Connect server."""
     return hasattr(spark, "_jsparkSession")
 
 
 def is_connect(df: DataFrame) -> bool:
-    """Whether a frame belongs to a client of a Spark Connect server, whose plans and files only that server reaches."""
+    """Whether a frame belongs to a Spark Connect session, whose plans and files only the server can access."""
     from pyspark.sql.classic.dataframe import DataFrame as ClassicDataFrame
 
     return not isinstance(df, ClassicDataFrame)
 
 
 def active() -> SparkSession | None:
-    """The session that this process already has, whoever made it."""
+    """The existing session of this process, of Morisot or of the user."""
     from pyspark.core.context import SparkContext
     from pyspark.sql import SparkSession
 
@@ -39,6 +39,6 @@ def is_stopped(spark: Any) -> bool:
 
 
 def task_slots(spark: SparkSession) -> int:
-    """How many tasks a classic session can run at once."""
+    """The number of tasks that a classic session can run at once."""
     context = spark.sparkContext._jsc.sc()
     return int(context.maxNumConcurrentTasks(context.resourceProfileManager().defaultResourceProfile()))

@@ -1,7 +1,7 @@
-"""The numbered logs that Spark's streaming queries keep in directories, read and cut without Spark.
+"""The numbered logs of Spark's streaming queries in directories, read and truncated without Spark.
 
-An entry is a file called by its number. From time to time one is called `<number>.compact` and holds everything up to
-it; the entries before it go some minutes later.
+An entry is a file named by its number. Some are named `<number>.compact`, and contain everything up to that number; the
+entries before are removed some minutes later.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _BLOCK = 2**16
 
 
 def numbers(directory: Path) -> list[int]:
-    """The numbers of the entries that are there."""
+    """The numbers of the existing entries."""
     return sorted(_entries(directory))
 
 
@@ -32,19 +32,19 @@ def _entries(directory: Path) -> dict[int, Path]:
 
 
 def lines(file: Path) -> list[Any]:
-    """What an entry holds: a version, then a JSON value a line; a dash for a source that had nothing yet."""
+    """The lines of an entry: a version, then a JSON value on each line; a dash for a source without an offset."""
     try:
         version, *values = file.read_text(encoding="utf-8").splitlines() or [""]
         found = [None if value == "-" else json.loads(value) for value in values if value]
     except ValueError:  # neither text nor JSON
-        raise damaged(file, "it is not an entry of a log of Spark's") from None
+        raise damaged(file, "it is not an entry of a Spark log") from None
     if not _VERSION.fullmatch(version):
-        raise damaged(file, "it is empty" if not version else "it is not an entry of a log of Spark's")
+        raise damaged(file, "it is empty" if not version else "it is not an entry of a Spark log")
     return found
 
 
 def reaching(directory: Path, number: int) -> list[Path] | None:
-    """The entries that together say everything up to a number; None if some of them are gone."""
+    """The entries that together have everything up to a number; None if some of them are missing."""
     entries = _entries(directory)
     needed: list[Path] = []
     for each in range(number, -1, -1):
@@ -57,11 +57,11 @@ def reaching(directory: Path, number: int) -> list[Path] | None:
 
 
 def since(directory: Path, first: int, last: int) -> list[Any]:
-    """What the entries from one number to another say, if each value has the `batchId` of the entry it was first in."""
+    """The values of the entries from one number to another, if each value has the `batchId` of its entry."""
     while True:
         try:
             return _since(directory, first, last)
-        except FileNotFoundError:  # it was dropped meanwhile: a later one says what it said
+        except FileNotFoundError:  # it was compacted meanwhile: a later entry has its values
             continue
 
 
@@ -75,7 +75,7 @@ def _since(directory: Path, first: int, last: int) -> list[Any]:
 
 
 def _own_lines(entry: Path, number: int) -> list[Any]:
-    """What an entry says that those before it do not; one that holds everything up to it has that at its end."""
+    """The own values of an entry. A compacted entry has them at its end."""
     return list(_last_lines(entry, number))[::-1] if entry.suffix == ".compact" else lines(entry)
 
 
@@ -92,18 +92,18 @@ def _last_lines(compact: Path, number: int) -> Iterator[Any]:
                 if value["batchId"] < number:
                     return
                 yield value
-            end, rest = begin, head  # of which the beginning may be missing; that of the file is its version
+            end, rest = begin, head  # the first line may be incomplete; the first line of the file is the version
 
 
 def _value(line: bytes, file: Path) -> Any:
     try:
         return json.loads(line)
     except ValueError:
-        raise damaged(file, "it is not an entry of a log of Spark's") from None
+        raise damaged(file, "it is not an entry of a Spark log") from None
 
 
 def entry(directory: Path, number: int) -> Path:
-    """The file of an entry, which may be compacted; refuse if it is gone."""
+    """The file of an entry, which may be compacted. Raises an error if it is missing."""
     found = _entries(directory).get(number)
     if found is None:
         raise missing(directory / str(number))
@@ -111,7 +111,7 @@ def entry(directory: Path, number: int) -> Path:
 
 
 def everything(directory: Path, least: int) -> list[Any]:
-    """What a log says in all; refuse one that does not reach a number, or of which an entry is damaged or gone."""
+    """All values of a log. Raises an error if it does not reach a number, or an entry is damaged or missing."""
     last = max(max(_entries(directory), default=-1), least)
     needed: list[Path] = []
     for each in range(last, -1, -1):
@@ -122,18 +122,18 @@ def everything(directory: Path, least: int) -> list[Any]:
 
 
 def cut(directory: Path, number: int) -> None:
-    """Forget the entries after a number, the last one first."""
+    """Removes the entries after a number, the last one first."""
     for each, file in sorted(_entries(directory).items(), reverse=True):
         if each > number:
             remove(file)
 
 
 def remove(file: Path) -> None:
-    """A file, and the checksum that Hadoop keeps beside it."""
+    """Removes a file and its Hadoop checksum file."""
     file.unlink(missing_ok=True)
     (file.parent / f".{file.name}.crc").unlink(missing_ok=True)
 
 
 def files_under(directory: Path, wanted: Callable[[Path], bool]) -> Iterator[Path]:
-    """The files below a directory that are wanted."""
+    """The files below a directory for which `wanted` holds."""
     return (file for file in sorted(directory.rglob("*")) if file.is_file() and wanted(file))

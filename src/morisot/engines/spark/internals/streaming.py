@@ -1,4 +1,4 @@
-"""What a streaming query says of its sources and micro-batches beyond PySpark's interface."""
+"""Sources and progress reports of a streaming query, beyond PySpark's interface."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from pyspark.sql import DataFrame
 from pyspark.sql.streaming.query import StreamingQuery
 
 _INITIALIZING = "Initializing"
-"""How the status message of a query begins until it has made its sources."""
+"""The prefix of the status message of a query before it has created its sources."""
 
 
 def source_numbers(df: DataFrame) -> list[int]:
-    """The number of each source that a frame reads, in the order of its offsets; one that is read twice has one number.
+    """The number of each source of a frame, in the order of offsets. A source that is read twice has one number.
 
     The numbers are those of the directories below `sources` in the query's checkpoint.
     """
@@ -27,14 +27,14 @@ def source_numbers(df: DataFrame) -> list[int]:
 
 
 def has_sources(query: StreamingQuery) -> bool:
-    """Whether a query has made its sources; until then its status says that it initializes them."""
+    """Whether a query has created its sources. Before, its status is that it initializes them."""
     return not str(query.status["message"]).startswith(_INITIALIZING)
 
 
 def newest_reports(query: StreamingQuery) -> Iterator[str]:
-    """The progress reports that Spark keeps of a query, as JSON, the newest first, each fetched when asked for."""
-    if not hasattr(query, "_jsq"):  # a client of a Spark server, which sends all of them anyway
+    """The recent progress reports of a query as JSON, the newest first, fetched one by one."""
+    if not hasattr(query, "_jsq"):  # on Spark Connect the server sends all of them
         yield from (report.json for report in reversed(query.recentProgress))
         return
-    kept = query._jsq.recentProgress()
-    yield from (str(kept[index].json()) for index in reversed(range(len(kept))))
+    reports = query._jsq.recentProgress()
+    yield from (str(reports[index].json()) for index in reversed(range(len(reports))))

@@ -1,22 +1,22 @@
-"""The versions of Spark that this package was checked with: others may differ in what Spark does not document."""
+"""The versions of Spark with which this package was tested. Others may differ in undocumented interfaces."""
 
 from __future__ import annotations
 
 from morisot.errors import EnvironmentProblem
 
 CHECKED = ("4.3",)
-"""The tests in tests/internals try each private call and each file format; add a version when they pass with it."""
+"""Add a version when the tests in tests/internals, which try each private call and file format, pass with it."""
 
 
 def installed_version() -> str:
-    """The version of PySpark, wherever it was imported from."""
+    """The version of the imported PySpark."""
     import pyspark
 
     return pyspark.__version__
 
 
 def check_version(version: str) -> None:
-    """Refuse a version of Spark with which nothing here was checked.
+    """Raises an error for a version of Spark that was not tested.
 
     >>> check_version("4.3.1")
     >>> check_version("5.0.0")

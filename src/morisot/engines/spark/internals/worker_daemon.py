@@ -1,11 +1,12 @@
-"""The process that Spark's Python workers are forked from: PySpark's own, but for two things.
+"""The process that forks Spark's Python workers: PySpark's daemon with two changes.
 
-Spark puts an archive of PySpark's sources first on the path, from which each worker would compile what it imports: half
-a second. Where that archive is part of an installed PySpark, its modules are there compiled.
+Spark puts an archive of PySpark's sources first on the path. Each worker would compile the modules that it imports from
+it, which takes half a second. If the archive is part of an installed PySpark, the installed modules are compiled
+already, so the archive is removed from the path.
 
-A worker that waits for its next task when Spark ends tells Spark that there was none. Over the network's loopback that
-message is lost, over a socket of the file system it is an error at once, and PySpark's process prints its traceback
-after the last words of the user's program.
+A worker that waits for its next task when Spark ends writes a message to Spark. On the network loopback the message is
+lost. On a Unix socket it is an immediate error, and PySpark's daemon would print its traceback after the output of the
+user's program.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from pathlib import Path
 
 
 def without_archive(path: list[str]) -> list[str]:
-    """The path without the archive of a PySpark that is also on it as a package."""
+    """The path without PySpark's archive, if PySpark is also on the path as a package."""
     packages = [package for entry in path if (package := Path(entry, "pyspark")).is_dir()]
     archives = {(package / "python" / "lib" / "pyspark.zip").resolve() for package in packages}
     return [entry for entry in path if Path(entry).resolve() not in archives]
@@ -25,14 +26,14 @@ def without_archive(path: list[str]) -> list[str]:
 if __name__ == "__main__":
     sys.path[:] = without_archive(sys.path)
 
-from pyspark import daemon  # noqa: E402 - from where the path leads now
+from pyspark import daemon  # noqa: E402 - imported with the new path
 
 _pysparks_worker = daemon.worker
 _LEFT = 1
 
 
 def worker(sock: socket.socket, authenticated: bool) -> int:
-    """Do one task, and say whether the worker is of use for another; errors of functions have gone to Spark before."""
+    """Runs one task. Returns whether the worker can be used again. Errors of functions were sent to Spark before."""
     try:
         return _pysparks_worker(sock, authenticated)
     except (BrokenPipeError, ConnectionResetError):

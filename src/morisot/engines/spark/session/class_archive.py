@@ -1,7 +1,7 @@
 """Class data archives in the user's cache: Java maps them into memory, which is faster than loading each class.
 
-A user who can write an archive can run code in the JVM. So one that another user may have written is not used. A damaged
-archive crashes every JVM that maps it. So each JVM writes its own file, and a later start adopts a complete one.
+A user who can write an archive can run code in the JVM. So one that another user may have written is not used. A
+damaged archive crashes every JVM that maps it. So each JVM writes its own file, and a later start adopts complete ones.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ def archive_options(java: Java) -> list[str]:
     """Options that make Java write and use an archive of Spark's classes: later starts are much faster.
 
     A JVM that starts without an archive writes one when it ends, to its own file. The next start adopts it. A JVM uses
-    an archive only if it was created by the same Java from the same jars, and starts without it otherwise. An archive is
-    also usable with another garbage collector, but less effective.
+    an archive only if it was created by the same Java from the same jars, and starts without it otherwise. An archive
+    is also usable with another garbage collector, but less effective.
     """
     import pyspark
 
@@ -73,7 +73,7 @@ def drop_archive(options: str) -> bool:
 
 
 def _adopt(archive: Path) -> None:
-    """Give the archive its name if a JVM has written one, and remove those that nobody needs."""
+    """Renames an archive that a JVM has written to its final name, and removes the others."""
     for written in archive.parent.glob(f"{archive.stem}-*{_NEW}"):
         with contextlib.suppress(OSError):
             if _is_complete(written) and is_trustworthy(written) and not archive.exists():

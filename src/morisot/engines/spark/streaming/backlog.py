@@ -25,18 +25,18 @@ def backlog(nodes: Iterable[Node], channels: Sequence[Spool], checkpoint: Checkp
         with contextlib.suppress(FileNotFoundError):
             since.append(file.stat().st_mtime)
     return {
-        "waiting": sum(channel.waiting for channel in channels),
+        "waiting": sum(channel.backlog for channel in channels),
         "waiting_files": len(files),
         "lag_seconds": max(0.0, time.time() - min(since)) if since else 0.0,
     }
 
 
 def _followed(nodes: Iterable[Node]) -> list[str]:
-    """The followed directories of this machine; listing those of others would cost too much."""
+    """The followed directories of this machine. Listing remote ones would be too expensive."""
     sources = [node for node in nodes if isinstance(node, PathSource) and not node.bounded and node.listed is None]
     return list(dict.fromkeys(source.path for source in sources if is_local(source.path)))
 
 
 def _unread(directory: str, checkpoint: Checkpoint) -> list[Path]:
-    done = checkpoint.files_read(os.path.abspath(directory))  # noqa: PTH100 - as Spark writes it, links not followed
+    done = checkpoint.files_read(os.path.abspath(directory))  # noqa: PTH100 - as in Spark's log, with links
     return [file for file in map(Path, local_files(directory)) if file.name not in done]

@@ -1,4 +1,4 @@
-"""Copies the bounded inputs of a query into files, which it reads as it reads new ones."""
+"""Copies the bounded inputs of a query into files, which the query reads as a stream."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ROWS = 100_000
 
 
 def copy(stream: Node, runner: BatchRunner, directory: Path, rows: int) -> list[Path]:
-    """The elements of a stream in Parquet files with so many rows at most, in the order of their names."""
+    """Copies the elements of a stream into Parquet files of at most `rows` rows, in the order of their names."""
     runner.run(
         stream,
         lambda _, frame: (
@@ -32,9 +32,9 @@ def copy(stream: Node, runner: BatchRunner, directory: Path, rows: int) -> list[
 
 
 def copy_bounded_inputs(query: Query, runner: BatchRunner, directory: Path) -> None:
-    """Copy the bounded inputs of a query.
+    """Copies the bounded inputs of a query.
 
-    A copy of an earlier start of the job stays: the query may have read a part of it.
+    A copy of an earlier start of the job is not replaced, because the query may have read a part of it.
     """
     for number, stream in enumerate(query.bounded_inputs):
         copied, writing = directory / str(number), directory / f"{number}.writing"
@@ -45,9 +45,9 @@ def copy_bounded_inputs(query: Query, runner: BatchRunner, directory: Path) -> N
         try:
             private_directory(writing)
         except OSError as error:
-            raise SinkError(f"what {stream.title} gives cannot be written to {writing}: {error.strerror}") from None
+            raise SinkError(f"elements of {stream.title} cannot be written to {writing}: {error.strerror}") from None
         copies = copy(stream, runner, writing, ROWS)
-        for file in writing.iterdir():  # Spark leaves other files beside them, and empty ones
+        for file in writing.iterdir():  # Spark also writes other files, and empty ones
             if file not in copies or not pq.read_metadata(file).num_rows:
                 file.unlink()
         write_manifest(writing, "bounded input")

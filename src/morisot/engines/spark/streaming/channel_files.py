@@ -1,7 +1,7 @@
-"""What a program sends into a stream waits in files: it can be read again, and by several queries.
+"""Channel files: elements that a program sends are stored in files, so that several queries can read and replay them.
 
-A thread writes what was sent since it last looked into a file of its own, in the order it was sent. Queries say which
-files they have done; when all of them have, a file goes, or with snapshots as soon as no snapshot needs it any more.
+A thread writes new elements into the next file, in the order in which they were sent. Queries report the files that
+they have processed. A file is removed when all queries have processed it, and no snapshot needs it any more.
 """
 
 from __future__ import annotations
@@ -28,36 +28,36 @@ from morisot.types.element import Type
 from morisot.worker.codec.batches import encode, schema_of
 
 _FORMAT = 1
-"""What the columns of a file mean; it is in the metadata of each."""
+"""The format number of files, in their metadata."""
 _MARK = b"morisot.format"
 _MOST_ROWS = 100_000
-"""Elements in one file, at most."""
+"""The most elements of a file."""
 _CHECK_SECONDS = 0.2
 
 
 class Spool:
-    """The files of one channel, or of one line to a server."""
+    """The files of one channel, or of one socket."""
 
     def __init__(self, directory: Path, type_: Type, capacity: int, *, keep: int | None = None) -> None:
         self.directory = str(directory)
         self.rows_per_file: int | None = None
-        """So many elements at most in a file, where a query takes one file at a time; None: it takes what is there."""
+        """The most elements of a file, if a query reads one file at a time; None: it reads all that there are."""
         self.closed = False
         self.problem: MorisotError | None = None
-        """What keeps more from coming, if it is something that the jobs that read it should fail with."""
+        """The error that ended the input, with which the jobs that read it should fail."""
         self._path = directory
         self._type = type_
         self._capacity = capacity
         self._keep = keep
-        """How many micro-batches of each reader may be asked for again; None: the files go with the job."""
+        """The number of micro-batches of each reader that may be replayed; None: files are removed with the job."""
         self._changed = threading.Condition()
-        self._waiting: deque[Any] = deque()
+        self._unwritten: deque[Any] = deque()
         self._counts: dict[str, int] = {}
-        """How many elements each file holds that is not done."""
+        """The number of elements of each file that is not processed."""
         self._done: dict[str, deque[set[str]]] = {}
-        """The files that each reader has done, by micro-batch."""
+        """The files that each reader has processed, by micro-batch."""
         self._expected: set[str] = set()
-        """The queries that read, or are about to."""
+        """The queries that read, or are about to read."""
         self._failure: Exception | None = None
         self._clock = 0
         private_directory(directory)
@@ -65,29 +65,29 @@ class Spool:
         self._writer: threading.Thread | None = None
 
     def _adopt(self) -> None:
-        """Take over what an earlier run left."""
+        """Takes over the files of an earlier run."""
         files = sorted(self._path.glob("*.parquet"))
         self._counts = {file.name: _rows_in(file) for file in files}
         self._number = int(files[-1].stem) + 1 if files else 0
         self._clock = max((file.stat().st_mtime_ns // 10**6 for file in files), default=0)
 
-    # -- who sends ---------------------------------------------------------------------------------------------------
+    # -- called by senders -------------------------------------------------------------------------------------------
 
     def put(self, elements: Iterable[Any]) -> None:
-        """Take elements, one after the other; waits while too many are on their way."""
+        """Adds elements. Blocks while the backlog is too large."""
         for element in elements:
             with self._changed:
                 while self._is_full():
                     self._refuse_without_reader()
                     self._changed.wait(_CHECK_SECONDS)
                 self._refuse_closed()
-                self._waiting.append(element)
+                self._unwritten.append(element)
                 self._start()
                 self._changed.notify_all()
 
     def _is_full(self) -> bool:
-        on_the_way = len(self._waiting) + sum(self._counts.values())
-        return on_the_way >= self._capacity and not self.closed and self._failure is None
+        backlog = len(self._unwritten) + sum(self._counts.values())
+        return backlog >= self._capacity and not self.closed and self._failure is None
 
     def _refuse_without_reader(self) -> None:
         if not self._done:
@@ -98,44 +98,44 @@ class Spool:
 
     def _refuse_closed(self) -> None:
         if self._failure is not None:
-            raise SinkError(f"what was sent cannot be written to {self.directory}: {self._failure}")
+            raise SinkError(f"sent elements cannot be written to {self.directory}: {self._failure}")
         if self.closed:
             raise PlanError("the channel is closed: nothing can be sent any more")
 
     @property
-    def waiting(self) -> int:
-        """How many elements were sent and are not done."""
+    def backlog(self) -> int:
+        """The number of elements that were sent and are not processed."""
         with self._changed:
-            return len(self._waiting) + sum(self._counts.values())
+            return len(self._unwritten) + sum(self._counts.values())
 
     @property
     def oldest(self) -> float | None:
-        """When the oldest of the files that are not done was written."""
+        """The time of the oldest file that is not processed."""
         with self._changed:
             first = next(iter(self._counts), None)
         if first is None:
             return None
         try:
             return (self._path / first).stat().st_mtime
-        except FileNotFoundError:  # it is done
+        except FileNotFoundError:  # it was processed and removed meanwhile
             return None
 
     def flush(self) -> None:
-        """Wait until everything that was sent is in files."""
+        """Waits until all sent elements are in files."""
         with self._changed:
-            while self._waiting and self._failure is None:
+            while self._unwritten and self._failure is None:
                 self._changed.wait(_CHECK_SECONDS)
             if self._failure is not None:
                 self._refuse_closed()
 
     def close(self) -> None:
-        """Nothing more will be sent."""
+        """Ends the channel."""
         self.flush()
         with self._changed:
             self.closed = True
             self._changed.notify_all()
 
-    # -- who writes ---------------------------------------------------------------------------------------------------
+    # -- the writing thread -------------------------------------------------------------------------------------------
 
     def _start(self) -> None:
         if self._writer is None:
@@ -145,16 +145,16 @@ class Spool:
     def _write(self) -> None:
         while True:
             with self._changed:
-                while not self._waiting:
+                while not self._unwritten:
                     if self.closed:
-                        self._writer = None  # whoever opens it again needs another
+                        self._writer = None  # a later sender starts another thread
                         return
                     self._changed.wait(_CHECK_SECONDS)
-                size = min(len(self._waiting), self.rows_per_file or _MOST_ROWS)
-                elements = [self._waiting[index] for index in range(size)]
+                size = min(len(self._unwritten), self.rows_per_file or _MOST_ROWS)
+                elements = [self._unwritten[index] for index in range(size)]
             try:
                 name = self._write_file(elements)
-            except Exception as error:  # whoever sends is told
+            except Exception as error:  # senders get the error
                 with self._changed:
                     self._failure = error
                     self._changed.notify_all()
@@ -162,11 +162,11 @@ class Spool:
             with self._changed:
                 self._counts[name] = size
                 for _ in range(size):
-                    self._waiting.popleft()
+                    self._unwritten.popleft()
                 self._changed.notify_all()
 
     def _write_file(self, elements: list[Any]) -> str:
-        """A file that is there whole, with a time after that of the one before: Spark reads them by their times."""
+        """Writes a file atomically, with a later time than the one before, because Spark reads files by their times."""
         name = f"{self._number:012}.parquet"
         beside = self._path / f".{name}.writing"
         schema = schema_of(self._type).with_metadata({_MARK: b"%d" % _FORMAT})
@@ -179,52 +179,52 @@ class Spool:
         return name
 
     def limit(self, rows: int | None) -> None:
-        """A query takes so many elements at a time: from now on no file has more."""
+        """Limits the elements of new files, because a query reads at most that many at a time."""
         if rows is not None:
             with self._changed:
                 self.rows_per_file = min(rows, self.rows_per_file or rows)
 
-    # -- who reads ----------------------------------------------------------------------------------------------------
+    # -- called by queries --------------------------------------------------------------------------------------------
 
     def expect(self, reader: str) -> None:
-        """A query is about to read: nothing goes before it is there."""
+        """Registers a query that is about to read: no file is removed before it does."""
         with self._changed:
             self._expected.add(reader)
 
     def attach(self, reader: str, done: Iterable[str] = ()) -> None:
-        """A query reads from now on; it has done some files in an earlier run."""
+        """Called when a query starts to read. `done` are files that it has processed in an earlier run."""
         with self._changed:
             self._done[reader] = deque([set(done)])
-            self._forget()
+            self._remove_processed()
 
     def take_note(self, reader: str, files: Iterable[str]) -> None:
-        """A query has done a micro-batch with these files."""
+        """Called when a query has committed a micro-batch with these files."""
         with self._changed:
             self._done[reader].append(set(files))
-            self._forget()
+            self._remove_processed()
 
     def detach(self, reader: str) -> None:
-        """A query has ended, or did not start: nobody waits for it any more."""
+        """Called when a query has ended, or did not start: files are not retained for it any more."""
         with self._changed:
             self._done.pop(reader, None)
             self._expected.discard(reader)
-            self._forget()
+            self._remove_processed()
             self._changed.notify_all()
 
     def is_drained(self, reader: str) -> bool:
-        """Whether everything was sent, and the query has done it."""
+        """Whether the channel is closed, and the query has processed all elements."""
         with self._changed:
             done = set().union(*self._done.get(reader, ()))
-            return self.closed and not self._waiting and self._counts.keys() <= done
+            return self.closed and not self._unwritten and self._counts.keys() <= done
 
-    def _forget(self) -> None:
-        """Drop the files that every reader has done, and may not ask for again."""
+    def _remove_processed(self) -> None:
+        """Removes the files that all readers have processed and will not replay."""
         if not self._done or not self._expected <= self._done.keys():
             return
         for name in set.intersection(*(set().union(*batches) for batches in self._done.values())):
             self._counts.pop(name, None)
-        kept = 0 if self._keep is None else self._keep + 1  # the one under way is not a snapshot yet
-        old = [set().union(*list(batches)[: max(0, len(batches) - kept)]) for batches in self._done.values()]
+        retained = 0 if self._keep is None else self._keep + 1  # the current micro-batch is not a snapshot yet
+        old = [set().union(*list(batches)[: max(0, len(batches) - retained)]) for batches in self._done.values()]
         for name in set.intersection(*old):
             (self._path / name).unlink(missing_ok=True)
             for batches in self._done.values():
@@ -236,7 +236,7 @@ class Spool:
         self._changed.notify_all()
 
     def remove(self) -> None:
-        """The context has ended: without snapshots nobody will read it again."""
+        """Called when the context ends. Without snapshots the files are removed."""
         with self._changed:
             self.closed = True
             self._changed.notify_all()
@@ -245,7 +245,7 @@ class Spool:
 
 
 def _rows_in(file: Path) -> int:
-    """How many elements a file has that an earlier run left."""
+    """The number of elements of a file of an earlier run."""
     try:
         metadata = pq.read_metadata(file)
     except (OSError, pa.ArrowException):

@@ -1,7 +1,7 @@
-"""Idle inputs: their watermarks are advanced to those of the others, so that they do not hold those up.
+"""Idle inputs: their watermarks are advanced to those of the other inputs, so that they do not delay them.
 
-Spark's watermark is the smallest of all inputs, and each input's only grows. So an idle input is given a row with the
-watermark of the others, whenever that has advanced. It is no element, and moves nothing but that input's watermark.
+Spark's watermark is the minimum of all inputs, and that of each input only grows. So an idle input gets a row with the
+watermark of the others, whenever that has advanced. The row is not an element; it only advances the watermark.
 """
 
 from __future__ import annotations
@@ -20,30 +20,30 @@ from morisot.plan.nodes.time import that_may_idle
 from morisot.private import private_file
 
 _EVERY_SECONDS = 1.0
-"""An input is not advanced more often than this: each time is a file, and an entry in a log of Spark's."""
+"""The minimum seconds between advances of an input: each advance is a file, and an entry in a Spark log."""
 _KEPT = 3
-"""So many of the files stay that advance an input; Spark reads those that are left."""
+"""The number of retained files that advance an input. Spark reads all of them."""
 
 
 @dataclass
 class _Input:
-    """An input with a watermark of its own."""
+    """An input with its own watermark."""
 
     title: str
     name: str
-    """Under which the query counts its elements."""
+    """The name of the metric with its elements."""
     directory: Path
     timeout: float | None
     """Seconds without elements after which it is idle; None: never."""
     last_element: float
-    """When it last gave elements."""
+    """When it last had new elements."""
     last_polled: float
-    """When it was last asked for some."""
+    """When it was last read."""
     watermark: int | None = None
-    """In milliseconds."""
+    """Its watermark in milliseconds."""
     last_advanced: float = 0.0
     files: deque[Path] = field(default_factory=deque)
-    """Those that advance it, and are still there."""
+    """The retained files that advance it."""
 
     @property
     def is_idle(self) -> bool:
@@ -73,16 +73,16 @@ class IdleInputs:
 
     @property
     def may_advance(self) -> bool:
-        """Whether the user said of some input after how long it is idle."""
+        """Whether the user has set an idle time for some input."""
         return bool(self._inputs)
 
     @property
     def idle(self) -> list[str]:
-        """The inputs that are idle, and hold up no other."""
+        """The titles of the idle inputs."""
         return [each.title for each in self._inputs if each.is_idle]
 
     def note(self, progress: Mapping[str, Any]) -> None:
-        """What the inputs gave in a micro-batch."""
+        """Records the elements and watermarks of the inputs in a micro-batch."""
         started = datetime.datetime.fromisoformat(progress["timestamp"]).timestamp()
         ended = started + int(progress["batchDuration"]) / 1000
         observed = progress["observedMetrics"] or {}
@@ -91,12 +91,12 @@ class IdleInputs:
             if seen is not None and seen["elements"]:
                 each.last_element = ended
                 both = (each.watermark, seen["mark"])
-                each.watermark = max((mark for mark in both if mark is not None), default=None)
+                each.watermark = max((each for each in both if each is not None), default=None)
             else:
                 each.last_polled = max(each.last_polled, started)
 
     def advance(self, *, isDataAvailable: bool, isTriggerActive: bool, now: float | None = None, **_: Any) -> None:  # noqa: N803 - Spark's names
-        """Advance idle inputs to the watermark of the others; Spark's status may say that it waits for data."""
+        """Advances idle inputs to the watermark of the others. It is called with Spark's status of the query."""
         now = time.time() if now is None else now
         if not isDataAvailable and not isTriggerActive:
             for each in self._inputs:
@@ -109,17 +109,18 @@ class IdleInputs:
                 self._advance(each, watermark, now)
 
     def _watermark_without(self, idle: Sequence[_Input]) -> int | None:
-        """The watermark of the inputs that are not idle; if all are, the latest one."""
-        marks = [each.watermark for each in self._inputs if each not in idle]
-        if not marks:
+        """The watermark of the inputs that are not idle; if all are idle, the latest one."""
+        watermarks = [each.watermark for each in self._inputs if each not in idle]
+        if not watermarks:
             return max((each.watermark for each in self._inputs if each.watermark is not None), default=None)
-        known = [mark for mark in marks if mark is not None]
-        return min(known) if len(known) == len(marks) else None
+        known = [each for each in watermarks if each is not None]
+        return min(known) if len(known) == len(watermarks) else None
 
     @staticmethod
     def _advance(one: _Input, watermark: int, now: float) -> None:
-        name = str(time.time_ns())  # Spark knows the names of all files that it has read, also before a restart
-        beside = one.directory / f".{name}"  # it does not look at names that begin so
+        # a new name, because Spark ignores files that it has read before, also before a restart
+        name = str(time.time_ns())
+        beside = one.directory / f".{name}"  # Spark ignores files with this prefix
         with private_file(beside) as out:
             out.write(str(watermark).encode())
         one.files.append(beside.rename(one.directory / name))

@@ -1,4 +1,4 @@
-"""A running job, in the user's hands."""
+"""The handle of a running job."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from morisot.runtime.tally import merged
 
 
 class Part(Protocol):
-    """What of a job runs by itself: the sinks of one streaming query, or all bounded ones."""
+    """A part of a job: the sinks of one streaming query, or all bounded sinks."""
 
     def stop(self) -> None: ...
 
@@ -28,7 +28,7 @@ class Part(Protocol):
     def catch_up(self) -> None: ...
 
     def metrics(self) -> JobMetrics:
-        """Its own counts, and under `sinks` a record for each of its sinks."""
+        """The metrics of the part, and under `sinks` those of each sink."""
         ...
 
     @property
@@ -40,7 +40,7 @@ class Part(Protocol):
 
 
 class Job:
-    """What `ctx.start()` returns."""
+    """A running job, returned by `ctx.start()`."""
 
     def __init__(self, parts: list[Part], snapshots: Callable[[], list[Snapshot]] = list) -> None:
         self._parts = parts
@@ -48,7 +48,7 @@ class Job:
         self._failure: MorisotError | None = None
 
     def wait(self, timeout: float | None = None) -> bool:
-        """Wait for the job to end, at most `timeout` seconds; whether it did. Raises what made it fail."""
+        """Waits for the end of the job, at most `timeout` seconds. Returns whether it has ended. Raises its failure."""
         deadline = None if timeout is None else time.monotonic() + timeout
         for part in self._parts:
             left = None if deadline is None else max(0.0, deadline - time.monotonic())
@@ -59,16 +59,16 @@ class Job:
         return True
 
     def catch_up(self) -> None:
-        """Wait until all that is there now has been read and delivered. Raises what made the job fail.
+        """Waits until all elements that exist now have been read and delivered. Raises the failure of the job.
 
-        A source that always has more, such as a rate, keeps it waiting.
+        With a source that always has new elements, such as a rate, it does not return.
         """
         for part in self._parts:
             part.catch_up()
             self._raise_failure()
 
     def stop(self) -> None:
-        """End the job; results that were delivered stay. Raises JobError if Spark's JVM has ended before."""
+        """Ends the job. Delivered results are not affected. Raises JobError if Spark's JVM has ended before."""
         for part in self._parts:
             part.stop()
         ended = next((part.error for part in self._parts if isinstance(part.error, JvmEnded)), None)
@@ -80,7 +80,7 @@ class Job:
         return any(not part.join(0) for part in self._parts)
 
     def exception(self) -> MorisotError | None:
-        """What made the job fail, if it did."""
+        """The failure of the job; None if it did not fail."""
         if self._failure is None:
             error = next((part.error for part in self._parts if part.error is not None), None)
             self._failure = None if error is None else as_failure(error)
@@ -91,7 +91,7 @@ class Job:
         return [*self._snapshots(), *(each for part in self._parts for each in part.snapshots())]
 
     def metrics(self) -> JobMetrics:
-        """Elements read, delivered and left out, micro-batches and rates, in all and per sink."""
+        """Elements read, delivered and skipped, micro-batches and rates, in total and for each sink."""
         parts = [part.metrics() for part in self._parts]
         indexes = [index for part in self._parts for index in part.indexes]
         sinks = [sink for part in parts for sink in part["sinks"]]
@@ -115,7 +115,7 @@ class Job:
 
 
 def as_failure(error: BaseException) -> MorisotError:
-    """What made a job fail, as what the user is told; an error that nobody expected is the cause of it."""
+    """The failure of a job, as a Morisot error. An unexpected error is its cause."""
     if isinstance(error, MorisotError):
         return error
     failure = JobError(f"the job failed with an unexpected {type(error).__name__}: {error}")
@@ -124,7 +124,7 @@ def as_failure(error: BaseException) -> MorisotError:
 
 
 class ThreadPart:
-    """A bounded run on a thread of its own."""
+    """A bounded run in its own thread."""
 
     def __init__(
         self, name: str, run: Callable[[], None], left_out: Callable[[], LeftOutMetrics], *, index: int = 0
@@ -143,7 +143,7 @@ class ThreadPart:
             self.error = error
 
     def stop(self) -> None:
-        """A bounded run ends by itself."""
+        """Does nothing: a bounded run ends by itself."""
         self._thread.join()
 
     def join(self, timeout: float | None) -> bool:
@@ -158,5 +158,5 @@ class ThreadPart:
         return {"elements_in": 0, "elements_out": 0, "batches": 0, **left_out, "sinks": [sink]}
 
     def snapshots(self) -> list[Snapshot]:
-        """Those of a bounded run are its loops'."""
+        """None: the snapshots of a bounded run are those of its loops."""
         return []

@@ -1,4 +1,4 @@
-"""Records into topics of Kafka's: each at least once, those of a key in the stream's order."""
+"""Writes records to Kafka topics, at least once, and in stream order for each key."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from morisot.plan.nodes.sink import WriteKafka
 
 
 def write(sink: WriteKafka, df: DataFrame, emission: Emission) -> None:
-    """Write the rows of a bounded stream."""
-    if emission.optimistic:  # a native form may still fail on the last element, and what is sent cannot be taken back
+    """Writes the rows of a bounded stream."""
+    if emission.optimistic:  # a native form may fail on the last element, and sent records stay
         df = emission.keep(sink, df)
         df.count()
     send(sink, df, emission)
 
 
 def send(sink: WriteKafka, df: DataFrame, emission: Emission) -> None:
-    """Send the rows; tasks send side by side, so that those of a key must be in one."""
+    """Sends the rows. Tasks send concurrently, so the rows of a key must be in one task."""
     columns = df.columns
     rows = df
     if "key" in columns:

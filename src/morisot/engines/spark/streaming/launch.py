@@ -1,4 +1,4 @@
-"""The unbounded jobs of one engine: which sinks one query serves, and where its checkpoint is."""
+"""The unbounded jobs of one engine: the queries of a job, and their checkpoints."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Streams:
     def start(
         self, runner: BatchRunner, receivers: Mapping[SinkNode, Receiver | None], closers: Closers
     ) -> list[StreamPart]:
-        """Start all sinks; a job runs whole, or not at all. Each query holds the lock until it has ended."""
+        """Starts all sinks, or none if one fails. Each query holds the lock until it has ended."""
         refuse_one_directory(receivers)
         if not is_classic(runner.spark):
             refuse_on_connect(receivers)
@@ -61,7 +61,7 @@ class Streams:
         self, runner: BatchRunner, receivers: Mapping[SinkNode, Receiver | None], closers: Closers
     ) -> list[StreamPart]:
         directories = self._directories(receivers)
-        served = [each for group in groups(receivers) for each in self._together_or_apart(runner, group, directories)]
+        served = [each for group in groups(receivers) for each in self._as_one_or_by_sink(runner, group, directories)]
         triggers = {group: trigger_of(group.sinks, self._snapshots) for group in served}
         counted = counted_by(served)
         readers = announced(served)
@@ -95,13 +95,13 @@ class Streams:
         self._parts += parts
         return parts
 
-    def _together_or_apart(
+    def _as_one_or_by_sink(
         self, runner: BatchRunner, group: Group, directories: Mapping[SinkNode, Path]
     ) -> list[Group]:
-        """A group as one query if this session can do that, and no sink has to resume from snapshots of its own.
+        """A query group as one query, if the session supports it, and no sink has to resume from its own snapshots.
 
-        A session of Spark Connect runs what is done with a micro-batch in a process of the server's. Operators are
-        counted by a query, and not behind it.
+        A session of Spark Connect would process micro-batches in a process of the server. Operators are counted by the
+        query, and not downstream of it.
         """
         restarts = self._snapshots is not None and self._snapshots.restart is not None
         had_own = restarts and any(was_alone(directories[sink]) for sink in group.sinks)
@@ -111,7 +111,7 @@ class Streams:
     # -- names --------------------------------------------------------------------------------------------------------
 
     def _directories(self, sinks: Iterable[SinkNode]) -> dict[SinkNode, Path]:
-        """The directory of each sink in the user's snapshots: the stream's name, or the sink's, with a number."""
+        """The directory of each sink in the user's snapshots: the name of the stream or of the sink, with a number."""
         if self._snapshots is None:
             return {}
         saved = Path(self._snapshots.path).absolute() / "streams"
@@ -128,7 +128,7 @@ class Streams:
         return directories
 
     def _checkpoint(self, group: Group, directories: Mapping[SinkNode, Path]) -> Checkpoint:
-        """The checkpoint of a query: for this job, or in the user's snapshots."""
+        """The checkpoint of a query: a temporary one, or one in the user's snapshots."""
         if self._snapshots is None:
             return Checkpoint(dict.fromkeys(group.sinks, temporary_directory("checkpoint")))
         own = {sink: directories[sink] for sink in group.sinks}
@@ -137,7 +137,7 @@ class Streams:
     # -- the end ------------------------------------------------------------------------------------------------------
 
     def clean(self) -> None:
-        """Remove the snapshots of the sinks that have ended well, if the user wants that."""
+        """Removes the snapshots of sinks that ended without an error, if the user requests it."""
         if self._snapshots is not None and self._snapshots.clean_on_exit:
             for part in self._parts:
                 if part.error is None:
@@ -146,7 +146,7 @@ class Streams:
 
 
 def refuse_one_directory(sinks: Iterable[SinkNode]) -> None:
-    """Refuse two sinks that would take each other's files for their own."""
+    """Raises an error for two sinks that write to the same directory."""
     writers: dict[str, WriteSink] = {}
     for sink in sinks:
         if isinstance(sink, WriteSink):
@@ -160,7 +160,7 @@ def refuse_one_directory(sinks: Iterable[SinkNode]) -> None:
 
 
 def refuse_on_connect(sinks: Iterable[SinkNode]) -> None:
-    """Refuse what only the process that has Spark's driver can do: hand the rows of a micro-batch to the program."""
+    """Raises an error for sinks that get micro-batches in this process, which must be Spark's driver for that."""
     for sink in sinks:
         running = next((node for node in walk(sink) if gives_running_values(node)), None)
         if isinstance(sink, WriteSink) and running is None:
@@ -174,14 +174,14 @@ def refuse_on_connect(sinks: Iterable[SinkNode]) -> None:
 
 
 def started(spec: QuerySpec) -> StreamPart:
-    """A part whose query runs."""
+    """Starts a part, and waits until its query runs."""
     part = StreamPart(spec)
     part.start()
     return part
 
 
 def undo(specs: Iterable[QuerySpec], parts: Iterable[StreamPart], writers: Iterable[SinkWriter]) -> None:
-    """Stop the parts of a job of which one did not start."""
+    """Stops the parts of a job of which one did not start."""
     for part in parts:
         part.stop()
     for spec in specs:
@@ -191,7 +191,7 @@ def undo(specs: Iterable[QuerySpec], parts: Iterable[StreamPart], writers: Itera
 
 
 def counted_by(served: Iterable[Group]) -> dict[Group, frozenset[Node]]:
-    """The operators whose left-out elements each query counts: every one is counted by the first that runs it."""
+    """The operators whose skipped elements each query counts: the first query that runs an operator counts it."""
     found: dict[Group, frozenset[Node]] = {}
     counted: set[Node] = set()
     for group in served:
@@ -202,7 +202,7 @@ def counted_by(served: Iterable[Group]) -> dict[Group, frozenset[Node]]:
 
 
 def announced(served: Iterable[Group]) -> dict[Group, str]:
-    """Tell channels and sockets which queries will read them; what they call each."""
+    """Registers the queries that will read channels and sockets. Returns the names of the readers."""
     readers = {group: uuid.uuid4().hex for group in served}
     for group, reader in readers.items():
         for inlet in inlets_of(group):

@@ -1,4 +1,4 @@
-"""What a streaming query says of itself, in the words of the plan."""
+"""The metrics of a streaming query, by the operators of the plan."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ _MILLISECONDS = 1000
 def state_sizes(progress: Mapping[str, Any], nodes: Sequence[Node]) -> dict[str, StateMetrics]:
     """The entries and bytes of each operator's state after a micro-batch.
 
-    Spark names its own operators, the last one first. Where it has one for each of the plan's that keeps something,
-    they are called as there.
+    Spark reports its own operators, the last one first. If there is one for each stateful operator of the plan, they
+    get the titles of the plan's operators.
     """
     operators = list(progress["stateOperators"])[::-1]
     keeping = [node for node in nodes if node.inputs and not node.bounded and not isinstance(node, STATELESS)]
@@ -34,27 +34,27 @@ def state_sizes(progress: Mapping[str, Any], nodes: Sequence[Node]) -> dict[str,
 
 @dataclass
 class Measures:
-    """How the micro-batches of a query went."""
+    """The metrics of the micro-batches of a query."""
 
     elements_in: int = 0
     batches: int = 0
     arriving: float = 0.0
-    """Elements that came in a second, in the last micro-batch."""
+    """Elements that arrived per second, in the last micro-batch."""
     done: float = 0.0
-    """Elements that were done in a second, in the last micro-batch."""
+    """Elements that were processed per second, in the last micro-batch."""
     last: float = 0.0
-    """Seconds that the last micro-batch took."""
+    """The duration of the last micro-batch in seconds."""
     longest: float = 0.0
     total: float = 0.0
     watermark: str | None = None
     state: dict[str, StateMetrics] = field(default_factory=dict)
     given: dict[Node, int] = field(default_factory=dict)
-    """How many elements each operator has given, where that is counted."""
+    """The number of elements that each operator has emitted, if it is counted."""
     behind: dict[str, str] = field(default_factory=dict)
-    """What sources say of how far they are behind, such as Kafka's."""
+    """Metrics of sources about their backlog, such as Kafka's."""
 
     def add(self, progress: Mapping[str, Any]) -> None:
-        """One more micro-batch with elements."""
+        """Adds a micro-batch with elements."""
         self.batches += 1
         self.elements_in += int(progress["numInputRows"])
         self.arriving = float(progress["inputRowsPerSecond"] or 0.0)
@@ -65,7 +65,7 @@ class Measures:
         self.behind = {key: value for each in progress["sources"] for key, value in (each["metrics"] or {}).items()}
 
     def add_given(self, progress: Mapping[str, Any], in_passes: Mapping[int, int], nodes: Sequence[Node]) -> None:
-        """What each operator gave in one more micro-batch: as Spark has observed, or as passes have counted."""
+        """Adds the elements that each operator emitted in a micro-batch, as observed by Spark, or counted by passes."""
         observed = progress["observedMetrics"] or {}
         for number, node in enumerate(nodes):
             seen = observed.get(counted_as(number))
@@ -74,7 +74,7 @@ class Measures:
                 self.given[node] = self.given.get(node, 0) + given
 
     def operators(self, nodes: Sequence[Node]) -> list[OperatorMetrics]:
-        """What operators took and gave, in the order of the plan; nothing is known of what is bounded."""
+        """The elements that operators read and emitted, in the order of the plan. Bounded operators are not counted."""
         return [
             {
                 "operator": node.title,
@@ -86,12 +86,12 @@ class Measures:
         ]
 
     def watch(self, progress: Mapping[str, Any], nodes: Sequence[Node]) -> None:
-        """What a micro-batch, with or without elements, left."""
+        """Records the states after a micro-batch, with or without elements."""
         self.watermark = (progress["eventTime"] or {}).get("watermark", self.watermark)
         self.state = state_sizes(progress, nodes)
 
     def metrics(self, elements_out: int) -> QueryMetrics:
-        """What `job.metrics()` shows of a sink that was given so many elements."""
+        """The entry of `job.metrics()` for a sink that has got `elements_out` elements."""
         mean = self.total / self.batches if self.batches else 0.0
         return {
             "elements_in": self.elements_in,

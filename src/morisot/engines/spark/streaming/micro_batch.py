@@ -1,4 +1,4 @@
-"""What a streaming query does with each micro-batch: it is persisted while every sink takes its part of it.
+"""Processes each micro-batch of a streaming query: it is persisted while all sinks read it.
 
 The query computes the stream that the sinks of a group share, once. The operators between it and the sinks have no
 state, so they are planned once and emitted for each micro-batch, over its rows, as for a bounded stream.
@@ -26,7 +26,7 @@ from morisot.runtime.tally import Failures
 
 
 class Delivery:
-    """Given to Spark, which calls it with one micro-batch after the other."""
+    """Given to Spark, which calls it with each micro-batch."""
 
     def __init__(
         self, runner: BatchRunner, group: Group, job: PlannedJob, query: Emission, writers: Sequence[SinkWriter]
@@ -40,24 +40,24 @@ class Delivery:
         self._job = job
         self._leaves_out = any(node.leaves_out for node in walk(*group.sinks))
         self._left_out: dict[int, Failures] = {}
-        """What the operators behind the shared stream left out, by micro-batch."""
+        """The elements that operators downstream of the shared stream skipped, by micro-batch."""
         self.failure: BaseException | None = None
-        """Why the last micro-batch was not delivered."""
+        """The error of the last micro-batch, if it was not delivered."""
         self.failed: str = ""
-        """Which sink was being served then."""
+        """The sink that was being served when it failed."""
 
     def __call__(self, df: DataFrame, batch: int) -> None:
         try:
             self._name_micro_batch(batch)
             self._serve(df, batch)
         except BaseException as error:
-            # The JVM would keep only the text, and Spark searches it with a regular expression that overflows the
-            # stack on a long one: it gets a short one, and the error itself waits here.
+            # The JVM would store only the text, and Spark searches it with a regular expression that overflows the
+            # stack on a long text. So it gets a short text, and the error itself is stored here.
             self.failure = error
             raise RuntimeError(f"{self.failed or 'a micro-batch'} failed") from None
 
     def _name_micro_batch(self, batch: int) -> None:
-        """Tell the tasks which micro-batch they work on: the thread that Spark calls back on does not know."""
+        """Sets the number of the micro-batch for tasks: the thread of Spark's callback does not have it."""
         if self._leaves_out:
             self._runner.spark.sparkContext.setLocalProperty(MICRO_BATCH, str(batch))
 
@@ -76,7 +76,7 @@ class Delivery:
 
     @contextlib.contextmanager
     def _persisted(self, df: DataFrame) -> Iterator[None]:
-        """Hold the micro-batch where several sinks read it."""
+        """Persists the micro-batch if several sinks read it."""
         if not self._group.is_shared:
             yield
             return
@@ -88,10 +88,10 @@ class Delivery:
 
     @contextlib.contextmanager
     def _branches(self, df: DataFrame) -> Iterator[Emission]:
-        """What leads from the shared stream to the sinks, over a micro-batch."""
+        """The emission of the operators from the shared stream to the sinks, for a micro-batch."""
         given: dict[Node, Frame] = dict.fromkeys(self._shared, self._frame.over(df))
         branches = self._runner.emission(self._job, given=given)
-        branches.optimistic = self._query.optimistic  # what may fail natively in it may fail in the query
+        branches.optimistic = self._query.optimistic  # an operator that may fail natively in it may fail in the query
         try:
             yield branches
         finally:
@@ -99,10 +99,10 @@ class Delivery:
             self._runner.ledger.take(branches.run)
 
     def left_out(self, batch: int) -> list[Failures]:
-        """What was left out in the micro-batches up to a committed one."""
+        """The skipped elements of the micro-batches up to a committed one."""
         return [self._left_out.pop(number) for number in sorted(self._left_out) if number <= batch]
 
 
 def may_wait(served: tuple[SinkWriter, HandingOver]) -> bool:
-    """Whether a sink may wait for its reader: the others are given their elements before it."""
+    """Whether a sink may block for its reader. Other sinks get their elements before it."""
     return isinstance(served[0].sink, CollectChannel)

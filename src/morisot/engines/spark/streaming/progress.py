@@ -1,4 +1,4 @@
-"""What Spark reports of the micro-batches of a query, each report once."""
+"""Spark's progress reports of the micro-batches of a query, each of them once."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from morisot.engines.spark.internals.streaming import newest_reports
 class Reports:
     """The reports of one query.
 
-    Spark keeps the last hundred, and PySpark fetches and reads all of them when it is asked: with some micro-batches
-    a second that took a fifth of a core. Only those that are new are fetched here, beginning with the newest.
+    Spark retains the last hundred, and PySpark fetches and parses all of them on each call: with several micro-batches
+    a second that took a fifth of a core. Here only new ones are fetched, beginning with the newest.
     """
 
     def __init__(self, query: StreamingQuery) -> None:
@@ -23,7 +23,7 @@ class Reports:
         self._newest: str | None = None
 
     def new(self) -> list[StreamingQueryProgress]:
-        """The reports that were not there before, in the order of the micro-batches."""
+        """The new reports, in the order of micro-batches."""
         found = []
         for text in newest_reports(self._query):
             if text == self._newest:
@@ -34,7 +34,7 @@ class Reports:
 
 
 def as_classic(report: dict[str, Any]) -> dict[str, Any]:
-    """A report as a classic session gives it: a Spark Connect server leaves sums out, and writes a row as its values.
+    """A report in the form of a classic session. A Spark Connect server omits sums, and writes a row as its values.
 
     >>> row = {"values": [2], "schema": {"type": "struct", "fields": [{"name": "elements"}]}}
     >>> as_classic({"sources": [{"numInputRows": 3}], "observedMetrics": {"morisot": row}})

@@ -1,4 +1,4 @@
-"""What is asked about the sources and operators of a streaming query."""
+"""Properties of the sources and operators of a streaming query."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from morisot.plan.nodes.window import Window, WindowJoin
 
 
 def waits_for_time(node: Node) -> bool:
-    """Whether an operator gives something when time has passed, that of the elements or the clock's."""
+    """Whether an operator has timers, of event time or of processing time."""
     by_the_clock = isinstance(node, Window | WindowJoin) and node.kind.processing
     return not node.bounded and (node.awaits_time or by_the_clock)
 
 
 def source_numbers(df: DataFrame) -> list[int]:
-    """The number of each source that a query reads, in the order of its offsets; one that is read twice has one number.
+    """The number of each source of a query, in the order of offsets. A source that is read twice has one number.
 
-    Of a session of Spark Connect nobody is told; there each is taken for another.
+    On Spark Connect the numbers are unknown; each reading counts as a source of its own.
     """
     return [] if is_connect(df) else streaming.source_numbers(df)

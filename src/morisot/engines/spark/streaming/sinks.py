@@ -1,8 +1,7 @@
-"""What each kind of sink does with a micro-batch: first it takes the elements, then they are handed over.
+"""The writers of sinks. A sink processes a micro-batch in two steps: it computes the elements, then delivers them.
 
-A query serves its sinks in these two steps so that no sink has been given anything when a function of another one turns
-out to fail in its native form, and the micro-batch is replayed. Files are written in the first step already: a replayed
-micro-batch replaces those that it wrote before.
+So no sink has delivered anything when the native form of another sink's function fails, and the micro-batch is
+replayed. Files are written in the first step already: a replayed micro-batch replaces its files.
 """
 
 from __future__ import annotations
@@ -27,22 +26,22 @@ from morisot.types.element import Type
 from morisot.worker.codec.batches import decode
 
 HandingOver = Callable[[], None]
-"""The second step."""
+"""The second step, which delivers the elements."""
 
 
 @dataclass(frozen=True)
 class Share:
-    """What a sink is given of a micro-batch."""
+    """The rows of a micro-batch for a sink."""
 
     df: DataFrame
     batch: int
     emission: Emission
-    """By which it was made; it holds what is persisted until the micro-batch ends."""
+    """The emission of the rows. It has the persisted frames until the end of the micro-batch."""
 
     def elements(self, type_: Type) -> list[Any]:
-        """Its elements, in the stream's order where that is known.
+        """The elements, in stream order if it is known.
 
-        Rows with one value in `at` were read by one task, one after the other; sorting is stable.
+        Rows with equal values in `at` were read by one task in order; sorting is stable.
         """
         table = self.df.toArrow()
         if "at" in table.column_names:
@@ -51,7 +50,7 @@ class Share:
 
 
 class SinkWriter:
-    """One sink of a streaming query; this one has a function that receives its elements in the user's process."""
+    """The writer of one sink of a streaming query. The base class passes the elements to a function in the driver."""
 
     def __init__(self, sink: SinkNode, receiver: Receiver | None, close: Callable[[], None] | None) -> None:
         self.index = 0
@@ -62,43 +61,43 @@ class SinkWriter:
         self._close = close
 
     def open(self, *, resumes: bool) -> None:
-        """Before the first micro-batch; the job may resume from a snapshot."""
+        """Called before the first micro-batch. The job may resume from a snapshot."""
 
     def take(self, share: Share) -> HandingOver:
-        """Compute what the sink is given of a micro-batch."""
+        """Computes the elements of a micro-batch for the sink."""
         taken = share.elements(self.sink.type)
 
         def hand_over() -> None:
-            self._give(taken, share.batch)
+            self._deliver(taken, share.batch)
             self.elements_out += len(taken)
 
         return hand_over
 
-    def _give(self, elements: list[Any], batch: int) -> None:  # noqa: ARG002 - others tell it
+    def _deliver(self, elements: list[Any], batch: int) -> None:  # noqa: ARG002 - subclasses use it
         if self._receiver is not None:
             self._receiver(elements)
 
     def unblock(self) -> None:
-        """The job stops: a micro-batch that waits for the reader of a channel does so no longer."""
+        """Called when the job stops: unblocks a micro-batch that waits for the reader of a channel."""
         if self._close is not None:
             self._close()
 
     def close(self) -> MorisotError | None:
-        """After the last micro-batch; what went wrong then."""
+        """Called after the last micro-batch. Returns an error of closing."""
         self.unblock()
         return None
 
 
 class BatchNumberWriter(SinkWriter):
-    """A function of the user's that is told the numbers of micro-batches."""
+    """Calls a user's function with the numbers of micro-batches."""
 
-    def _give(self, elements: list[Any], batch: int) -> None:
+    def _deliver(self, elements: list[Any], batch: int) -> None:
         assert self._receiver is not None, "for_each has a function"
         self._receiver(elements, batch)
 
 
 class UserSinkWriter(SinkWriter):
-    """A sink of the user's own, which is told the numbers of micro-batches."""
+    """Calls a user-defined sink, with the numbers of micro-batches."""
 
     def __init__(self, sink: WriteTo, receiver: Receiver | None, close: Callable[[], None] | None) -> None:
         super().__init__(sink, receiver, close)
@@ -107,7 +106,7 @@ class UserSinkWriter(SinkWriter):
     def open(self, *, resumes: bool) -> None:
         self._hand_over.open(resumes=resumes)
 
-    def _give(self, elements: list[Any], batch: int) -> None:
+    def _deliver(self, elements: list[Any], batch: int) -> None:
         self._hand_over(batch, elements)
 
     def close(self) -> MorisotError | None:
@@ -120,7 +119,7 @@ class UserSinkWriter(SinkWriter):
 
 
 class TopicWriter(SinkWriter):
-    """A topic of Kafka's: what is sent cannot be taken back, so all of it is computed and persisted before."""
+    """Writes to a Kafka topic. Sent records cannot be removed, so all of them are computed and persisted before."""
 
     def take(self, share: Share) -> HandingOver:
         sink = self.sink
@@ -136,14 +135,14 @@ class TopicWriter(SinkWriter):
 
 
 class FilesWriter(SinkWriter):
-    """A directory of files: each micro-batch adds some, or, of running values, a directory of its own."""
+    """Writes to a directory. Each micro-batch adds files, or, with running values, a directory of its own."""
 
     def __init__(self, sink: WriteSink, receiver: Receiver | None, close: Callable[[], None] | None) -> None:
         super().__init__(sink, receiver, close)
         output = FileOutput(sink)
         self._write = output.write_changes if any(map(gives_running_values, walk(sink))) else output.append
         self._written: dict[int, int] = {}
-        """The rows of micro-batches that are written, and not committed."""
+        """The numbers of rows of micro-batches that are written, and not committed."""
 
     def take(self, share: Share) -> HandingOver:
         written = self._write(share.df, share.batch)

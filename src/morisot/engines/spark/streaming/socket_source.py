@@ -1,7 +1,7 @@
-"""The lines that a server sends: one connection for all queries of a job, whose lines wait in files.
+"""The lines that a server sends: one connection for all queries of a job, with the lines in channel files.
 
-A query that starts again, because an operator was moved to Python or a worker died, finds the lines it had read; and
-every query finds the same ones. What has not come out of the connection when the program ends is gone.
+A query that is restarted, because an operator was demoted or a worker died, replays the lines, and all queries read the
+same lines. Lines that were not received when the program ends are lost.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from morisot.errors import Location, MorisotError, SourceError
 from morisot.types.element import STR
 
 _CAPACITY = 100_000
-"""Lines that wait at most; then nothing is read, and the server has to wait."""
+"""The largest backlog of lines. Beyond it the connection is not read, so that the server has to wait."""
 _PATIENCE = 30.0
-"""Seconds to wait for a server to answer at all."""
+"""Seconds to wait for a connection."""
 _BYTES = 2**16
 
 
 class SocketLines(Spool):
-    """The lines of one server, read while some query wants them."""
+    """The lines of one server, received while queries read them."""
 
     def __init__(self, host: str, port: int, location: Location, directory: Path, *, keep: int | None = None) -> None:
         super().__init__(directory, STR, _CAPACITY, keep=keep)
@@ -35,7 +35,7 @@ class SocketLines(Spool):
         self._line: socket.socket | None = None
 
     def attach(self, reader: str, done: Iterable[str] = ()) -> None:
-        """A query reads from now on; the first one opens the connection."""
+        """Called when a query starts to read. The first query opens the connection."""
         super().attach(reader, done)
         if self._line is None:
             self._line = self._connected()
@@ -45,11 +45,11 @@ class SocketLines(Spool):
             threading.Thread(target=self._read, args=(self._line,), name=name, daemon=True).start()
 
     def detach(self, reader: str) -> None:
-        """A query has ended; the last one closes the connection."""
+        """Called when a query has ended. The last one closes the connection."""
         super().detach(reader)
         if not self._done and not self._expected and self._line is not None:
             line, self._line = self._line, None
-            with contextlib.suppress(OSError):  # the other side may have gone before
+            with contextlib.suppress(OSError):  # the server may have closed it before
                 line.shutdown(socket.SHUT_RDWR)
 
     def _connected(self) -> socket.socket:
@@ -63,7 +63,7 @@ class SocketLines(Spool):
         return line
 
     def _read(self, line: socket.socket) -> None:
-        """Take what comes until the server has no more, or nobody wants it any more."""
+        """Receives lines until the server closes the connection, or the last query has ended."""
         problem: MorisotError | None = None
         try:
             with line:
@@ -74,14 +74,14 @@ class SocketLines(Spool):
         except OSError as error:
             problem = SourceError(f"{self._title}: the connection broke: {error.strerror or error}")
         if self._line is not line:
-            return  # it was closed from this side
+            return  # it was closed on this side
         if problem is None:
             self.close()
         self.problem = problem
 
 
 def lines_of(line: socket.socket) -> Iterator[list[str]]:
-    """The lines that come, as many at a time as are there; a last one may have no end of its own."""
+    """Lists of received lines, as many at a time as are available. The last line may have no newline."""
     decoder = io.IncrementalNewlineDecoder(codecs.getincrementaldecoder("utf-8")("replace"), translate=True)
     rest = ""
     while received := line.recv(_BYTES):
