@@ -27,7 +27,7 @@ def table(document: dict[str, Any]) -> str:
         if RDD in variants and variants[RDD]["size"] != variants[DATAFRAME]["size"]:
             rdd += f" each, on {variants[RDD]['size']:,}"
         rows.append(f"| {workload['title']}, {size} | {ratio(variants[MORISOT])} | {hand} | {rdd} |")
-    counts = {variant["runs"] for each in document["workloads"].values() for variant in (each["variants"][MORISOT],)}
+    counts = {len(each["variants"][MORISOT].get("runs", ())) for each in document["workloads"].values()}
     runs = f"{min(counts)} to {max(counts)}" if len(counts) > 1 else str(max(counts))
     rows.append("")
     rows.append(

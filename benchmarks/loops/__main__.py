@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.loops import closure, collatz, components, k_means, overhead, page_rank, page_rank_frames
-from benchmarks.loops.readme import as_json
+from benchmarks.loops.readme import as_json, fastest
 from benchmarks.loops.workload import NUMBA, VARIANTS, LoopWorkload, Timing, timed
 from benchmarks.report import write_json
 from benchmarks.session import collect_garbage, machine, open_session
@@ -44,23 +44,25 @@ def _arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     return parser.parse_args(arguments)
 
 
-def measure(workload: LoopWorkload, spark: SparkSession, given: argparse.Namespace) -> tuple[list[Timing], list[str]]:
-    """The fastest run of each variant, and what is wrong with their answers."""
+def measure(
+    workload: LoopWorkload, spark: SparkSession, given: argparse.Namespace
+) -> tuple[dict[str, list[Timing]], list[str]]:
+    """The runs of each variant, and the variants whose answers are wrong."""
     data = workload.prepare(max(2, round(workload.size * given.scale)))
-    best: list[Timing] = []
+    timings: dict[str, list[Timing]] = {}
     for variant, run in workload.variants.items():
         if variant in given.variants:
-            timings = []
+            runs = timings[variant] = []
             for _ in range(given.runs):
                 collect_garbage(spark)
-                timings.append(timed(variant, lambda run=run: run(spark, data)))  # type: ignore[misc]
-                if timings[-1].seconds > LONG:
+                runs.append(timed(variant, lambda run=run: run(spark, data)))  # type: ignore[misc]
+                if runs[-1].seconds > LONG:
                     break
-            best.append(min(timings, key=lambda timing: timing.seconds))
-    expected = next((one.outcome.answer for one in best if one.variant == NUMBA), None)
+    answers = {variant: fastest(runs).outcome.answer for variant, runs in timings.items()}
+    expected = answers.get(NUMBA)
     if expected is None:
-        return best, []
-    return best, [one.variant for one in best if not workload.same(one.outcome.answer, expected)]
+        return timings, []
+    return timings, [variant for variant, answer in answers.items() if not workload.same(answer, expected)]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -77,10 +79,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
             workload = WORKLOADS[name]
             timings, differing = measure(workload, spark, given)
             wrong |= bool(differing)
-            title = f"{workload.title}, {round(workload.size * given.scale):,} {workload.unit}"
-            for one in timings:
+            size = round(workload.size * given.scale)
+            title = f"{workload.title}, {size:,} {workload.unit}"
+            for one in map(fastest, timings.values()):
                 table.add_row(name, one.variant, *shown(one), "differs" if one.variant in differing else "same")
-            document["workloads"][name] = as_json(title, timings)
+            document["workloads"][name] = as_json(title, size, timings)
             write_json(document, given.json)
         Console(width=None if sys.stdout.isatty() else 150).print(table)
         print(f"{os.cpu_count()} cores, load {os.getloadavg()}")

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
+from benchmarks.cpu import measured
 from benchmarks.session import CORES
 
 if TYPE_CHECKING:
@@ -50,12 +50,12 @@ class Timing:
     variant: str
     outcome: Outcome
     seconds: float
+    cpu_seconds: float
 
 
 def timed(variant: str, run: Callable[[], Outcome]) -> Timing:
-    began = time.perf_counter()
-    outcome = run()
-    return Timing(variant, outcome, time.perf_counter() - began)
+    outcome, cost = measured(run)
+    return Timing(variant, outcome, cost.wall_seconds, cost.cpu_seconds)
 
 
 def of_morisot(ctx: mo.StreamContext, answer: Any) -> Outcome:

@@ -17,9 +17,10 @@ import pytest
 from benchmarks import data, latency, planning
 from benchmarks.__main__ import WORKLOADS, main
 from benchmarks.collision import Collision, week
-from benchmarks.cpu import measured
+from benchmarks.cpu import Cost, measured
 from benchmarks.data import cache
-from benchmarks.harness import Options, run
+from benchmarks.harness import Measurement, Options, Result, run
+from benchmarks.readme import table
 from benchmarks.report import as_json
 from benchmarks.workload import DATAFRAME, MORISOT, RDD, VARIANTS, Workload, difference
 
@@ -97,6 +98,19 @@ def test_a_wrong_answer_and_a_failure_are_reported_and_not_measured() -> None:
     assert (broken.size, broken.runs, broken.problem) == (10, [], "ValueError: broken")
     document = as_json([result], {}, Options())
     assert document["workloads"]["w"]["variants"][MORISOT] == {"size": 100, "problem": "q[0]: 101 instead of 100"}
+
+
+def test_the_table_of_the_readme_has_the_ratios_and_the_number_of_runs() -> None:
+    def measurement(variant: str, size: int, *cpu: float) -> Measurement:
+        return Measurement(variant, size, [Cost(each, each) for each in cpu])
+
+    workload = Workload[int]("w", "Words", 100, "lines", lambda n: n, {})
+    times = [measurement(MORISOT, 100, 1.0, 3.0, 2.0), measurement(DATAFRAME, 100, 4.0), measurement(RDD, 10, 2.0)]
+    facts = {"cores": 2, "memory_gb": 8.0, "spark": "4.3.0", "java": "17", "python": "3.11"}
+    head, _, row, _, note = table(as_json([Result(workload, times)], facts, Options())).splitlines()
+    assert head == "| job | Morisot | DataFrame by hand | RDD lambdas |"
+    assert row == "| Words, 100 lines | 0.50 | 1 (4.0 s) | 5.00 each, on 10 |"
+    assert "median of 3 warm runs" in note
 
 
 @pytest.mark.parametrize(
