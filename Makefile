@@ -3,6 +3,7 @@
 VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.set-up
+# `make … PYTHON=python3.13 VENV=.venv-3.13`: another interpreter, in an environment of its own.
 # Test processes: each starts a JVM of its own (about 1 GB and some seconds), so more than the cores never pays.
 JOBS   ?= 2
 # The seed of random examples; without one each run draws its own and prints it.
@@ -12,7 +13,7 @@ PYTEST := $(BIN)/python -m pytest -n $(JOBS) --dist worksteal $(SEED:%=--hypothe
 NO_JVM := api compile config errors physical plan private engines.reference types viz worker
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check fast thorough bench bench-closures lint types layers format set-up clean
+.PHONY: help demo test check fast thorough bench bench-closures wheel lint types layers format set-up clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -38,6 +39,9 @@ bench: $(STAMP) ## the benchmarks, as tables of ratios
 bench-closures: $(STAMP) ## a corpus of closures: forms, answers and cost of each
 	@$(BIN)/python -m benchmarks.closures
 
+wheel: $(STAMP) ## build dist/*.whl, install it in a fresh environment elsewhere, and run programs there
+	@$(BIN)/python -m tests.house.wheel
+
 lint: $(STAMP) ## ruff: rules and format; spelling; phrases that the project does not use
 	@$(BIN)/ruff check --quiet .
 	@$(BIN)/ruff format --check --quiet .
@@ -54,7 +58,7 @@ layers: $(STAMP) ## import-linter: who may import whom; cycles, crowded packages
 format: $(STAMP) ## let ruff format and repair
 	@$(BIN)/ruff check --quiet --fix . ; $(BIN)/ruff format --quiet .
 
-set-up: $(STAMP) ## make .venv with everything pinned by constraints.txt
+set-up: $(STAMP) ## make .venv with everything pinned by constraints.txt; PYTHON names the interpreter
 
 $(STAMP): pyproject.toml constraints.txt setup/set-up.sh
 	@setup/set-up.sh $(VENV)

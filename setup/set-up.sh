@@ -8,9 +8,13 @@ stop() { printf '%s\n' "$1" >&2; exit 1; }
 new_enough() { "$1" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; }
 
 python=
-for candidate in "${PYTHON:-python3}" python3.14 python3.13 python3.12 python3.11; do
+# PYTHON names the interpreter, and no other is taken then; without it, the first that is new enough.
+candidates=(python3 python3.14 python3.13 python3.12 python3.11)
+[ -z "${PYTHON:-}" ] || candidates=("$PYTHON")
+for candidate in "${candidates[@]}"; do
     if command -v "$candidate" >/dev/null && new_enough "$candidate"; then python=$candidate; break; fi
 done
+[ -n "$python" ] || [ -z "${PYTHON:-}" ] || stop "Morisot needs Python 3.11 or newer, and PYTHON is $PYTHON, which is none: let PYTHON name one or unset it."
 [ -n "$python" ] || stop "Morisot needs Python 3.11 or newer: install it with \`apt-get install python3.11 python3.11-venv\` (Debian/Ubuntu) or \`brew install python@3.11\` (macOS)."
 
 # The same choice as find_java in src/morisot/engines/spark/session/java_runtime.py.
@@ -21,7 +25,10 @@ version=$("$java" -version 2>&1 | sed -n 's/.*version "\(1\.\)\{0,1\}\([0-9]*\).
 [ -z "${JAVA_HOME:-}" ] || [ -n "$version" ] ||
     stop "Morisot needs Java 17 or newer, and JAVA_HOME is $JAVA_HOME, which has none: let JAVA_HOME name one or unset it, or $get_java"
 
-new_enough "$venv/bin/python" || "$python" -m venv --clear "$venv" ||
+version_of() { "$1" -c 'import sys; print(sys.version_info[:2])'; }
+# An environment that there is stays, unless PYTHON asks for another version.
+stays() { new_enough "$venv/bin/python" && { [ -z "${PYTHON:-}" ] || [ "$(version_of "$venv/bin/python")" = "$(version_of "$python")" ]; }; }
+stays || "$python" -m venv --clear "$venv" ||
     stop "Python cannot make a virtual environment here: install its venv module with \`apt-get install python3-venv\` (Debian/Ubuntu)."
 install() { "$venv/bin/python" -m pip install --quiet --disable-pip-version-check -c constraints.txt "$@"; }
 echo "Setting up $venv (once, a few minutes at most) ..."

