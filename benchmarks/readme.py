@@ -1,9 +1,10 @@
-"""`python -m benchmarks.readme`: what the last benchmarks found, as the README's tables."""
+"""`python -m benchmarks.readme`: write the last benchmark results into the README and docs/guide/performance.md."""
 
 from __future__ import annotations
 
 import json
 import re
+import textwrap
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,9 @@ from benchmarks.loops import readme as loops
 from benchmarks.workload import DATAFRAME, MORISOT, RDD
 
 README = Path("README.md")
+PERFORMANCE = Path("docs/guide/performance.md")
+WIDTH = 120
+"""The longest line of a Markdown page, outside tables."""
 
 
 def table(document: dict[str, Any]) -> str:
@@ -25,7 +29,7 @@ def table(document: dict[str, Any]) -> str:
         hand = f"1 ({variants[DATAFRAME]['cpu_seconds']:.1f} s)"
         rdd = ratio(variants.get(RDD, {}))
         if RDD in variants and variants[RDD]["size"] != variants[DATAFRAME]["size"]:
-            rdd += f" each, on {variants[RDD]['size']:,}"
+            rdd += f" per element, on {variants[RDD]['size']:,}"
         rows.append(f"| {workload['title']}, {size} | {ratio(variants[MORISOT])} | {hand} | {rdd} |")
     counts = {len(each["variants"][MORISOT].get("runs", ())) for each in document["workloads"].values()}
     runs = f"{min(counts)} to {max(counts)}" if len(counts) > 1 else str(max(counts))
@@ -42,26 +46,27 @@ def ratio(variant: dict[str, Any]) -> str:
     return f"{variant['cpu_ratio']:.2f}" if variant.get("cpu_ratio") else "–"
 
 
-TABLES: dict[str, tuple[Path, Callable[[dict[str, Any]], str]]] = {
-    "bench": (Path("build/bench.json"), table),
-    "closures": (Path("build/closures.json"), closures.table),
-    "loops": (Path("build/loops.json"), loops.table),
+TABLES: dict[str, tuple[Path, Path, Callable[[dict[str, Any]], str]]] = {
+    "bench": (README, Path("build/bench.json"), table),
+    "closures": (PERFORMANCE, Path("build/closures.json"), closures.table),
+    "loops": (PERFORMANCE, Path("build/loops.json"), loops.table),
 }
-"""What stands between the README's markers: the results, and how they are shown."""
+"""For each pair of markers: the page, the file of results, and the function that makes the text between them."""
 
 
 def filled(text: str, name: str, content: str) -> str:
-    """The text with new content between the markers of that name."""
+    """The text with new content between the markers of that name; lines that are no table rows are wrapped."""
     begin, end = f"<!-- {name}:begin -->", f"<!-- {name}:end -->"
-    pattern = re.escape(begin) + r".*?" + re.escape(end)
-    return re.sub(pattern, lambda _: f"{begin}\n{content}\n{end}", text, flags=re.DOTALL)
+    lines = (line if line.startswith("|") else textwrap.fill(line, WIDTH) for line in content.splitlines())
+    between = "\n".join([begin, *lines, end])
+    return re.sub(re.escape(begin) + r".*?" + re.escape(end), lambda _: between, text, flags=re.DOTALL)
 
 
 def main() -> None:
-    """Fill in what there are results for."""
-    for name, (results, show) in TABLES.items():
+    """Write the tables of which there are results."""
+    for name, (page, results, show) in TABLES.items():
         if results.exists():
-            README.write_text(filled(README.read_text(), name, show(json.loads(results.read_text()))))
+            page.write_text(filled(page.read_text(), name, show(json.loads(results.read_text()))))
 
 
 if __name__ == "__main__":

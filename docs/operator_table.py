@@ -1,6 +1,6 @@
 """The table of operators, made from the nodes of the logical plan: `python docs/operator_table.py [--write]`.
 
-Without `--write` it prints the table; with it, the table replaces what stands between the markers of README.md.
+Without `--write` it prints the table. With it, it writes the table between the markers of docs/operators/README.md.
 """  # noqa: INP001 - a script, not a package
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from morisot.plan.nodes.node import Node, snake_case
 
 assert engine.FAMILIES, "importing the families registers their meanings"
 
-README = Path(__file__).resolve().parents[1] / "README.md"
+PAGE = Path(__file__).resolve().parent / "operators" / "README.md"
 BEGIN, END = "<!-- operators:begin -->", "<!-- operators:end -->"
 FAMILIES = (source, rowwise, keyed, aggregate, state, time, window, combine, join, partition, iterate, sink)
 ROOTS = frozenset(
@@ -101,7 +101,7 @@ def status(node: type[Node]) -> tuple[str, str, str]:
 
 
 def cell(runs: bool, reason: str = "", condition: str = "") -> str:
-    """What stands in the table: yes, no, and what the plan says about it."""
+    """The text of a cell: yes or no, with the reason or condition that the plan states."""
     if runs:
         return f"if {condition}" if condition else "yes"
     return f"no: {reason}" if reason else "no"
@@ -114,10 +114,9 @@ def table() -> str:
         name = family.__name__.rpartition(".")[2]
         rows = {marks: list(methods) for marks, methods in NOW.get(name, {}).items()}
         for node in nodes_of(family):
-            methods = METHODS.get(node, (snake_case(node.__name__),))
-            rows.setdefault(status(node), []).extend(methods)
-        for place, (marks, methods) in enumerate(rows.items()):
-            shown = f"[{name}](docs/operators/{name}.md)" if place == 0 else ""
+            rows.setdefault(status(node), []).extend(METHODS.get(node, (snake_case(node.__name__),)))
+        for index, (marks, methods) in enumerate(rows.items()):
+            shown = f"[{name}]({name}.md)" if index == 0 else ""
             cells = " | ".join(marks)
             lines.append(f"| {shown} | {' '.join(f'`{method}`' for method in methods)} | {cells} |")
     return "\n".join(lines)
@@ -131,6 +130,6 @@ def filled(text: str) -> str:
 
 if __name__ == "__main__":
     if "--write" in sys.argv[1:]:
-        README.write_text(filled(README.read_text(encoding="utf-8")), encoding="utf-8")
+        PAGE.write_text(filled(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
     else:
         print(table())

@@ -1,4 +1,4 @@
-"""The corpus of closures as the README's table."""
+"""The corpus of closures as tables of docs/guide/performance.md."""
 
 from __future__ import annotations
 

@@ -134,7 +134,7 @@ WORKLOADS = [
     ),
     LoopWorkload(
         "page_rank_integers",
-        "PageRank, whole numbers, only changes",
+        "PageRank with `delta_iterate` on ints",
         2_400_000,
         "edges, 81 k nodes",
         prepare,

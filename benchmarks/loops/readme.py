@@ -1,4 +1,4 @@
-"""Loops as JSON to keep, and as the README's table."""
+"""Timings of loops as JSON, and as a table of docs/guide/performance.md."""
 
 from __future__ import annotations
 

@@ -22,10 +22,12 @@ from typing import Any, NamedTuple
 import pytest
 
 import morisot as mo
+from benchmarks import readme
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 OPERATORS = sorted((ROOT / "docs" / "operators").glob("*.md"))
+WRAPPED = [ROOT / "README.md", ROOT / "docs" / "README.md", *sorted((ROOT / "docs" / "guide").glob("*.md")), *OPERATORS]
 PUBLIC = (mo.StreamContext, mo.Stream, mo.KeyedStream)
 FOR_STREAMS = frozenset({"plain", "keyed", "check", "add_sink", "calling", "handing_over"})
 """What streams ask of their context: no names for users."""
@@ -156,6 +158,44 @@ def test_pages_are_linked() -> None:
     assert {name_of(page) for page in PAGES} - {name_of(page) for page in reached} == set()
 
 
+def test_index_lists_every_page() -> None:
+    """docs/README.md links to each page of docs; for the decision records, to their index."""
+    index = ROOT / "docs" / "README.md"
+    links = [(index.parent / path).resolve() for path, _ in _LINK.findall(index.read_text(encoding="utf-8")) if path]
+    decisions = ROOT / "docs" / "decisions"
+    expected = {page for page in PAGES if page.is_relative_to(index.parent) and page.parent != decisions}
+    expected = expected - {index} | {decisions / "README.md"}
+    assert {name_of(page) for page in expected} - {name_of(page) for page in links} == set()
+
+
+def test_readme_is_short() -> None:
+    assert len((ROOT / "README.md").read_bytes()) <= 6_000
+
+
+@pytest.mark.parametrize("page", WRAPPED, ids=name_of)
+def test_lines_are_wrapped(page: Path) -> None:
+    """Lines have at most 120 characters, except for tables, headings, code, and words that cannot be broken."""
+    text = _BLOCK.sub("", page.read_text(encoding="utf-8"))
+    lines = (line for line in text.splitlines() if not line.startswith(("|", "#", "<!--")))
+    assert [line for line in lines if len(line) > 120 and " " in line.strip().lstrip("- ")] == []
+
+
+def test_picture_is_the_plan_of_the_first_program(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MORISOT_ENGINE", "reference")
+    plan_picture = script("plan_picture")
+    assert plan_picture.PICTURE.read_text(encoding="utf-8") == plan_picture.picture(), (
+        "run `python docs/plan_picture.py`"
+    )
+
+
+@pytest.mark.parametrize("name", readme.TABLES)
+def test_benchmark_tables_have_a_page(name: str) -> None:
+    page, *_ = readme.TABLES[name]
+    text = readme.filled((ROOT / page).read_text(encoding="utf-8"), name, "| row |\n\n" + "word " * 30)
+    assert f"<!-- {name}:begin -->\n| row |\n\nword" in text
+    assert "word " * 24 not in text, "lines outside tables are wrapped"
+
+
 def public_names(cls: type) -> Iterator[str]:
     yield from (name for name in dir(cls) if not name.startswith("_") and name not in FOR_STREAMS)
 
@@ -204,8 +244,9 @@ def test_methods_of_windows() -> None:
         assert {signature for signature in shown if signature not in headings} == set()
 
 
-def operator_table() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("operator_table", ROOT / "docs" / "operator_table.py")
+def script(name: str) -> ModuleType:
+    """A script of docs, as a module."""
+    spec = importlib.util.spec_from_file_location(name, ROOT / "docs" / f"{name}.py")
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -214,19 +255,19 @@ def operator_table() -> ModuleType:
 
 
 def test_operator_table_is_the_registries() -> None:
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    table = operator_table()
-    assert table.filled(readme) == readme, "run `python docs/operator_table.py --write`"
+    table = script("operator_table")
+    page = table.PAGE.read_text(encoding="utf-8")
+    assert table.filled(page) == page, "run `python docs/operator_table.py --write`"
 
 
 def test_operator_table_has_every_operator() -> None:
-    table = operator_table().table()
+    table = script("operator_table").table()
     operators = {method for _, method, _ in documented()} - RUNNING
     assert {name for name in operators if f"`{name}`" not in table} == set()
 
 
 def test_what_cannot_run_on_unbounded_input_says_why() -> None:
-    rows = [line.split("|")[2:5] for line in operator_table().table().splitlines()[2:]]
+    rows = [line.split("|")[2:5] for line in script("operator_table").table().splitlines()[2:]]
     assert [methods for methods, _, unbounded in rows if unbounded.strip() == "no"] == []
 
 
