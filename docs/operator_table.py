@@ -108,7 +108,7 @@ def cell(runs: bool, reason: str = "", condition: str = "") -> str:
 
 
 def table() -> str:
-    """One row for the operators of a family that run in the same places."""
+    """One row for the operators of a family that run on the same inputs and engines."""
     lines = list(HEAD)
     for family in FAMILIES:
         name = family.__name__.rpartition(".")[2]

@@ -27,7 +27,6 @@ from benchmarks import readme
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 OPERATORS = sorted((ROOT / "docs" / "operators").glob("*.md"))
-WRAPPED = [ROOT / "README.md", ROOT / "docs" / "README.md", *sorted((ROOT / "docs" / "guide").glob("*.md")), *OPERATORS]
 PUBLIC = (mo.StreamContext, mo.Stream, mo.KeyedStream)
 FOR_STREAMS = frozenset({"plain", "keyed", "check", "add_sink", "calling", "handing_over"})
 """What streams ask of their context: no names for users."""
@@ -170,14 +169,6 @@ def test_index_lists_every_page() -> None:
 
 def test_readme_is_short() -> None:
     assert len((ROOT / "README.md").read_bytes()) <= 6_000
-
-
-@pytest.mark.parametrize("page", WRAPPED, ids=name_of)
-def test_lines_are_wrapped(page: Path) -> None:
-    """Lines have at most 120 characters, except for tables, headings, code, and words that cannot be broken."""
-    text = _BLOCK.sub("", page.read_text(encoding="utf-8"))
-    lines = (line for line in text.splitlines() if not line.startswith(("|", "#", "<!--")))
-    assert [line for line in lines if len(line) > 120 and " " in line.strip().lstrip("- ")] == []
 
 
 def test_picture_is_the_plan_of_the_first_program(monkeypatch: pytest.MonkeyPatch) -> None:
