@@ -109,7 +109,7 @@ def test_the_table_of_the_readme_has_the_ratios_and_the_number_of_runs() -> None
     facts = {"cores": 2, "memory_gb": 8.0, "spark": "4.3.0", "java": "17", "python": "3.11"}
     head, _, row, _, note = table(as_json([Result(workload, times)], facts, Options())).splitlines()
     assert head == "| job | Morisot | DataFrame by hand | RDD lambdas |"
-    assert row == "| Words, 100 lines | 0.50 | 1 (4.0 s) | 5.00 each, on 10 |"
+    assert row == "| Words, 100 lines | 0.50 | 1 (4.0 s) | 5.00 per element, on 10 |"
     assert "median of 3 warm runs" in note
 
 
