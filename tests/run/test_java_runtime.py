@@ -91,7 +91,7 @@ def test_a_java_home_without_java_is_refused_whatever_is_installed(
     install_package(monkeypatch, java)
     with pytest.raises(EnvironmentProblem) as refusal:
         find_java({"JAVA_HOME": "/nowhere", "PATH": str(java.parent)})
-    advice = f"let JAVA_HOME name one or unset it, or {REMEDY}"
+    advice = f"set JAVA_HOME to one or unset it, or {REMEDY}"
     assert str(refusal.value) == (
         f"Morisot needs Java 17 or newer, and JAVA_HOME is /nowhere, which has none: {advice}"
     )
