@@ -163,10 +163,10 @@ def date_moved(sign: int) -> Form:
     def form(a: Expr, delta: Expr) -> Expr:
         days = whole_days(delta)
         days = days if sign > 0 else call("negative", days)
-        near = call("between", days, integer(-_LONGEST), integer(_LONGEST))
+        few = call("between", days, integer(-_LONGEST), integer(_LONGEST))
         moved = call("date_add", a, days)
         inside = call("between", moved, Literal(_FIRST_DAY, DATE), Literal(_LAST_DAY, DATE))
-        return guard(conjunction(near, inside) if number(delta) is None else inside, moved, "date value out of range")
+        return guard(conjunction(few, inside) if number(delta) is None else inside, moved, "date value out of range")
 
     return form
 
@@ -180,8 +180,8 @@ def time_moved(sign: int) -> Form:
         step = call("negative", delta) if constant is None and sign < 0 else step
         moved = call("time_add", a, step)
         inside = call("between", moved, Literal(_FIRST, DATETIME), Literal(_LAST, DATETIME))
-        near = call("between", delta, integer(-_LONGEST * DAY - DAY), integer(_LONGEST * DAY + DAY))
-        return when(near, guard(inside, moved, "date value out of range"), Raise("date value out of range"))
+        few = call("between", delta, integer(-_LONGEST * DAY - DAY), integer(_LONGEST * DAY + DAY))
+        return when(few, guard(inside, moved, "date value out of range"), Raise("date value out of range"))
 
     return form
 

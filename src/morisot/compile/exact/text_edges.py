@@ -67,8 +67,8 @@ def partition(a: Expr, separator: str, *, last: bool) -> tuple[Expr, Expr, Expr]
     found = when(there, text(separator), text(""))
     if last:
         after = call("substring_index", a, text(separator), integer(-1))
-        kept = call("subtract", call("subtract", call("length", a), call("length", after)), integer(len(separator)))
-        return when(there, call("substring", a, integer(1), kept), text("")), found, after
+        before = call("subtract", call("subtract", call("length", a), call("length", after)), integer(len(separator)))
+        return when(there, call("substring", a, integer(1), before), text("")), found, after
     before = call("substring_index", a, text(separator), integer(1))
     start = call("add", call("length", before), integer(len(separator) + 1))
     return before, found, when(there, call("substring", a, start, call("length", a)), text(""))
@@ -85,8 +85,8 @@ def split_last(a: Expr, separator: str, limit: int) -> Expr:
 def lines(a: Expr) -> Expr:
     """`s.splitlines()` of texts whose lines end in a newline only."""
     plain = negate(call("rlike", a, text("[\\r\\x0b\\f\\x1c-\\x1e\\x85\\u2028\\u2029]")))
-    kept = call("substring", a, integer(1), call("subtract", call("length", a), integer(1)))
-    ended = when(call("endswith", a, text("\n")), kept, a)
+    without_last = call("substring", a, integer(1), call("subtract", call("length", a), integer(1)))
+    ended = when(call("endswith", a, text("\n")), without_last, a)
     split = when(call("equal", a, text("")), call("no_texts"), text_split(ended, "\n"))
     return guard(plain, split, "a line that ends in another way")
 
@@ -133,15 +133,15 @@ def capitalize(a: Expr) -> Expr:
     return guard(is_plain(a), call("concat", call("upper", first), call("lower", rest)), "the capitals of such a text")
 
 
-_MARK = "\x01 "
+_BLANK = "\x01 "
 _ASCII = _spelled("AZ", "az")
 
 
 def title(a: Expr) -> Expr:
     """Letters after any non-letter are capitals, as in "O'Neil". `initcap` splits at blanks, so these are inserted."""
     simple = negate(call("rlike", a, text(f"[^{_ASCII} ]")))
-    marked = call("regexp_replace", a, text(f"[^{LOWER}{UPPER}]"), text(f"$0{_MARK}"))
-    shown = call("replace", call("initcap", marked), text(_MARK), text(""))
+    separated = call("regexp_replace", a, text(f"[^{LOWER}{UPPER}]"), text(f"$0{_BLANK}"))
+    shown = call("replace", call("initcap", separated), text(_BLANK), text(""))
     unmarked = negate(call("contained", text("\x01"), a))
     return when(
         simple, call("initcap", a), guard(conjunction(is_plain(a), unmarked), shown, "the title of such a text")
@@ -188,8 +188,8 @@ def without_prefix(a: Expr, prefix: Expr) -> Expr:
 
 
 def without_suffix(a: Expr, suffix: Expr) -> Expr:
-    kept = call("subtract", call("length", a), call("length", suffix))
-    return when(call("endswith", a, suffix), call("substring", a, integer(1), kept), a)
+    length = call("subtract", call("length", a), call("length", suffix))
+    return when(call("endswith", a, suffix), call("substring", a, integer(1), length), a)
 
 
 def code_point(a: Expr) -> Expr:

@@ -131,7 +131,7 @@ def _change(old: Description, new: Description) -> str:
         if old["parameters"].get(name) != new["parameters"].get(name):
             was, is_ = (_shown(each["parameters"], name) for each in (old, new))
             return f"{_title(new)}: {name} was {was} and is {is_}" if value else f"{_title(new)}: {name} changed"
-    changed = [name for name, mark in new["functions"].items() if old["functions"].get(name) != mark]
+    changed = [name for name, found in new["functions"].items() if old["functions"].get(name) != found]
     return f"{_title(new)}: its {' and '.join(changed) or 'function'} changed"
 
 
@@ -149,10 +149,10 @@ def _title(operator: Description) -> str:
 
 def fingerprint(closure: Closure) -> str:
     """A short text that changes when the function, the user's functions it calls, or plain values it captured do."""
-    return hashlib.sha256(repr(_marks(closure.function, set())).encode()).hexdigest()[:16]
+    return hashlib.sha256(repr(_content_of(closure.function, set())).encode()).hexdigest()[:16]
 
 
-def _marks(function: Any, seen: set[int]) -> Any:
+def _content_of(function: Any, seen: set[int]) -> Any:
     if not isinstance(function, types.FunctionType):
         kind = type(function)
         where = getattr(function, "__module__", None) or kind.__module__
@@ -188,7 +188,7 @@ def _value_or_function(value: Any, home: str, seen: set[int]) -> Any:
     Functions that a Morisot function captured are the user's: it wraps the function that the user passed.
     """
     is_users = isinstance(value, types.FunctionType) and home in ((value.__module__ or "").partition(".")[0], _OWN)
-    return _marks(value, seen) if is_users else _value(value)
+    return _content_of(value, seen) if is_users else _value(value)
 
 
 def _is_own(module: str | None) -> bool:

@@ -63,13 +63,13 @@ class Delivery:
 
     def _serve(self, df: DataFrame, batch: int) -> None:
         with self._persisted(df), self._branches(df) as branches:
-            handing_over = []
+            deliveries = []
             for writer in self._writers:
                 self.failed = writer.sink.title
-                handing_over.append(writer.take(Share(branches.frame(writer.sink).df, batch, branches)))
-            for writer, hand_over in sorted(zip(self._writers, handing_over, strict=True), key=may_wait):
+                deliveries.append(writer.take(Share(branches.frame(writer.sink).df, batch, branches)))
+            for writer, deliver in sorted(zip(self._writers, deliveries, strict=True), key=may_wait):
                 self.failed = writer.sink.title
-                hand_over()
+                deliver()
             if self._leaves_out:
                 found = reported(self._runner.ledger, branches)
                 self._left_out[batch] = {node: each for node, each in found.items() if node not in self._shared}

@@ -67,11 +67,11 @@ class SinkWriter:
         """Computes the elements of a micro-batch for the sink."""
         taken = share.elements(self.sink.type)
 
-        def hand_over() -> None:
+        def deliver() -> None:
             self._deliver(taken, share.batch)
             self.elements_out += len(taken)
 
-        return hand_over
+        return deliver
 
     def _deliver(self, elements: list[Any], batch: int) -> None:  # noqa: ARG002 - subclasses use it
         if self._receiver is not None:
@@ -127,11 +127,11 @@ class TopicWriter(SinkWriter):
         persisted = share.emission.keep(sink, share.df)
         rows = persisted.count()
 
-        def hand_over() -> None:
+        def deliver() -> None:
             kafka.send(sink, persisted, share.emission)
             self.elements_out += rows
 
-        return hand_over
+        return deliver
 
 
 class FilesWriter(SinkWriter):
@@ -148,10 +148,10 @@ class FilesWriter(SinkWriter):
         written = self._write(share.df, share.batch)
         self._written[share.batch] = max(written, self._written.get(share.batch, 0))
 
-        def hand_over() -> None:
+        def deliver() -> None:
             self.elements_out += self._written.pop(share.batch)
 
-        return hand_over
+        return deliver
 
 
 def sink_writer(sink: SinkNode, receiver: Receiver | None, close: Callable[[], None] | None) -> SinkWriter:
