@@ -1,4 +1,4 @@
-"""Machines that wait for time, without a JVM: whatever the micro-batches and marks, the answer is the bounded one."""
+"""Machines with timers, without a JVM: whatever the micro-batches and watermarks, the result is the bounded one."""
 
 from __future__ import annotations
 

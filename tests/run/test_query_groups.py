@@ -1,4 +1,4 @@
-"""Which sinks of an unbounded job one query serves."""
+"""Query groups: which sinks of an unbounded job one query serves."""
 
 from __future__ import annotations
 

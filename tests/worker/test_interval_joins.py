@@ -1,4 +1,4 @@
-"""Elements that wait for partners, without a JVM: whatever the micro-batches, the answer is the bounded one."""
+"""Joins of unbounded streams, without a JVM: whatever the micro-batches, the result is the bounded one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bounded jobs with snapshots: which part of a plan runs in pieces."""
+"""Resumable parts of bounded jobs: which part of a plan runs as a query over source splits."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def test_explain_says_what_a_crash_costs(capsys: pytest.CaptureFixture[str], tmp
     for stream in (mapped, mapped.sorted_by(lambda n: n), numbers(ctx).sorted_by(lambda n: n)):
         stream.explain()
     said = [line for line in capsys.readouterr().out.splitlines() if line.startswith("with snapshots: ")]
-    here = r"tests/run/test_pieces.py:\d+"
+    here = r"tests/run/test_resumable.py:\d+"
     assert said[0] == "with snapshots: runs by source splits; a failure repeats one split"
     assert re.fullmatch(
         rf"with snapshots: runs by source splits up to map \(.*{here}\); a failure repeats one split, "
