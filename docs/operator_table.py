@@ -35,8 +35,8 @@ FAMILIES = (source, rowwise, keyed, aggregate, state, time, window, combine, joi
 ROOTS = frozenset(
     {source.PathSource, rowwise.Rowwise, aggregate.Aggregation, state.Rich, sink.SinkNode, sink.WriteSink}
 ) | {
-    source.Spooled,
-    combine.Marked,
+    source.BufferedSource,
+    combine.Branching,
     combine.Branch,  # what split_by and route give
     iterate.Loop,
     iterate.LoopInput,

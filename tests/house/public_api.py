@@ -73,7 +73,7 @@ NOT_FOR_USERS: dict[type, set[str]] = {
     mo.StreamContext: {"add_sink", "calling", "check", "engine", "handing_over", "keyed", "plain"},
     mo.Channel: {"ask_for_failure", "close", "lift_limit", "put_all"},
     mo.Output: {"fill"},
-    mo.Snapshots: {"piece_seconds", "seconds"},
+    mo.Snapshots: {"split_seconds", "seconds"},
     LoopState: {"clear", "set"},
     **{cls: {"local", "make", "ship"} for cls in RETURNED[1:4]},
     **{cls: {"kind", "shape"} for cls in vars(mo).values() if inspect.isclass(cls) and cls.__name__.endswith("Window")},

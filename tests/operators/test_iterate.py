@@ -702,7 +702,7 @@ def test_explain_says_which_way_a_loop_runs(capsys: pytest.CaptureFixture[str]) 
     ctx = mo.StreamContext(engine="reference")
     ctx.stream_iter([1]).replay(3, 0, lambda s, state: s.map(lambda n: n + state.value), add, add, always).explain()
     text = capsys.readouterr().out
-    assert "one job — the body looks at one element at a time" in text
+    assert "one job — the body is row-wise" in text
     assert "body: map" in text
     ctx.stream_iter([1]).replay(3, 0, lambda s, state: s.count(), add, add, always).explain()
     text = capsys.readouterr().out

@@ -402,13 +402,13 @@ def test_quiet_config(make_context: Any, capfd: pytest.CaptureFixture[str]) -> N
 def test_forms_say_why(spark_ctx: mo.StreamContext) -> None:
     numbers = spark_ctx.stream_iter([1, 0])
     (division,) = numbers.map(lambda n: 1 // n, on_error="skip").forms()
-    assert (division.form, division.reason) == ("stage", "on_error needs each element's own outcome")
+    assert (division.form, division.reason) == ("stage", "on_error needs the outcome of each element")
     assert numbers.map(lambda n: n == 1, on_error="skip").forms()[0].form == "column"
     assert numbers.map(lambda n: math.log(n), on_error="skip").forms()[0].form == "kernel"
     _, value = numbers.group_by_sum(lambda n: n > 0, lambda n: 1 // n, on_error="skip").forms()
-    assert (value.form, value.reason) == ("stage", "on_error needs each element's own outcome")
+    assert (value.form, value.reason) == ("stage", "on_error needs the outcome of each element")
     local, _ = numbers.fold_assoc(0, lambda a, n: a + 1 // n, lambda a, b: a + b, on_error="skip").forms()
-    assert (local.form, local.reason) == ("stage", "on_error needs each element's own outcome")
+    assert (local.form, local.reason) == ("stage", "on_error needs the outcome of each element")
 
 
 @pytest.mark.jvm

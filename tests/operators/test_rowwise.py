@@ -103,7 +103,7 @@ def test_filter_by_truth_of_objects(runner: Runner) -> None:
     """Only Python knows it."""
     assert runner.run(lambda s: s.filter(lambda e: e), [{1}, set(), {2, 3}]) == [{1}, {2, 3}]
     (form,) = mo.StreamContext(engine="reference").stream_iter([{1}]).filter(lambda e: e).forms()
-    assert (form.form, form.reason) == ("stage", "only Python knows whether a value of type object is true")
+    assert (form.form, form.reason) == ("stage", "the truth of a value of type object has no column form")
 
 
 def test_flat_map_column(runner: Runner) -> None:

@@ -102,7 +102,7 @@ def test_a_function_of_the_wrong_arity_is_refused() -> None:
 def test_explain_says_why_it_is_python() -> None:
     stream = mo.StreamContext(engine="reference").stream_iter([1]).rich_map(0, lambda s, n: (s, n))
     (form,) = stream.forms()
-    assert (form.form, form.reason) == ("stage", "it carries a state from element to element")
+    assert (form.form, form.reason) == ("stage", "it has a state")
 
 
 def test_an_output_that_is_the_state_is_what_it_was_then(runner: Runner) -> None:

@@ -280,7 +280,7 @@ def test_explain_says_where_a_running_fold_keeps_its_state(spark_ctx: mo.StreamC
     stream = spark_ctx.stream_rate(1).group_by(lambda n: n % 2).fold(0, lambda a, n: a + n)
     (form,) = [each for each in stream.forms() if each.operator == "fold"]
     assert form.form == "stage"
-    assert "its state is kept in Python" in form.reason
+    assert "its state is in Python" in form.reason
 
 
 @pytest.mark.jvm

@@ -287,7 +287,7 @@ def test_the_sink_that_fails_is_named(spark_ctx: mo.StreamContext, tmp_path: Pat
     numbers.for_each(seen.append)
     numbers.write_parquet(str(tmp_path / "file" / "out"))
     job = spark_ctx.start()
-    with pytest.raises(mo.JobError, match=r"while write_parquet \(.*test_unbounded_sinks.py:\d+\) was served"):
+    with pytest.raises(mo.JobError, match=r"while write_parquet \(.*test_unbounded_sinks.py:\d+\) was written"):
         job.wait(120)
     assert seen == [], "nobody was given anything"
 

@@ -335,7 +335,7 @@ def test_forms() -> None:
 
     assert forms(windows.sum(lambda n: n + 1)) == [("column", "")]
     assert forms(windows.fold(0, lambda a, n: a + n)) == [("column", "")]
-    assert forms(windows.map(lambda ns: ns)) == [("stage", "it is given all elements of a window, as a list")]
+    assert forms(windows.map(lambda ns: ns)) == [("stage", "it gets all elements of a window as a list")]
     mixed = windows.aggregate(total=mo.agg.sum(lambda n: n + 1), all=mo.agg.map(len))
     assert forms(mixed)[0] == ("stage", "the window, or another of its aggregates, runs in Python")
     assert forms(numbers.window_all(mo.LastK(2)).sum(lambda n: n + 1)) == [("column", "")]

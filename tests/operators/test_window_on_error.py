@@ -307,11 +307,11 @@ def test_types_and_forms(capsys: pytest.CaptureFixture[str]) -> None:
     assert counted.with_bounds().type == windows.with_bounds().fold(0, lambda a, t: a + len(t)).type
     assert windows.reduce(lambda a, t: a + t, on_error=print).type == Keyed(STR, STR)
     form = counted.forms()[-1]
-    assert (form.form, form.reason) == ("stage", "on_error needs each element's own outcome")
+    assert (form.form, form.reason) == ("stage", "on_error needs the outcome of each element")
     counted.explain()
     shown = capsys.readouterr().out
     assert "window.fold(on_error='skip')  : str → int" in shown
-    assert "function: stage — on_error needs each element's own outcome" in shown
+    assert "function: stage — on_error needs the outcome of each element" in shown
     assert windows.fold(0, lambda a, t: a + len(t), on_error="raise").forms()[-1].form == "column"
 
 

@@ -173,7 +173,7 @@ class _Run:
                 self.found.add_plan(self._micro_batch(frame.df, job.plan.output_mode))
             else:
                 self.found.add(frame.df)
-            for kept in emission._kept.values():
+            for kept in emission._persisted.values():
                 self.found.add_persisted(kept)
         finally:
             emission.release()

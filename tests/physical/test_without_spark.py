@@ -99,7 +99,7 @@ def test_what_is_not_refused_on_unbounded_input_can_be_emitted_there() -> None:
     assert families.FAMILIES
     kinds = [kind for kind in kinds_of(Node) if not kind.only_bounded and not issubclass(kind, Rowwise)]
     without = {kind.__name__ for kind in kinds if not emitted_as(kind) & (UNBOUNDED | {NativeAggregateOp})}
-    assert without <= {"SavedPieces", "LoopInput"}  # made by the engine itself, never on unbounded input
+    assert without <= {"StoredSplits", "LoopInput"}  # made by the engine itself, never on unbounded input
     native = {kind.__name__ for kind in kinds if not emitted_as(kind) & UNBOUNDED} - without
     assert native == {"Count"}
 

@@ -1,4 +1,4 @@
-"""The same answer: random plans give with snapshots, in pieces, what they give at once, also when they run again."""
+"""Random plans have the same result by source splits as at once, also when they run again."""
 
 from __future__ import annotations
 

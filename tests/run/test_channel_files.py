@@ -1,4 +1,4 @@
-"""What is sent into a channel waits in files, without Spark."""
+"""Channel files, without Spark."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import morisot as mo
-from morisot.engines.spark.streaming.channel_files import Spool
+from morisot.engines.spark.streaming.channel_files import ChannelFiles
 from morisot.types.element import INT
 
 
@@ -28,7 +28,7 @@ def names(directory: Path) -> list[str]:
 
 
 def test_everything_sent_is_there_in_order(tmp_path: Path) -> None:
-    spool = Spool(tmp_path, INT, 1000)
+    spool = ChannelFiles(tmp_path, INT, 1000)
     for start in range(0, 300, 100):
         spool.put(range(start, start + 100))
     spool.close()
@@ -38,7 +38,7 @@ def test_everything_sent_is_there_in_order(tmp_path: Path) -> None:
 
 
 def test_files_hold_no_more_than_a_query_takes(tmp_path: Path) -> None:
-    spool = Spool(tmp_path, INT, 1000)
+    spool = ChannelFiles(tmp_path, INT, 1000)
     spool.limit(7)
     spool.limit(None)
     spool.put(range(20))
@@ -48,7 +48,7 @@ def test_files_hold_no_more_than_a_query_takes(tmp_path: Path) -> None:
 
 
 def test_whoever_sends_too_fast_waits(tmp_path: Path) -> None:
-    spool = Spool(tmp_path, INT, 10)
+    spool = ChannelFiles(tmp_path, INT, 10)
     spool.attach("query")
     sender = threading.Thread(target=spool.put, args=(range(15),))
     sender.start()
@@ -68,11 +68,11 @@ def test_whoever_sends_too_fast_waits(tmp_path: Path) -> None:
 
 def test_a_full_channel_that_nobody_reads_is_refused(tmp_path: Path) -> None:
     with pytest.raises(mo.PlanError, match=r"10 elements were sent into a channel that no job reads.*\n.*ctx.start"):
-        Spool(tmp_path, INT, 10).put(range(11))
+        ChannelFiles(tmp_path, INT, 10).put(range(11))
 
 
 def test_a_file_goes_when_every_query_has_done_it(tmp_path: Path) -> None:
-    spool = Spool(tmp_path, INT, 100)
+    spool = ChannelFiles(tmp_path, INT, 100)
     for reader in ("one", "two"):
         spool.attach(reader)
     spool.put([1])
@@ -86,7 +86,7 @@ def test_a_file_goes_when_every_query_has_done_it(tmp_path: Path) -> None:
 
 
 def test_no_file_goes_before_every_query_is_there(tmp_path: Path) -> None:
-    spool = Spool(tmp_path, INT, 100)
+    spool = ChannelFiles(tmp_path, INT, 100)
     for reader in ("one", "two"):
         spool.expect(reader)
     spool.put([1])
@@ -102,7 +102,7 @@ def test_no_file_goes_before_every_query_is_there(tmp_path: Path) -> None:
 
 
 def test_nobody_waits_for_a_query_that_did_not_start(tmp_path: Path) -> None:
-    spool = Spool(tmp_path, INT, 100)
+    spool = ChannelFiles(tmp_path, INT, 100)
     for reader in ("one", "refused"):
         spool.expect(reader)
     spool.put([1])
@@ -115,7 +115,7 @@ def test_nobody_waits_for_a_query_that_did_not_start(tmp_path: Path) -> None:
 
 
 def test_snapshots_may_ask_for_files_again(tmp_path: Path) -> None:
-    spool = Spool(tmp_path, INT, 100, keep=2)
+    spool = ChannelFiles(tmp_path, INT, 100, keep=2)
     spool.attach("query")
     for n in range(6):
         spool.put([n])
@@ -123,7 +123,7 @@ def test_snapshots_may_ask_for_files_again(tmp_path: Path) -> None:
         spool.take_note("query", {names(tmp_path)[-1]})
     assert elements_in(tmp_path) == [3, 4, 5], "two snapshots, and the micro-batch after them"
     spool.remove()
-    again = Spool(tmp_path, INT, 100, keep=2)
+    again = ChannelFiles(tmp_path, INT, 100, keep=2)
     again.attach("query", names(tmp_path)[:-1])
     again.put([6])
     again.close()
@@ -132,7 +132,7 @@ def test_snapshots_may_ask_for_files_again(tmp_path: Path) -> None:
 
 
 def test_without_snapshots_nothing_stays(tmp_path: Path) -> None:
-    spool = Spool(tmp_path / "channel", INT, 100)
+    spool = ChannelFiles(tmp_path / "channel", INT, 100)
     spool.put([1])
     spool.flush()
     spool.remove()
@@ -141,12 +141,12 @@ def test_without_snapshots_nothing_stays(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("metadata", "found"), [({b"morisot.format": b"2"}, "2"), (None, "None")])
 def test_files_of_another_format_are_refused(metadata: dict[bytes, bytes] | None, found: str, tmp_path: Path) -> None:
-    spool = Spool(tmp_path, INT, 10)
+    spool = ChannelFiles(tmp_path, INT, 10)
     spool.put([1, 2])
     spool.close()
     (file,) = tmp_path.glob("*.parquet")
-    assert Spool(tmp_path, INT, 10).backlog == 2
+    assert ChannelFiles(tmp_path, INT, 10).backlog == 2
     pq.write_table(pq.ParquetFile(file).read().replace_schema_metadata(metadata), file)
     said = f"{file} cannot be read: it has the format {found}, and this version of Morisot reads 1"
     with pytest.raises(mo.SnapshotError, match=said):
-        Spool(tmp_path, INT, 10)
+        ChannelFiles(tmp_path, INT, 10)

@@ -1,4 +1,4 @@
-"""Spark's JVM ends under a job: whoever waits is told, and a new context works."""
+"""Spark's JVM ends under a job: whoever waits is caused_by_death, and a new context works."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import morisot as mo
-from morisot.engines.spark.session.jvm_death import Jvm, how, is_sign, remember, sentence, told
+from morisot.engines.spark.session.jvm_death import Jvm, caused_by_death, how, is_sign, remember, sentence
 from morisot.engines.spark.streaming.job import Job, ThreadPart
 from morisot.engines.spark.streaming.metrics import Measures
 from morisot.errors import ElementError, JobError
@@ -44,7 +44,7 @@ def kill_when(started):
     threading.Thread(target=wait, daemon=True).start()
 
 
-def told(name, action):
+def caused_by_death(name, action):
     """What an action raises: it is JobError, in plain words, and it comes soon."""
     began = time.monotonic()
     try:
@@ -52,7 +52,7 @@ def told(name, action):
     except mo.JobError as error:
         text = str(error)
         plain = text.startswith("The JVM in which Spark ran") and "SIGKILL" in text and "\\n" not in text
-        print(name, "told" if plain and error.__cause__ is None else repr(text), flush=True)
+        print(name, "caused_by_death" if plain and error.__cause__ is None else repr(text), flush=True)
     except BaseException as error:
         print(name, repr(error), flush=True)
     else:
@@ -79,21 +79,21 @@ job = ctx.start()
 inlet.send_all([1, 2])
 print(results.get(), results.get())
 kill()
-told("wait", lambda: job.wait(60))
+caused_by_death("wait", lambda: job.wait(60))
 print("exception", isinstance(job.exception(), mo.JobError), job.running)
-told("catch_up", job.catch_up)
-told("metrics", job.metrics)
-told("channel", lambda: list(results))
-told("stop", job.stop)
+caused_by_death("catch_up", job.catch_up)
+caused_by_death("metrics", job.metrics)
+caused_by_death("channel", lambda: list(results))
+caused_by_death("stop", job.stop)
 print("snapshots", job.snapshots())
 stream = ctx.stream_iter(range(10)).map(lambda n: n + 1)
-told("collect", stream.collect)
-told("to_arrow", stream.to_arrow)
+caused_by_death("collect", stream.collect)
+caused_by_death("to_arrow", stream.to_arrow)
 with contextlib.redirect_stdout(io.StringIO()) as shown:
-    told("explain", lambda: stream.explain(detail=True))
+    caused_by_death("explain", lambda: stream.explain(detail=True))
 print(shown.getvalue().splitlines()[-1])
 stream.collect_vec()
-told("execute", ctx.execute)
+caused_by_death("execute", ctx.execute)
 ctx.close()
 """
 
@@ -102,38 +102,38 @@ BOUNDED = """
 with mo.StreamContext(config=config) as ctx:
     print("new", ctx.stream_iter([1, 2]).map(lambda n: n + 1).collect())
     kill_when(running)
-    told("collect", lambda: ctx.stream_iter(range(1000)).map(slow).collect())
+    caused_by_death("collect", lambda: ctx.stream_iter(range(1000)).map(slow).collect())
 print("closed")
 
 # a loop
 ctx = mo.StreamContext(config=config)
 body = lambda stream, state: stream.map(slow)
 kill_when(running)
-told("loop", lambda: ctx.stream_iter(range(4)).replay(
+caused_by_death("loop", lambda: ctx.stream_iter(range(4)).replay(
     1000, 0, body, lambda d, n: d + n, lambda s, d: s + d, lambda s: True, delta=0).collect())
 ctx.close()
 """
 
 SAID_OF_UNBOUNDED = """
 2 3
-wait told
+wait caused_by_death
 exception True False
-catch_up told
-metrics told
-channel told
-stop told
+catch_up caused_by_death
+metrics caused_by_death
+channel caused_by_death
+stop caused_by_death
 snapshots []
-collect told
-to_arrow told
-explain told
-execute told
+collect caused_by_death
+to_arrow caused_by_death
+explain caused_by_death
+execute caused_by_death
 """
 
 SAID_OF_BOUNDED = """
 new [2, 3]
-collect told
+collect caused_by_death
 closed
-loop told
+loop caused_by_death
 """
 
 
@@ -214,10 +214,10 @@ def session(code: int | None) -> Any:
 
 
 def test_only_errors_that_may_come_from_the_end_of_the_jvm_are_taken_for_it() -> None:
-    assert isinstance(told(session(-9), ValueError("anything")), JobError)
-    assert isinstance(told(session(-9), JobError("a loop ended too early")), JobError)
-    assert told(session(-9), ElementError("map", None, "1", "ValueError")) is None
-    assert told(session(None), ValueError("anything")) is None
+    assert isinstance(caused_by_death(session(-9), ValueError("anything")), JobError)
+    assert isinstance(caused_by_death(session(-9), JobError("a loop ended too early")), JobError)
+    assert caused_by_death(session(-9), ElementError("map", None, "1", "ValueError")) is None
+    assert caused_by_death(session(None), ValueError("anything")) is None
 
 
 def test_a_broken_connection_is_a_sign_of_the_end() -> None:

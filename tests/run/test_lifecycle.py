@@ -122,7 +122,7 @@ class Script:
             self.broken.append("the checkpoint of an active query is removed")
         self.closed.append(what)
 
-    def told(self, error: BaseException) -> BaseException:
+    def user_error(self, error: BaseException) -> BaseException:
         return error
 
 

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 import morisot as mo
-from morisot.engines.spark.bounded.file_list import Listing, in_pieces
-from morisot.engines.spark.bounded.resumable import Pieces, refuse_unread
+from morisot.engines.spark.bounded.file_list import Listing, group_files
+from morisot.engines.spark.bounded.resumable import ResumableJobs, refuse_unread
 from morisot.engines.spark.bounded.runner import BatchRunner
 from morisot.physical.job import PlannedJob
 from morisot.physical.refusals import refuse_unbounded
@@ -126,18 +126,18 @@ def test_explain_says_what_a_crash_costs(capsys: pytest.CaptureFixture[str], tmp
 
 
 def test_files_gather_in_pieces() -> None:
-    assert in_pieces([], largest=None, number=20) == []
-    assert in_pieces([0, 0], largest=None, number=20) == [range(2)]
-    assert len(in_pieces([7] * 1000, largest=None, number=20)) == 20
-    assert in_pieces([5, 5, 5], largest=0, number=20) == [range(1), range(1, 2), range(2, 3)]
+    assert group_files([], largest=None, number=20) == []
+    assert group_files([0, 0], largest=None, number=20) == [range(2)]
+    assert len(group_files([7] * 1000, largest=None, number=20)) == 20
+    assert group_files([5, 5, 5], largest=0, number=20) == [range(1), range(1, 2), range(2, 3)]
 
 
 def test_small_pieces_are_listed_one_after_the_other(tmp_path: Path) -> None:
     listing = Listing(tmp_path)
     listing.write([], [["a", "b"], ["c"], ["d"]])
-    assert listing.pieces() == []
+    assert listing.splits() == []
     assert listing.list_more(2)
-    assert listing.pieces() == [["a", "b", "c"]]
+    assert listing.splits() == [["a", "b", "c"]]
     assert Listing(tmp_path).unlisted() == [["d"]]
     assert listing.list_more(9)
     assert not listing.list_more(1)
@@ -157,7 +157,7 @@ class Session:
 def ends_on(session: Any, tmp_path: Path) -> list[str]:
     ctx = mo.StreamContext(engine="reference")
     summed = numbers(ctx).map(lambda n: n + 1).rich_map(0, lambda total, n: (total + n, total + n))
-    found = Pieces(mo.Snapshots(tmp_path), refuse_unbounded).cut([summed._node], session)
+    found = ResumableJobs(mo.Snapshots(tmp_path), refuse_unbounded).cut([summed._node], session)
     assert found is not None
     return [part.end.operator for part in found.parts]
 
@@ -169,7 +169,7 @@ def test_which_sessions_run_a_job_in_pieces(tmp_path: Path) -> None:
 
 
 def test_without_snapshots_nothing_is_cut() -> None:
-    assert Pieces(None, refuse_unbounded).cut([], None) is None
+    assert ResumableJobs(None, refuse_unbounded).cut([], None) is None
 
 
 def test_a_file_that_was_not_read_stops_the_job(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from morisot.worker.garbage import no_garbage_collection
 PROGRAM = """
 import gc, weakref
 import pyarrow
-from morisot.worker.garbage import leave_modules_alone
+from morisot.worker.garbage import freeze_modules
 
 class Thing: pass
 
@@ -22,16 +22,16 @@ def cycle():
 
 earlier = cycle()
 before = len(gc.get_objects())
-leave_modules_alone()
+freeze_modules()
 assert earlier() is None, "what was garbage already is not kept"
 assert len(gc.get_objects()) < before / 10, "the modules are still looked at"
 later = cycle()
-leave_modules_alone()
+freeze_modules()
 gc.collect()
 assert later() is None, "garbage of a later task is kept"
 frozen = gc.get_freeze_count()
 import decimal, fractions, statistics
-leave_modules_alone()
+freeze_modules()
 assert gc.get_freeze_count() > frozen, "a later module is looked at"
 """
 

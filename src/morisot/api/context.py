@@ -219,7 +219,7 @@ class StreamContext(SourceMethods):
         """The buffer of a channel, and a check that raises an error for elements of another type."""
         from morisot.worker.codec.fits import UnfitValue, checker
 
-        store: Store = Memory() if self.config.engine == "reference" else self._spool(type_, capacity)
+        store: Store = Memory() if self.config.engine == "reference" else self._channel_files(type_, capacity)
         check = checker(type_, pickle.dumps)
 
         def refuse_misfits(element: Any) -> None:
@@ -230,10 +230,10 @@ class StreamContext(SourceMethods):
 
         return store, refuse_misfits
 
-    def _spool(self, type_: Type, capacity: int) -> Store:
-        from morisot.engines.spark.streaming.channel_files import Spool
+    def _channel_files(self, type_: Type, capacity: int) -> Store:
+        from morisot.engines.spark.streaming.channel_files import ChannelFiles
 
-        self._stores["channel"].append(Spool(self._store_directory("channel"), type_, capacity, keep=self._keep))
+        self._stores["channel"].append(ChannelFiles(self._store_directory("channel"), type_, capacity, keep=self._keep))
         return self._stores["channel"][-1]
 
     def _line(self, host: str, port: int, location: Location) -> Store | None:

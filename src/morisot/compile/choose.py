@@ -93,7 +93,7 @@ RUNGS: tuple[Rung, ...] = (column, kernel)
 
 
 def declared(closure: Closure) -> Type | None:
-    """What the user says the function returns, if anything."""
+    """The declared type of the function's result, if there is one."""
     return closure.returns or of_return(closure.original)  # a frozen closure lacks the names that annotations use
 
 

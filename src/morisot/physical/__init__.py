@@ -1,1 +1,1 @@
-"""From the logical plan to the physical one: how each operator runs, chosen once, without Spark."""
+"""The physical plan: how each operator of the logical plan runs, chosen once, without Spark."""

@@ -1,4 +1,4 @@
-"""What became of each function: the records of `forms()`, read from the physical plan."""
+"""The records of `forms()`: the form of each function, from the physical plan."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _LONGEST_VALUE = 40
 
 
 class FormRecord(NamedTuple):
-    """What became of one function."""
+    """The form of one function."""
 
     operator: str
     location: Location
@@ -26,42 +26,42 @@ class FormRecord(NamedTuple):
     reason: str
     advice: str = ""
     line: int | None = None
-    """Where in the function the reason lies, if that is another line than the operator's."""
+    """The line of the function that the reason is about, if it is not the operator's."""
     captured: tuple[str, ...] = ()
-    """The values that the function took from around it, as `name=value`."""
+    """The values that the function captured, as `name=value`."""
 
 
 def forms_of(root: Node, job: PlannedJob) -> list[FormRecord]:
-    """One record per function of the plan, in the order of the operators."""
+    """One record for each function of the plan, in the order of operators."""
     choices = job.choices
     return [record_of(node, closure, choices[node]) for node in everything(root) for _, closure in node.closures]
 
 
 def record_of(node: Node, closure: Closure, choice: Choice) -> FormRecord:
-    """The form of a function, for people."""
+    """The record of a function."""
     found = choice.reasons[closure]
     line = found.line if found.line != closure.location.line else None
     return FormRecord(node.operator, closure.location, found.form, found.reason, found.advice, line, captured(closure))
 
 
 def path_line(node: Node) -> str | None:
-    """One line about the way a loop runs."""
+    """One line about how a loop runs."""
     if isinstance(node, Loop):
         path = path_of(node)
         return f"{'one job' if path.name == 'barrier' else 'a job for each round'} — {path.reason}"
     if isinstance(node, DeltaIterate):
-        return "a job for each round — only the keys whose value changed go through the body"
+        return "a job for each round — the body runs only on keys whose value changed"
     return None
 
 
 def captured(closure: Closure) -> tuple[str, ...]:
-    """The values that a function captured, each shortened to what fits on a line."""
+    """The values that a function captured, each shortened to a line."""
     return tuple(f"{name}={shortened(value)}" for name, value in closure.captured.items())
 
 
 def shortened(value: object) -> str:
     try:
         text = repr(value)
-    except Exception:  # a broken __repr__ must not hide the plan
+    except Exception:  # a failing __repr__ must not hide the plan
         return f"<{type(value).__name__}>"
     return text if len(text) <= _LONGEST_VALUE else f"{text[:_LONGEST_VALUE]}…"

@@ -1,4 +1,4 @@
-"""What planning has to know of the session: gathered before, so that planning itself asks nobody."""
+"""The facts about the session that planning needs. They are gathered before, so that planning is a pure function."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from morisot.plan.nodes.partition import Cache
 
 @dataclass(frozen=True)
 class Facts:
-    """What only the session knows. The defaults are what `explain()` assumes while there is none."""
+    """Facts about the session. The defaults are what `explain()` assumes if there is no session yet."""
 
     connect: bool = False
-    """Whether the session is one of Spark Connect, which has no plans of Spark's own in this process."""
+    """Whether the session is one of Spark Connect, whose plans are not accessible in this process."""
     operator_metrics: bool = False
-    """Whether a query counts what each operator gives."""
+    """Whether a query counts the elements that each operator emits."""
     assumed: bool = False
-    """Whether nobody has looked: there is no session yet."""
+    """Whether the facts are assumed, because there is no session yet."""
     retained: frozenset[Node] = frozenset()
     """The streams that an earlier run has computed and `cache()` retains."""
 
     def assumptions(self, nodes: Iterable[Node]) -> Iterator[str]:
-        """What is assumed of a session that is not there yet, as far as the plan of some operators depends on it."""
+        """The assumptions about a missing session that the plan of some operators depends on."""
         nodes = tuple(nodes)
         if self.assumed and any(isinstance(node, Loop) for node in nodes):
             yield "a classic Spark session"

@@ -20,23 +20,23 @@ from morisot.plan.nodes.node import Node
 
 @dataclass(frozen=True, eq=False)
 class LoopStep:
-    """Run a loop and bind the slot of its node to what it left."""
+    """Runs a loop, and binds the slot of its node to the result."""
 
     node: Loop | DeltaIterate
     body: PlannedJob | None
-    """The job of a round; None if the tasks of one barrier stage do all rounds."""
+    """The job of a round; None if the tasks of one barrier stage run all rounds."""
 
 
 @dataclass(frozen=True, eq=False)
 class Batch:
-    """Compute some roots, one after the other."""
+    """Computes some roots, one after the other."""
 
     roots: tuple[Node, ...]
 
 
 @dataclass(frozen=True, eq=False)
 class ResumableStep:
-    """Run a part of a bounded plan as a query over source splits; the remaining plan reads what it saved."""
+    """Runs a part of a bounded plan as a query over source splits. The remaining plan reads its stored output."""
 
     part: ResumablePart
     query: Query
@@ -47,26 +47,26 @@ JobStep = LoopStep | Batch | ResumableStep
 
 @dataclass(frozen=True, eq=False)
 class Query:
-    """A streaming query: what it computes, and what is done with each of its micro-batches."""
+    """A streaming query: the job of its shared stream, and the job of each micro-batch."""
 
     stream: PlannedJob
-    """Up to the stream that the sinks of the group share; its loops run before the query starts."""
+    """The job up to the shared stream of the group. Its loops run before the query starts."""
     per_batch: PlannedJob
-    """From there to the sinks: planned once, and emitted for each micro-batch."""
+    """The job from the shared stream to the sinks, planned once, and emitted for each micro-batch."""
     bounded_inputs: tuple[Node, ...]
-    """The bounded streams that are copied into files before the query starts, and read as sources of it."""
+    """The bounded inputs, which are copied into files before the query starts, and read as sources."""
     trigger: Trigger
 
 
 @dataclass(frozen=True, eq=False)
 class PlannedJob:
-    """What is run: one physical plan, and the steps over it. The steps of a body run once in each round."""
+    """A physical plan, and the steps that run it. The steps of a body run once in each round."""
 
     plan: Plan
     steps: tuple[JobStep, ...]
     facts: Facts = DEFAULT
     origins: Mapping[Node, Node] = field(default_factory=dict)
-    """The user's operators by those that run in their stead."""
+    """The user's operators, by the operators that replace them."""
 
     @property
     def loops(self) -> Iterator[LoopStep]:
@@ -80,7 +80,7 @@ class PlannedJob:
 
     @functools.cached_property
     def choices(self) -> dict[Node, Choice]:
-        """How each operator runs, those in the bodies of loops included."""
+        """How each operator runs, including those in the bodies of loops."""
         found = dict(self.plan.choices)
         for part in self.resumable:
             found |= part.query.stream.choices
@@ -103,7 +103,7 @@ def plan_job(
     given: Iterable[Node] = (),
     where: Where = "batch",
 ) -> PlannedJob:
-    """The job that computes some roots: a loop runs right before the first root that reads it."""
+    """The job that computes some roots. A loop runs directly before the first root that reads it."""
     physical = plan(roots, facts, demoted=demoted, given=given, where=where)
     steps: list[JobStep] = []
     done: set[Node] = set()

@@ -1,4 +1,4 @@
-"""The operators of a physical plan: one class for each way of running."""
+"""The operators of a physical plan, with one class for each kind."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from morisot.worker.rowwise.kernels import Kernel
 
 @dataclass(frozen=True)
 class Reason:
-    """The form of one function, and why it has no faster one."""
+    """The form of one function, and the reason why it has no faster one."""
 
     form: Form
     reason: str = ""
@@ -24,7 +24,7 @@ class Reason:
 
     @classmethod
     def of(cls, form: Form, refusal: Refusal, reason: str = "") -> Reason:
-        """The reason that a refusal gives; `reason` replaces its words."""
+        """The reason of a refusal; `reason` replaces its text."""
         return cls(form, reason or str(refusal), refusal.advice, refusal.line)
 
 
@@ -35,20 +35,20 @@ COLUMN = Reason("column")
 class Physical:
     """One operator of a physical plan. Operators are compared by identity: a plan is a graph, not a tree.
 
-    `logical` are the user's operators that it does, in the order of the stream; several where they are fused.
+    `logical` are the user's operators that it runs, in the order of the stream; several if they are fused.
     """
 
     logical: tuple[Node, ...]
     inputs: tuple[Physical, ...] = ()
     reasons: Mapping[Closure, Reason] = field(default_factory=dict)
     may_fail: bool = False
-    """Whether it is optimistic: it may fail on a value that only Python can do."""
+    """Whether it is optimistic: it may fail on a value that it does not support."""
     columns: Mapping[Closure, ColumnForm] = field(default_factory=dict)
-    """The functions that are expressions over columns."""
+    """The functions that have column forms."""
 
     @property
     def node(self) -> Node:
-        """The last of the user's operators, whose elements it gives."""
+        """The last of the user's operators, whose elements it computes."""
         return self.logical[-1]
 
 
@@ -59,7 +59,7 @@ class ReadOp(Physical):
 
 @dataclass(frozen=True, eq=False)
 class Given(Physical):
-    """A slot for what an earlier step of the job has made: a micro-batch, the input of a round, a cached stream.
+    """A slot for the result of an earlier step of the job: a micro-batch, the input of a round, a cached stream.
 
     The runner binds it to a frame.
     """
@@ -72,32 +72,32 @@ class ColumnsOp(Physical):
 
 @dataclass(frozen=True, eq=False)
 class StageOp(Physical):
-    """Neighbouring row-wise operators in Python, fused into one pass over Arrow batches."""
+    """Adjacent row-wise operators in Python, fused into one pass over Arrow batches."""
 
 
 @dataclass(frozen=True, eq=False)
 class KernelOp(Physical):
-    """Neighbouring row-wise operators as machine code, fused into one pass over Arrow batches."""
+    """Adjacent row-wise operators as machine code, fused into one pass over Arrow batches."""
 
     kernels: tuple[Kernel, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
 class TimestampsOp(Physical):
-    """Timestamps in a column beside the element."""
+    """Timestamps in a hidden column."""
 
 
 @dataclass(frozen=True, eq=False)
 class WatermarkOp(Physical):
-    """Timestamps of an unbounded stream, and the watermark that follows from them."""
+    """Timestamps of an unbounded stream, and the watermark derived from them."""
 
 
 @dataclass(frozen=True, eq=False)
 class NativeAggregateOp(Physical):
-    """Aggregates that Spark has itself, of a key, of a window or of the whole stream."""
+    """Native aggregates of Spark, of a key, of a window or of the whole stream."""
 
     detail: Any = None
-    """The fold that was recognised, if it is one."""
+    """The recognised fold, if it is one."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,39 +107,39 @@ class SortOp(Physical):
 
 @dataclass(frozen=True, eq=False)
 class FusingOp(Physical):
-    """An operator that takes the stage before it into its own pass over the rows: `steps` are its operators."""
+    """An operator that runs the stage before it in its own pass over the rows: `steps` are the stage's operators."""
 
     steps: tuple[Node, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
 class TwoPhaseFoldOp(FusingOp):
-    """A fold in Python: partial results where the data is, a shuffle of those, and a merge in order."""
+    """A fold in Python: partial results of each partition, a shuffle, and a merge in row order."""
 
 
 @dataclass(frozen=True, eq=False)
 class TimestampsInPythonOp(FusingOp):
-    """Timestamps that a function in Python gives."""
+    """Timestamps from a function in Python."""
 
 
 @dataclass(frozen=True, eq=False)
 class InOrderOp(Physical):
-    """A state machine in Python that is given the elements of a key one after the other, in row order."""
+    """A machine in Python that processes the elements of a key in row order."""
 
 
 @dataclass(frozen=True, eq=False)
 class KeyedStateOp(Physical):
-    """A state machine in Python whose states are held in Spark's state store between micro-batches."""
+    """A machine in Python whose states are in Spark's state store."""
 
 
 @dataclass(frozen=True, eq=False)
 class TimersOp(Physical):
-    """A state machine in Python that waits for the watermark, or for the clock, with timers."""
+    """A machine in Python with timers of event time or processing time."""
 
 
 @dataclass(frozen=True, eq=False)
 class NativeJoinOp(Physical):
-    """A join of Spark's own."""
+    """A native join of Spark."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,12 +149,12 @@ class TableJoinOp(Physical):
 
 @dataclass(frozen=True, eq=False)
 class UnionOp(Physical):
-    """Several streams one after the other."""
+    """A union of several streams, in their order."""
 
 
 @dataclass(frozen=True, eq=False)
 class ExchangeOp(Physical):
-    """Elements moved between partitions; the stream is the same."""
+    """Elements are moved between partitions; the stream is unchanged."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -164,7 +164,7 @@ class CacheOp(Physical):
 
 @dataclass(frozen=True, eq=False)
 class LoopOp(FusingOp):
-    """A loop: one barrier stage whose tasks stay, or a job for each round."""
+    """A loop: one barrier stage whose tasks run all rounds, or a job for each round."""
 
     detail: Any = None
     """How it runs: see `choose.iterate`."""
@@ -172,7 +172,7 @@ class LoopOp(FusingOp):
 
 @dataclass(frozen=True, eq=False)
 class LoopResultOp(Physical):
-    """The state or the elements that a loop left."""
+    """The state or the elements of a loop, after its last round."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -182,7 +182,7 @@ class WriteOp(Physical):
 
 @dataclass(frozen=True, eq=False)
 class Choice:
-    """How one of the user's operators runs by itself, before neighbours are looked at."""
+    """How one of the user's operators runs by itself, before the passes over adjacent operators."""
 
     kind: type[Physical]
     reasons: Mapping[Closure, Reason] = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""The physical plan as a value: which operator does what, computed once from the logical plan."""
+"""The physical plan as a value, computed once from the logical plan."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _SCALARS = (INT, FLOAT, BOOL, DATE, DATETIME)
 _NARROW = frozenset((*_SCALARS, *map(Optional, _SCALARS)))
 Pass = Callable[[Neighbours, frozenset[Node]], dict[Node, Choice]]
 PASSES: tuple[Pass, ...] = (lambda graph, _: fuse_stages(graph), join_kernels)
-"""What neighbours change in each other's choices, in this order."""
+"""The passes that change choices of adjacent operators, in this order."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,24 +50,24 @@ class Plan:
 
     roots: tuple[Node, ...]
     nodes: tuple[Node, ...]
-    """The logical operators, inputs before what reads them."""
+    """The logical operators, inputs first."""
     choices: Mapping[Node, Choice]
     readers: Counter[Node]
     demoted: frozenset[Node]
     order: OrderRequirements
-    """Whose row order matters."""
+    """The operators whose row order matters."""
     shared: frozenset[Node] = frozenset()
-    """The operators that are persisted while the plan runs, because several others read them."""
+    """The operators that are persisted while the plan runs, because they have several readers."""
     counted: frozenset[Node] = frozenset()
     """The operators whose elements are counted, for metrics."""
     given: frozenset[Node] = frozenset()
-    """What earlier steps of the job have made, or an earlier job has retained."""
+    """Nodes that earlier steps of the job have computed, or an earlier job has retained."""
     retains: bool = True
-    """Whether `cache()` retains what it reads for later jobs."""
+    """Whether `cache()` retains its input for later jobs."""
 
     @functools.cached_property
     def operators(self) -> dict[Node, Physical]:
-        """The physical operators by the node whose elements they give, inputs before what reads them."""
+        """The physical operators by the node whose elements they compute, inputs first."""
         found: dict[Node, Physical] = {}
         for node in self.nodes:
             if self._is_inside(node):
@@ -77,11 +77,11 @@ class Plan:
 
     @functools.cached_property
     def provides(self) -> dict[Physical, Properties]:
-        """What is known of the rows that each operator gives."""
+        """The properties of each operator's rows."""
         return provide(self.operators.values(), self.order)
 
     def _is_inside(self, node: Node) -> bool:
-        """Whether a later operator takes this one into its own pass, so that nobody sees its elements by themselves."""
+        """Whether this operator is fused into the pass of a later one, so that its elements are not materialised."""
         if node in self.given or node in self.roots or self.readers[node] != 1:
             return False
         kind = self.choices[node].kind
@@ -91,7 +91,7 @@ class Plan:
         return kind is StageOp and self._takes_steps(reader)
 
     def _takes_steps(self, node: Node) -> bool:
-        """Whether an operator does the steps of a stage before it in its own pass; tasks of a loop count nothing."""
+        """Whether an operator runs the steps of the stage before it in its own pass. Loops count no elements."""
         kind = self.choices[node].kind
         if isinstance(node, Loop):
             stays = path_of(node).name == "barrier"
@@ -130,12 +130,12 @@ class Plan:
         return {closure: reason for node in nodes for closure, reason in self.choices[node].reasons.items()}
 
     def fused(self, node: Node) -> tuple[Node, ...]:
-        """The operators that one pass does, up to and with a node: all of its kind that nobody else reads."""
+        """The operators of one pass up to a node: all of its kind that have no other reader."""
         kind = self.choices[node].kind
         return tuple(reversed(list(self._pass_up_to(node, kind))))
 
     def steps_before(self, node: Node) -> tuple[Node, ...]:
-        """The operators of a stage that an operator in Python takes into its own pass."""
+        """The operators of a stage that are fused into the pass of an operator in Python."""
         if not self._takes_steps(node) or len(node.inputs) != 1 or self.readers[node.inputs[0]] > 1:
             return ()
         (source,) = node.inputs
@@ -154,26 +154,26 @@ class Plan:
 
     @functools.cached_property
     def output_mode(self) -> Literal["append", "update"]:
-        """How a streaming query gives results: each once, or, of an aggregate, whenever one changed."""
+        """Spark's output mode of a streaming query: append, or update for running aggregates."""
         return "update" if any(map(gives_running_values, self.nodes)) else "append"
 
     @functools.cached_property
     def rows_are_narrow(self) -> bool:
-        """Whether every row of every operator has a few bytes: numbers, and no texts or lists."""
+        """Whether the rows of all operators are small: numbers, and no texts or lists."""
         return all(leaf.type in _NARROW for node in self.nodes for leaf in leaves(node.type))
 
     def chose(self, node: Node, kind: type[Physical]) -> bool:
-        """Whether an operator runs in a way; one that is given does not run."""
+        """Whether an operator runs as a kind. A given node does not run."""
         return node in self.choices and self.choices[node].kind is kind
 
 
 def without_native_form(nodes: Iterable[Node], facts: Facts) -> frozenset[Node]:
-    """The operators whose native form this session does not have."""
+    """The operators whose native form this session does not support."""
     return frozenset(node for node in nodes if facts.connect and isinstance(node, Loop))
 
 
 Where = Literal["batch", "query", "round", "dataframe"]
-"""What runs a plan: a bounded job or a micro-batch, a streaming query, a round of a loop, or the user's own code."""
+"""What runs a plan: a bounded job or a micro-batch, a streaming query, a round of a loop, or the user's program."""
 
 
 def plan(
@@ -186,7 +186,7 @@ def plan(
 ) -> Plan:
     """The physical plan of some roots.
 
-    `demoted` are operators whose native form failed on the data, `given` are nodes whose elements are there already.
+    `demoted` are operators whose native form failed on the data, `given` are nodes whose elements exist already.
     """
     roots, retains = tuple(roots), where in ("batch", "query")
     known = frozenset(given) | (facts.retained.intersection(walk(*roots)) if retains else frozenset())
@@ -194,13 +194,13 @@ def plan(
     counted = count(nodes, facts) if where == "query" else frozenset()
     readers = consumer_counts(roots)
     if facts.connect:
-        readers.update(counted)  # without accumulators, only what leaves a pass can be counted
+        readers.update(counted)  # without accumulators, only the output of a pass can be counted
     refused = demoted | without_native_form(nodes, facts)
     choices = {node: choose(node, refused) for node in nodes if node not in known}
     reader = {value: node for node in nodes for value in node.inputs}
     for each in PASSES:
         choices = each(Neighbours(choices, readers, reader), demoted)
     shared: frozenset[Node] = frozenset()
-    if where != "dataframe":  # nobody knows when the user is done with a DataFrame
+    if where != "dataframe":  # it is unknown how long the user needs a DataFrame
         shared = share(nodes, choices, readers, streaming=where == "query", retains=retains)
     return Plan(roots, nodes, choices, readers, demoted, require(roots), shared, counted, known, retains)

@@ -1,4 +1,4 @@
-"""What cannot run on unbounded input with the answer of the bounded run, refused when the plan is built."""
+"""Refuses, when the plan is built, operators whose result on unbounded input would differ from the bounded one."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from morisot.plan.nodes.node import Node
 from morisot.plan.nodes.sink import WriteSink
 
 _BOUND_IT = (
-    "bound the input (leave out unbounded=True), or end the plan with collect_channel(), for_each(…) or write_…(…) and "
+    "bound the input (remove unbounded=True), or end the plan with collect_channel(), for_each(…) or write_…(…) and "
     "ctx.start()"
 )
 
 
 def is_commutative(node: Node) -> bool:
-    """Whether a fold was recognised as sums, extremes and the like, which give the same in any order."""
+    """Whether a fold was recognised as sums, extremes and the like, whose results do not depend on the order."""
     return isinstance(node, Fold | Reduce) and isinstance(recognised_fold(node), NativeFold)
 
 
 def refuse_unbounded(node: Node) -> None:
-    """Refuse an operator that cannot run on unbounded input, or whose answer would differ from the bounded one."""
+    """Raises an error for an operator that cannot run on unbounded input, or whose result would differ."""
     problem = node.unbounded_problem
     if problem is not None:
         reason, advice = problem
@@ -36,25 +36,25 @@ def refuse_unbounded(node: Node) -> None:
         )
     if breaks_running_values(node):
         raise PlanError(
-            f"{node.operator} cannot follow an aggregate on unbounded input: the aggregate gives a new value whenever "
+            f"{node.operator} cannot follow an aggregate on unbounded input: the aggregate emits a new value whenever "
             "one changed, and only the last of each key counts",
             location=node.location,
-            advice="do it before the aggregate, or in for_each(…), which sees every change",
+            advice="do it before the aggregate, or in for_each(…), which gets every change",
         )
     join = unmatched_above(node)
     if join is not None:
         raise PlanError(
-            f"{node.operator} cannot follow {join.operator} on unbounded input: an element without a partner is given "
-            "when the watermark has passed it, too late for what waits for time",
+            f"{node.operator} cannot follow {join.operator} on unbounded input: an element without a partner is "
+            "emitted when the watermark has passed it, too late for an operator with timers",
             location=node.location,
-            advice="use join, which gives pairs as soon as both are there, or drop_timestamps() after it",
+            advice="use join, which emits pairs as soon as both have arrived, or drop_timestamps() after it",
         )
     mixed = mixed_above(node)
     if mixed is not None and not is_commutative(node):
         raise PlanError(
             f"{node.operator} cannot follow {mixed.operator} ({mixed.location}) on unbounded input: it depends on the "
-            "order of elements, and those of several streams come in no order of their own",
+            "order of elements, and those of several streams have no defined order",
             location=node.location,
-            advice="order them by time first: add_timestamps(…, delay=…) on each stream, reorder() behind "
+            advice="order them by time first: add_timestamps(…, delay=…) on each stream, reorder() after "
             f"{mixed.operator}; or use an operator that needs no order, such as fold_assoc",
         )

@@ -1,4 +1,4 @@
-"""What a row-wise operator does to one element in Python: the steps of stages, kernels and loops."""
+"""The steps of row-wise operators in Python, for stages, kernels and loops."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from morisot.plan.nodes.window import WithoutFailures
 from morisot.types.element import ANY, INT, Keyed, Type, arguments, holds
 from morisot.worker.aggregate.accumulators import SeparateFailures
 from morisot.worker.report.left_out import Policy
-from morisot.worker.rowwise.branches import BranchSelector, FirstMatch, GoesTo
+from morisot.worker.rowwise.branches import BranchSelector, FirstMatch, IsInBranch
 from morisot.worker.rowwise.stage import Generator, Kind, Memo, Step
 
 _KINDS: dict[type[Node], Kind] = {
@@ -29,8 +29,8 @@ _KINDS: dict[type[Node], Kind] = {
     rowwise.MapMemo: "map",
     rowwise.MapAsync: "map_async",
     keyed.KeyBy: "key_by",
-    combine.SplitBy: "mark",
-    combine.Route: "mark",
+    combine.SplitBy: "branches",
+    combine.Route: "branches",
     combine.Branch: "branch",
     WithoutFailures: "without_failures",
     Broadcast: "same",
@@ -40,11 +40,11 @@ _KINDS: dict[type[Node], Kind] = {
 }
 _UNKEY_KINDS: dict[str, Kind] = {"both": "unkey", "value": "drop_key", "key": "keys"}
 _GIVING = (rowwise.Map, rowwise.FlatMap, rowwise.FilterMap, rowwise.MapMemo, rowwise.MapAsync, keyed.KeyBy)
-"""The operators whose elements are what a function gives."""
+"""The operators whose elements are results of a function."""
 
 
 def step_of(node: Node, parallelism: int = 1, policy: Policy | None = None) -> Step:
-    """The step of an operator; `policy` says what becomes of elements on which it fails, if the job goes on."""
+    """The step of an operator. `policy` is the treatment of elements on which it fails, if they do not stop the job."""
     if isinstance(node, keyed.Unkey):
         return Step(_UNKEY_KINDS[node.keep], node.operator, node.location, keyed=True)
     closure = main_closure(node)
@@ -66,10 +66,10 @@ def main_closure(node: Node) -> Closure | None:
 
 
 def _tested(node: Node, closure: Closure) -> Type | None:
-    """The type of what the function gives, where each value is tested against it.
+    """The type that each result of the function is tested against; None if it is not tested.
 
-    That is where the user declared it, and where it is of ints, which have 64 bits: what else the compiler found out is
-    true. And where elements may be left out: one whose value cannot travel is left out too.
+    Results are tested if the user declared the type, and if it has ints, which are limited to 64 bits. Other inferred
+    types are exact. They are also tested if elements may be skipped: one whose value cannot be encoded is skipped, too.
     """
     if not isinstance(node, _GIVING):
         return None
@@ -88,8 +88,8 @@ def _function(node: Node, parallelism: int) -> Callable[..., Any] | None:
             return BranchSelector(closure.function, n, node.several, node.masked)
         case combine.Route(predicates=predicates):
             return FirstMatch(tuple(each.function for each in predicates))
-        case combine.Branch(input=marked, number=number):
-            return GoesTo(number, marked.masked)
+        case combine.Branch(input=branching, number=number):
+            return IsInBranch(number, branching.masked)
         case WithoutFailures(bounds=bounds):
             return SeparateFailures(bounds)
         case _:

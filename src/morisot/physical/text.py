@@ -1,4 +1,4 @@
-"""A job as text: one line for each physical operator, inputs before what reads them; the rounds of loops indented."""
+"""A job as text: one line for each physical operator, inputs first, with the rounds of loops indented."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from morisot.plan.nodes.node import Node
 
 
 def text_of(job: PlannedJob) -> str:
-    """Each operator with its number, its kind, the user's operators that it does, and the numbers of its inputs."""
+    """Each operator with its number, its kind, its logical operators, and the numbers of its inputs."""
     numbers = {operator: number for number, operator in enumerate(job.plan.operators.values())}
     bodies: dict[Node, PlannedJob | None] = {step.node: step.body for step in job.loops}
     lines: list[str] = []
@@ -34,11 +34,11 @@ def _line(operator: Physical, numbers: dict[Physical, int], plan: Plan) -> str:
     return (
         f"#{numbers[operator]} {kind}({does})"
         + (f" ← {inputs}" if inputs else "")
-        + "".join(f"  {mark}" for mark in _marks(operator, plan))
+        + "".join(f"  {each}" for each in _properties(operator, plan))
     )
 
 
-def _marks(operator: Physical, plan: Plan) -> Iterator[str]:
+def _properties(operator: Physical, plan: Plan) -> Iterator[str]:
     node = operator.node
     forms = ", ".join(dict.fromkeys(reason.form for reason in operator.reasons.values()))
     if forms:

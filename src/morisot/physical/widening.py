@@ -1,4 +1,4 @@
-"""Which types hold the values of another one in columns that are made of its own."""
+"""Tests whether a wider type has the columns of a narrower one."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from morisot.types.element import Keyed, Optional, Tuple, Type
 
 
 def widens_by_columns(source: Type, target: Type) -> bool:
-    """Whether the columns of a wider type are those of the narrower one, so that no element is made in Python."""
+    """Whether the columns of the wider type are computed from those of the narrower one, without Python."""
     if source == target or (isinstance(target, Optional) and target.inner == source):
         return True
     alike = type(source) is type(target) and isinstance(source, Tuple | Keyed)

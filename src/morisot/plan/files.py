@@ -24,11 +24,11 @@ def normal(name: str) -> str:
     return re.sub(r"\W+", "_", name.strip().lower()).strip("_")
 
 
-def columns_of_fields(node: Node, columns: Sequence[str], *, by_place: bool = False) -> list[int]:
+def columns_of_fields(node: Node, columns: Sequence[str], *, by_position: bool = False) -> list[int]:
     """The index of the column for each field of the node's record.
 
-    Columns are matched by name, in any order and spelling ("UNIQUE KEY" is unique_key). If names differ and `by_place`
-    is set, they are matched by position, unless a common name is at another position.
+    Columns are matched by name, in any order and spelling ("UNIQUE KEY" is unique_key). If names differ and
+    `by_position` is set, they are matched by position, unless a common name is at another position.
     """
     record = node.type
     assert isinstance(record, Record)
@@ -37,7 +37,7 @@ def columns_of_fields(node: Node, columns: Sequence[str], *, by_place: bool = Fa
     if all(name in names for name in wanted):
         return [names.index(name) for name in wanted]
     moved = any(name in names and names.index(name) != index for index, name in enumerate(wanted))
-    if by_place and len(names) == len(wanted) and not moved:
+    if by_position and len(names) == len(wanted) and not moved:
         return list(range(len(wanted)))
     missing = [name for name in record.names if normal(name) not in names]
     raise SourceError(

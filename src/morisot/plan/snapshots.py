@@ -63,7 +63,7 @@ class Snapshots:
         return None if self.every is None else microseconds(self.every) / _MICROSECONDS
 
     @property
-    def piece_seconds(self) -> float | None:
+    def split_seconds(self) -> float | None:
         """The target duration of a source split; None if its elements are counted, or `every` is not set."""
         return self.seconds if self.items is None else None
 

@@ -68,7 +68,7 @@ def read_row(node: StreamCsv, row: Sequence[str], header: Sequence[str]) -> Any:
     assert isinstance(node.type, Record)
     if len(row) != len(header):
         raise ValueError(f"{len(row)} values for {len(header)} columns")
-    indexes = columns_of_fields(node, header, by_place=True)
+    indexes = columns_of_fields(node, header, by_position=True)
     return node.type.cls(*(from_text(row[index], type_) for index, type_ in zip(indexes, node.type.items, strict=True)))
 
 

@@ -82,7 +82,7 @@ def _because(example: ElementError | None) -> str:
 
 def kind_of(node: Node) -> Kind:
     """The treatment of the elements that an operator skips."""
-    if node.awaits_time:
+    if node.has_timers:
         return "late"
     return "diverted" if is_diverting(node) else "skipped"
 

@@ -35,7 +35,7 @@ def little_garbage_collection() -> Iterator[None]:
         gc.set_threshold(*before)
 
 
-def leave_modules_alone() -> None:
+def freeze_modules() -> None:
     """Called at the end of a task: excludes the objects of loaded modules from garbage collection.
 
     PySpark collects garbage after each task. Scanning a hundred thousand objects of pyarrow, pandas and the like takes

@@ -11,7 +11,7 @@ from morisot.api.base import OnError, StreamBase, T
 from morisot.api.companions import check_times, companion
 from morisot.api.location import caller
 from morisot.errors import PlanError
-from morisot.plan.nodes.combine import Branch, Marked, Merge, Route, SplitBy, Zip
+from morisot.plan.nodes.combine import Branch, Branching, Merge, Route, SplitBy, Zip
 from morisot.plan.nodes.node import Node
 from morisot.types import infer
 from morisot.types.element import ANY, BOOL, INT, Keyed, List, Tuple, Type, contains_any, with_value
@@ -35,7 +35,7 @@ class _Combine(StreamBase[T]):
         type_ = functools.reduce(merged_type, (node.type for node in nodes))
         return Merge(nodes, type=type_, location=caller())
 
-    def _branches(self, numbered: Marked, n: int) -> list[Node]:
+    def _branches(self, numbered: Branching, n: int) -> list[Node]:
         return [Branch(numbered, number, type=self.type, location=numbered.location) for number in range(n)]
 
     def _split_by(self, function: Callable[..., Any], n: int, on_error: OnError) -> list[Node]:

@@ -89,7 +89,7 @@ def evaluate_stream_arrow(node: StreamArrow) -> Iterator[Any]:
 def rows_of_table(node: StreamParquet | StreamArrow, table: Any) -> Iterator[Any]:
     """The rows of an Arrow table as records."""
     assert isinstance(node.type, Record)
-    indexes = columns_of_fields(node, table.column_names, by_place=isinstance(node, StreamArrow))
+    indexes = columns_of_fields(node, table.column_names, by_position=isinstance(node, StreamArrow))
     columns = [table.column_names[index] for index in indexes]
     for row in table.to_pylist():
         for column, type_ in zip(columns, node.type.items, strict=True):

@@ -15,7 +15,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from morisot.config import Config
 from morisot.engines.spark.bounded import runner as batch
-from morisot.engines.spark.bounded.resumable import Pieces
+from morisot.engines.spark.bounded.resumable import ResumableJobs
 from morisot.engines.spark.bounded.runner import BatchRunner, Demotions, Receiver
 from morisot.engines.spark.checkpoints.ownership import Hold, SnapshotLock
 from morisot.engines.spark.emit import source
@@ -30,7 +30,7 @@ from morisot.engines.spark.internals import plans
 from morisot.engines.spark.internals.causes import keep_causes_of_connect
 from morisot.engines.spark.internals.sessions import is_classic, is_connect
 from morisot.engines.spark.loops.runner import Loops, without_running
-from morisot.engines.spark.session.jvm_death import is_dead, told_of_death
+from morisot.engines.spark.session.jvm_death import is_dead, reporting_death
 from morisot.engines.spark.session.query_settings import PARTITIONS
 from morisot.engines.spark.session.running import running
 from morisot.engines.spark.session.scratch import scratch
@@ -78,7 +78,7 @@ class SparkEngine:
         self._lock = lock or SnapshotLock(None if snapshots is None else snapshots.path)
         self._streams = Streams(snapshots, self._report, self._lock, counts_operators=config.operator_metrics)
         self._loops = Loops(snapshots)
-        self._pieces = Pieces(snapshots, refuse_unbounded, self._lock)
+        self._resumable = ResumableJobs(snapshots, refuse_unbounded, self._lock)
         self._tally = Tally()
         self._ledger: Ledger | None = None
         self._handed_out: list[Emission] = []
@@ -92,7 +92,7 @@ class SparkEngine:
         if self._spark is None:
             self._spark = self._borrowed = borrow_session(self._config)
         if not self._checked:
-            with told_of_death(self._spark):
+            with reporting_death(self._spark):
                 check_session(self._spark)
             if not is_classic(self._spark):
                 keep_causes_of_connect()
@@ -158,7 +158,7 @@ class SparkEngine:
             self._action() as runner,
             self._reporting((node,)),
             self._progress("collect"),
-            self._pieces.running(runner, "collect", (node,)) as rest,
+            self._resumable.running(runner, "collect", (node,)) as rest,
         ):
             return runner.collect(rest.nodes[node])
 
@@ -167,7 +167,7 @@ class SparkEngine:
             self._action() as runner,
             self._reporting((node,)),
             self._progress("to_arrow"),
-            self._pieces.running(runner, "to_arrow", (node,)) as rest,
+            self._resumable.running(runner, "to_arrow", (node,)) as rest,
         ):
             return batch.to_arrow(runner, rest.nodes[node])
 
@@ -197,7 +197,7 @@ class SparkEngine:
             self._execute(runner, receivers)
 
     def _execute(self, runner: BatchRunner, receivers: Mapping[SinkNode, Receiver | None]) -> None:
-        with self._pieces.running(runner, next(iter(receivers)).operator, receivers) as rest:
+        with self._resumable.running(runner, next(iter(receivers)).operator, receivers) as rest:
             runner.execute(rest.receivers(receivers))
 
     @contextlib.contextmanager
@@ -227,10 +227,10 @@ class SparkEngine:
         unbounded = {sink: receiver for sink, receiver in receivers.items() if not sink.bounded}
         parts: list[Part] = [*self._streams.start(runner, unbounded, closers)]
         if bounded:
-            counts = runner.apart()
+            counts = runner.with_own_counts()
             run = functools.partial(self._run_bounded, counts, bounded, closers)
             parts.append(ThreadPart("bounded", run, counts.tally.metrics, index=len(unbounded)))
-        job = Job(parts, lambda: [*self._loops.snapshots(), *self._pieces.snapshots()])
+        job = Job(parts, lambda: [*self._loops.snapshots(), *self._resumable.snapshots()])
         if unbounded:
             job_table.watch(job.metrics, lambda: not job.running, self._config.progress)
         return job
@@ -246,7 +246,7 @@ class SparkEngine:
         closers: Mapping[SinkNode, Callable[[], None]],
     ) -> None:
         try:
-            with told_of_death(runner.spark), self._reporting(receivers, runner.tally):
+            with reporting_death(runner.spark), self._reporting(receivers, runner.tally):
                 self._execute(runner, receivers)
         finally:
             for sink in receivers:
@@ -297,12 +297,12 @@ class SparkEngine:
         return "" if found is None else found.sentence(node)
 
     def _cut(self, node: Node) -> Cut | None:
-        with told_of_death(self._spark):
-            return self._pieces.cut((node,), self._spark) if node.bounded else None
+        with reporting_death(self._spark):
+            return self._resumable.cut((node,), self._spark) if node.bounded else None
 
     def uncache(self, node: Node) -> None:
         """Removes the cached elements of a stream."""
-        with told_of_death(self._spark):
+        with reporting_death(self._spark):
             self._caches.release(node)
 
     def _progress(self, description: str) -> Any:
@@ -311,7 +311,7 @@ class SparkEngine:
     def close(self) -> None:
         """Ends the session if Morisot created it and no other context uses it."""
         if self._spark is not None and is_dead(self._spark):
-            self._caches.forget()
+            self._caches.clear()
         self._caches.release_all()
         for hold in self._reading:
             hold.release()
@@ -332,7 +332,7 @@ class SparkEngine:
         lock = self._lock if removing else SnapshotLock(None)
         with contextlib.suppress(SnapshotError), lock.held():
             self._loops.close()
-            self._pieces.close()
+            self._resumable.close()
             self._streams.clean()
 
 

@@ -1,9 +1,9 @@
-"""The boundary nodes that each kind of operator causes in Spark's plans: where rows are read, moved or sorted.
+"""The boundary nodes that each kind of operator causes in Spark's plans: where rows are read, shuffled or sorted.
 
 A kind states what it causes, given the distribution of the rows that it reads. Projections, filters, generators, unions
-and limits are no boundaries: they run in the stage of what they read. Spark chooses some nodes by sizes that only a run
-knows; `Sizes` names those alternatives. Two rules of Spark's optimizer are no statement of any kind: it drops a sort if
-only joins and aggregates without an order read it, and operators over a source of which it knows all rows.
+and limits are no boundaries: they run in the stage of their input. Spark chooses some nodes by sizes that are known
+only in a run; `Sizes` has those alternatives. Two rules of Spark's optimizer are not stated by any kind: it drops a
+sort that only joins and aggregates without an order read, and operators over a source of which it knows all rows.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def boundaries(operator: Physical, plan: Plan, sizes: Sizes = SMALL) -> Nodes:
 def boundaries_of(job: PlannedJob, sizes: Sizes = SMALL) -> Nodes:
     """The nodes of all plans that a job runs, one round of each loop included.
 
-    What several operators read is planned for each of them, unless it is stored: then each of them scans it.
+    An operator with several readers is planned for each of them, unless it is stored: then each of them scans it.
     """
     found: Nodes = Counter()
     plan = job.plan
@@ -52,13 +52,13 @@ def boundaries_of(job: PlannedJob, sizes: Sizes = SMALL) -> Nodes:
 
 
 def is_stored(operator: Physical, plan: Plan) -> bool:
-    """Whether the rows of an operator are computed once, for all who read them: persisted, retained, left by a loop."""
+    """Whether the rows of an operator are computed once for all readers: persisted, retained, or a loop's result."""
     retained = isinstance(operator, ops.CacheOp) and plan.retains
     return operator.node in plan.shared or retained or isinstance(operator, ops.LoopOp)
 
 
 def _reads_of(operator: Physical) -> int:
-    """How often an operator reads its inputs: both sides of a join of sessions make the sessions of each."""
+    """How often an operator reads its inputs. A join of sessions reads both sides twice."""
     node = operator.node
     sessions = isinstance(node, WindowJoin) and isinstance(node.kind, SessionKind)
     return 2 if sessions and isinstance(operator, ops.NativeJoinOp) else 1
@@ -88,4 +88,4 @@ _KINDS: dict[type[Physical], Callable[[Causing], Nodes]] = {
     ops.LoopResultOp: nothing,
     ops.WriteOp: nothing,
 }
-"""What each kind causes."""
+"""The function of each kind."""

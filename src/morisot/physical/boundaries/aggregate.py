@@ -27,7 +27,7 @@ from morisot.types.element import contains_any
 
 
 def native_aggregate(cause: Causing) -> Nodes:
-    """An aggregate by key or of the whole stream, and a sort where keys are to come in their order."""
+    """An aggregate by key or of the whole stream, and a sort if the order of keys is restored."""
     node = cause.node
     if isinstance(node, window.Window):
         return native_window(cause, node)
@@ -45,7 +45,7 @@ def native_aggregate(cause: Causing) -> Nodes:
 
 
 def sorts(operator: Physical) -> bool:
-    """Whether Spark sorts to aggregate by key: whole elements, or the least of values of no fixed size."""
+    """Whether Spark sorts to aggregate by key: for whole elements, and for extremes of values of variable size."""
     detail = operator.detail if isinstance(operator, ops.NativeAggregateOp) else None
     if isinstance(operator.node, aggregate.MinElement | aggregate.MaxElement | aggregate.First):
         return True
@@ -59,7 +59,7 @@ def two_phase_fold(cause: Causing) -> Nodes:
 
 
 def sort(cause: Causing) -> Nodes:
-    """A shuffle into ranges and a sort; with a limit Spark takes the first rows of each partition, and sorts those."""
+    """A shuffle into ranges and a sort. With a limit Spark sorts the first rows of each partition."""
     node = cause.node
     limited = isinstance(node, aggregate.Limit) or (isinstance(node, aggregate.SortedBy) and node.n is not None)
     return moved(limited or cause.distribution == "single") + Counter({SORT: 1})

@@ -1,4 +1,4 @@
-"""Loops: what the tasks of a loop cause, or one of its rounds."""
+"""Loops: the boundary nodes of the tasks of a loop, or of a round."""
 
 from __future__ import annotations
 
@@ -16,9 +16,11 @@ from morisot.plan.nodes.iterate import DeltaIterate, Loop
 
 
 def loop(cause: Causing) -> Nodes:
-    """What a loop causes once: the tasks that do all rounds, or what its first round reads."""
+    """The nodes that a loop causes once: the tasks that run all rounds, or the input of the first round."""
     node = cause.node
-    if isinstance(node, DeltaIterate):  # of each key the last entry; in Python they are packed, and opened at the end
+    if isinstance(
+        node, DeltaIterate
+    ):  # the last entry of each key; in Python entries are packed, and unpickled at the end
         return aggregated(together=False, by_sort=True) + Counter({PYTHON: 0 if cause.operator.columns else 2})
     assert isinstance(node, Loop)
     if path_of(node).name == "barrier":
@@ -27,12 +29,12 @@ def loop(cause: Causing) -> Nodes:
 
 
 def after_body(node: Loop | DeltaIterate, body: Plan, around: Plan) -> Nodes:
-    """What a round causes after its body: a fold of the elements that leave it, or entries that meet deltas."""
+    """The nodes of a round after its body: a fold of the output, or deltas applied to entries."""
     leaving, choice = body.operators[node.body.output], around.choices[node]
     if isinstance(node, DeltaIterate):
         return _joined_deltas(leaving, body) if choice.columns else Counter(_DELTAS_IN_PYTHON)
     native = isinstance(choice.detail, NumericFold)
-    if node.feedback:  # Spark measures what it makes; Python reads what was made
+    if node.feedback:  # Spark observes aggregates while it computes the output; Python reads the output
         return Counter({} if native else {SCAN: 1, PYTHON: 1})
     if isinstance(leaving, ops.StageOp):  # the fold is a part of the last stage
         return Counter()
@@ -40,11 +42,11 @@ def after_body(node: Loop | DeltaIterate, body: Plan, around: Plan) -> Nodes:
 
 
 _DELTAS_IN_PYTHON = {SCAN: 1, PYTHON: 3, EXCHANGE: 1, SORT: 1}
-"""Changed entries are opened, deltas packed, both moved and sorted by key, and met."""
+"""Changed entries are unpickled, deltas packed, both shuffled and sorted by key, and deltas applied."""
 
 
 def _joined_deltas(leaving: Physical, body: Plan) -> Nodes:
-    """A join. The entries of the first round are sorted by key already; in later rounds Spark moves and sorts them."""
+    """A join. The entries of the first round are sorted by key; in later rounds Spark shuffles and sorts them."""
     last = leaving
     while isinstance(last, ops.ColumnsOp):
         last = last.inputs[0]

@@ -1,4 +1,4 @@
-"""Joins: small sides are sent to every task, others are moved and sorted."""
+"""Joins: small sides are broadcast, others are shuffled and sorted."""
 
 from __future__ import annotations
 
@@ -25,21 +25,21 @@ from morisot.plan.nodes import aggregate, combine, join, window
 from morisot.types.element import Keyed, contains_any
 
 _BROADCAST = {BROADCAST: 1, JOIN: 1}
-"""One side is sent to every task."""
+"""One side is broadcast."""
 _SHUFFLED = {EXCHANGE: 2, SORT: 2, JOIN: 1}
-"""Both sides are moved and sorted by what is to be equal."""
+"""Both sides are shuffled and sorted by the join keys."""
 
 
 def native_join(cause: Causing) -> Nodes:
-    """A join by what is to be equal, and a sort where the order of the left side is to be restored."""
+    """A join, and a sort if the order of the left side is restored."""
     node = cause.node
     match node:
-        case combine.Zip():  # by position, which Spark finds by counting rows
+        case combine.Zip():  # by index, for which Spark counts rows
             seen = node in cause.plan.order.seen
             return _joined(cause) + Counter({EXCHANGE: 1, SORT: 1} if seen else {})
         case window.WindowJoin():
             return _window_join(cause, node)
-        case aggregate.WithAggregate() if cause.key is None:  # one result, sent to every task
+        case aggregate.WithAggregate() if cause.key is None:  # one result, which is broadcast
             return Counter(_BROADCAST)
         case aggregate.WithAggregate():
             return _joined(cause) + times(2, canonical(cause.key)) + restored(cause)
@@ -49,12 +49,12 @@ def native_join(cause: Causing) -> Nodes:
 
 
 def _joined(cause: Causing) -> Nodes:
-    """Whichever Spark chooses by size."""
+    """The algorithm that Spark chooses by size."""
     return Counter(_BROADCAST if cause.sizes.broadcasts else _SHUFFLED)
 
 
 def _how(cause: Causing, node: join.Join | join.IntervalJoin) -> Nodes:
-    """As the user said; else as sizes have it, but an outer join looks for rows without a partner on both sides."""
+    """The user's strategy, else one by size. An outer join is never broadcast: it needs all unmatched rows."""
     ship, local = (node.ship, node.local) if isinstance(node, join.Join) else (None, None)
     if node.variant == "outer":
         return Counter({EXCHANGE: 2, SORT: 0 if local == "hash" else 2, JOIN: 1})
@@ -72,7 +72,7 @@ def _said_broadcast(node: join.Join | join.IntervalJoin) -> bool:
 
 
 def _joined_by_key(node: join.Join | join.IntervalJoin) -> Nodes:
-    """What makes keys comparable: of an outer join in one type, and bytes where only Python can compare them."""
+    """Passes that make keys comparable: conversion to one type in an outer join, and canonical bytes if needed."""
     one, other = node.left.type, node.right.type
     if not isinstance(one, Keyed) or not isinstance(other, Keyed):
         return Counter()
@@ -85,24 +85,24 @@ def _joined_by_key(node: join.Join | join.IntervalJoin) -> Nodes:
 
 
 def _window_join(cause: Causing, node: window.WindowJoin) -> Nodes:
-    """A join by key and window, after what tells in which windows a row of each side is."""
+    """A join by key and window, after the rows of both sides are assigned to windows."""
     one, other = node.left.type, node.right.type
     sides: Nodes = Counter()
     if isinstance(one, Keyed) and isinstance(other, Keyed):
         sides[PYTHON] = 2 if one.key != other.key or contains_any(one.key) else 0
     match node.kind:
-        case window.CountKind():  # numbered, and counted, since an incomplete window may not be wanted
+        case window.CountKind():  # numbered, and counted, because incomplete windows may be dropped
             sides += times(2, positioned(cause) + Counter({SORT: 1, WINDOW: 1}))
-        case window.SessionKind():  # both sides make sessions together; the end is read of one
+        case window.SessionKind():  # sessions have elements of both sides; their ends are computed once
             sides = times(2, sides + begun(cause)) + Counter(ENDED)
     return sides + _joined(cause) + restored(cause)
 
 
 def table_join(cause: Causing) -> Nodes:
-    """A join of each micro-batch; the table is persisted, and read from there as rows of unknown origin."""
+    """A join of each micro-batch with a persisted table, which is read as rows without a plan."""
     node = cause.node
     assert isinstance(node, join.Join)
-    own_places = Counter({PYTHON: 1 if cause.ordered else 0})
-    by_hash = node.ship == "hash" and node.local is None  # the size of such rows is unknown to Spark
+    row_numbers = Counter({PYTHON: 1 if cause.ordered else 0})
+    by_hash = node.ship == "hash" and node.local is None  # Spark does not know the size of such rows
     how = Counter(_SHUFFLED) if by_hash else _how(cause, node)
-    return Counter({SCAN: 2}) + own_places + _joined_by_key(node) + how
+    return Counter({SCAN: 2}) + row_numbers + _joined_by_key(node) + how

@@ -1,4 +1,4 @@
-"""The names of boundary nodes, and what several kinds of operators cause alike."""
+"""The names of boundary nodes, and helpers for several kinds of operators."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ AGGREGATE, WINDOW, JOIN = "Aggregate", "Window", "Join"
 
 @dataclass(frozen=True)
 class Sizes:
-    """What only a run knows, by which Spark or a source chooses. The defaults are those of small inputs."""
+    """Sizes that are known only in a run, and by which Spark or a source chooses. The defaults are for small inputs."""
 
     broadcasts: bool = True
-    """Whether one side of each join is small enough to be sent to every task; otherwise both are moved and sorted."""
+    """Whether one side of each join is small enough to be broadcast; otherwise both are shuffled and sorted."""
     files: int = 1
-    """How many files each source has. Up to 64 are read one by one where their order is seen, more are sorted."""
+    """The number of files of each source. If order is observed, up to 64 are read one by one; more are sorted."""
 
 
 @dataclass(frozen=True)
 class Causing:
-    """An operator as the statements of kinds look at it."""
+    """An operator, with the properties that its boundary nodes depend on."""
 
     operator: Physical
     plan: Plan
@@ -54,41 +54,41 @@ class Causing:
 
     @property
     def distribution(self) -> Distribution:
-        """How the rows that it reads are distributed."""
+        """The distribution of the rows that it reads."""
         return self.plan.provides[self.operator.inputs[0]].distribution
 
     @property
     def together(self) -> bool:
-        """Whether the rows of a key, or all if there are none, are in one partition already."""
+        """Whether the rows of a key, or all rows without keys, are in one partition already."""
         by_key = self.key is not None and not contains_any(self.key)
         return self.distribution == "single" or (self.distribution == "key" and by_key)
 
 
 def nothing(cause: Causing) -> Nodes:
-    """Expressions, which Spark computes in the stage of what they read."""
+    """Expressions, which Spark computes in the stage of their input."""
     return Counter()
 
 
 def moved(together: bool) -> Nodes:
-    """An exchange that brings the rows of a group together, unless they are."""
+    """An exchange that brings the rows of a group into one partition, unless they are."""
     return Counter() if together else Counter({EXCHANGE: 1})
 
 
 def restored(cause: Causing, *, single: bool = False) -> Nodes:
-    """The row order after a shuffle: a sort over ranges, of one partition without a shuffle."""
+    """Restores the row order after a shuffle: a sort over ranges, or of one partition without a shuffle."""
     return moved(single) + Counter({SORT: 1}) if cause.ordered else Counter()
 
 
 def aggregated(together: bool, *, by_sort: bool = False) -> Nodes:
-    """Partial results, a shuffle of those, final results; or all at once where the rows of a group are together."""
+    """Partial results, a shuffle, final results; or one aggregate if the rows of a group are in one partition."""
     steps = 1 if together else 2
     return moved(together) + Counter({AGGREGATE: steps, SORT: steps if by_sort else 0})
 
 
 def canonical(key: Type | None, *, structs: bool = True) -> Nodes:
-    """A pass in Python that adds bytes which are equal where keys are, if Spark cannot tell that.
+    """A pass in Python that adds canonical bytes of keys, if Spark does not compare them as Python does.
 
-    Aggregates of Spark group by structs and lists as they are; shuffles and joins do not (`structs`).
+    Spark's aggregates can group by structs and lists; shuffles and joins need the bytes (`structs`).
     """
     if key is None:
         return Counter()
@@ -97,10 +97,10 @@ def canonical(key: Type | None, *, structs: bool = True) -> Nodes:
 
 
 def converted(source: Type, target: Type) -> Nodes:
-    """A pass in Python that makes elements of a wider type, where columns cannot."""
+    """A pass in Python that converts elements to a wider type, if columns cannot."""
     return Counter({PYTHON: 0 if widens_by_columns(source, target) else 1})
 
 
 def times(number: int, nodes: Nodes) -> Nodes:
-    """The nodes so many times."""
+    """The nodes, `number` times."""
     return Counter({name: number * count for name, count in nodes.items()})

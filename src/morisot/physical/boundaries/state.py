@@ -34,14 +34,14 @@ def in_order(cause: Causing) -> Nodes:
 
 
 def _timed_window(cause: Causing, node: window.Window) -> Nodes:
-    """The same, by key and window; where a session begins and ends, Spark's window functions tell."""
+    """The same, by key and window. Starts and ends of sessions are computed by Spark's window functions."""
     sessions = begun(cause) + Counter(ENDED) if isinstance(node.kind, window.SessionKind) else Counter()
     gathered = Counter({EXCHANGE: 1, SORT: 1, PYTHON: 1})
     return sessions + gathered + canonical(cause.key) + restored(cause)
 
 
 def keyed_state(cause: Causing) -> Nodes:
-    """Rows are packed into buckets of keys in Python, moved and sorted by bucket; Python unpacks the results."""
+    """Rows are packed into buckets of keys in Python, shuffled and sorted by bucket. Python unpacks the results."""
     machine = Counter({PYTHON: 2, EXCHANGE: 1, SORT: 1, STATE: 1})
     match cause.node:
         case aggregate.Limit() | Reorder():  # of the whole stream

@@ -1,4 +1,4 @@
-"""Sources, row-wise operators, and what moves or unites streams."""
+"""Sources, row-wise operators, shuffles and unions."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from morisot.physical.boundaries.nodes import (
     converted,
     moved,
 )
-from morisot.plan.analysis.resumable import SavedPieces
+from morisot.plan.analysis.resumable import StoredSplits
 from morisot.plan.nodes import partition
 from morisot.plan.nodes.source import PathSource
 from morisot.plan.nodes.time import AddTimestamps, that_may_idle
@@ -26,9 +26,9 @@ _MOST_FILES_READ_ONE_BY_ONE = 64
 
 
 def read(cause: Causing) -> Nodes:
-    """A scan. Several files are scanned one by one where their order is seen, many are sorted."""
+    """A scan. If the row order is observed, several files are scanned one by one, and many files are sorted."""
     node = cause.node
-    if isinstance(node, SavedPieces) and node.running:  # the last value of each key, or of all
+    if isinstance(node, StoredSplits) and node.running:  # the last value of each key, or of all
         last = Counter({SORT: 1}) if not isinstance(node.type, Keyed) else aggregated(together=False, by_sort=True)
         return Counter({SCAN: 1}) + last
     if not isinstance(node, PathSource) or not node.bounded or node not in cause.plan.order.seen:
@@ -39,22 +39,22 @@ def read(cause: Causing) -> Nodes:
 
 
 def slot(cause: Causing) -> Nodes:
-    """A scan of what an earlier step left."""
+    """A scan of the result of an earlier step."""
     return Counter({SCAN: 1})
 
 
 def in_python(cause: Causing) -> Nodes:
-    """One pass in Python; a generator is called for each row of a range."""
+    """One pass in Python. A generator is called for each row of a range."""
     return Counter({PYTHON: 1}) + instances(cause)
 
 
 def instances(cause: Causing) -> Nodes:
-    """The rows for which a generator is called: one for each partition."""
+    """The rows for which a generator is called, one for each partition."""
     return Counter({SCAN: 0 if cause.operator.inputs else 1})
 
 
 def watermark(cause: Causing) -> Nodes:
-    """Functions that are no columns are passes of their own; an idle input also scans the others' time."""
+    """Functions without a column form are passes of their own. An idle input also scans the others' watermarks."""
     node = cause.node
     assert isinstance(node, AddTimestamps)
     functions = sum(closure not in cause.operator.columns for _, closure in node.closures)
@@ -63,12 +63,12 @@ def watermark(cause: Causing) -> Nodes:
 
 
 def union(cause: Causing) -> Nodes:
-    """Elements of another type than the result's may have to be converted in Python."""
+    """Elements of another type than the result may have to be converted in Python."""
     return sum((converted(value.type, cause.node.type) for value in cause.node.inputs), start=Counter())
 
 
 def exchange(cause: Causing) -> Nodes:
-    """A shuffle, which Spark drops if another follows; where order matters, into ranges that are sorted."""
+    """A shuffle, which Spark drops if another one follows. If order matters, it is a shuffle into sorted ranges."""
     node = cause.node
     if isinstance(node, partition.RepartitionBy):
         return Counter() if cause.ordered else canonical(cause.key) + Counter({EXCHANGE: 1})
@@ -78,7 +78,7 @@ def exchange(cause: Causing) -> Nodes:
 
 
 def _moves_again(cause: Causing) -> bool:
-    """Whether all that reads the rows is a shuffle that asks for no order."""
+    """Whether the only reader of the rows is a shuffle that does not restore an order."""
     plan, node = cause.plan, cause.node
     readers = [each for each in plan.nodes if node in each.inputs]
     again = [isinstance(each, partition.Shuffle | partition.Parallelism) for each in readers]

@@ -1,4 +1,4 @@
-"""Windows as aggregates and window functions of Spark's own."""
+"""Windows as native aggregates and window functions of Spark."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ from morisot.types.element import BOOL, DATE, DATETIME, FLOAT, INT, Type, contai
 from morisot.types.infer import without_none
 
 _FIXED = (INT, FLOAT, BOOL, DATE, DATETIME)
-"""The types of which Spark aggregates values in a hash map; for others it sorts."""
+"""The types whose values Spark aggregates in a hash map. For others it sorts."""
 
 
 def native_window(cause: Causing, node: window.Window) -> Nodes:
-    """Aggregates by key and window, after what tells in which windows a row is."""
+    """Aggregates by key and window, after the rows are assigned to windows."""
     by_key = cause.key is not None
     by_sort = any(_sorts_measure(node, each) for each in node.measures) or (by_key and contains_any(cause.key or INT))
     match node.kind:
         case window.TimeKind():
             windows = _paned(cause.together, node.kind, by_sort=by_sort)
-        case window.CountKind():  # numbered in one partition, or by key: then each window is in one
+        case window.CountKind():  # numbered in one partition, or by key: then each window is in one partition
             windows = positioned(cause) + _paned(True, node.kind, by_sort=by_sort)
         case window.SessionKind():
             windows = begun(cause) + aggregated(True, by_sort=by_sort)
@@ -49,25 +49,25 @@ def native_window(cause: Causing, node: window.Window) -> Nodes:
 
 
 def _paned(together: bool, kind: window.TimeKind | window.CountKind, *, by_sort: bool) -> Nodes:
-    """One aggregate, or where windows overlap one by panes and one by windows."""
+    """One aggregate; for overlapping windows one by panes and one by windows."""
     steps = 1 if kind.slide >= kind.size else 2
     return times(steps, aggregated(together, by_sort=by_sort))
 
 
 def positioned(cause: Causing) -> Nodes:
-    """Row numbers of each key; without keys Spark numbers the rows of one partition as it reads them."""
+    """Row numbers of each key. Without keys Spark numbers the rows of one partition while it reads them."""
     if cause.key is None:
         return Counter({EXCHANGE: 1, SORT: 1})
     return moved(cause.together) + Counter({SORT: 1, WINDOW: 1})
 
 
 def begun(cause: Causing) -> Nodes:
-    """Where sessions begin: rows by key and time, a function that looks back, and one that looks at what it found."""
+    """The starts of sessions: rows sorted by key and time, and two window functions."""
     return moved(cause.together) + Counter({SORT: 1, WINDOW: 2})
 
 
 ENDED = {SORT: 1, WINDOW: 1}
-"""Where sessions end; those of a key, or all without keys, are together already."""
+"""The ends of sessions. The rows of a key, or all without keys, are in one partition already."""
 
 
 def _sorts_measure(node: window.Window, measure: window.Measure) -> bool:
@@ -87,7 +87,7 @@ def _sorts_measure(node: window.Window, measure: window.Measure) -> bool:
 
 
 def sorts_parts(fold: NativeFold) -> bool:
-    """Whether Spark sorts to compute a fold that is made of aggregates of its own."""
+    """Whether Spark sorts to compute a fold of native aggregates."""
     return not all(_fixed(part.type) for part in fold.parts)
 
 

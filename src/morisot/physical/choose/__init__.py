@@ -1,4 +1,4 @@
-"""How each operator runs by itself: a file for each family, and the table of them."""
+"""The choice of each operator by itself: a file for each family, and the table of them."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ _KINDS: dict[type[Node], type[Physical]] = {
 
 
 def choose(node: Node, demoted: frozenset[Node]) -> Choice:
-    """How an operator runs by itself; `demoted` are those whose native form failed on the data."""
+    """How an operator runs by itself. `demoted` are those whose native form failed on the data."""
     for cls in type(node).__mro__:
         if cls in _CHOOSERS:
             return _CHOOSERS[cls](node, demoted)
@@ -91,6 +91,6 @@ def choose(node: Node, demoted: frozenset[Node]) -> Choice:
 
 
 def without_choice(node: Node, kind: type[Physical]) -> Choice:
-    """An operator that runs one way, and has no functions."""
-    assert not node.closures, f"{node.operator} has functions, and nobody chooses their forms"
+    """The choice of an operator with one kind and without functions."""
+    assert not node.closures, f"{node.operator} has functions without a choice of their forms"
     return Choice(kind)

@@ -1,4 +1,4 @@
-"""Aggregates and selections: Spark's own where those give exactly what Python gives, else folds in Python."""
+"""Aggregates and selections: native ones if they give exactly Python's results, else folds in Python."""
 
 from __future__ import annotations
 
@@ -37,17 +37,17 @@ from morisot.plan.nodes.node import Node
 from morisot.types.element import BOOL, DATE, DATETIME, FLOAT, INT, STR, arguments, leaves
 
 SUMMABLE = (INT, FLOAT, BOOL)
-"""What Spark adds as Python does."""
+"""The types that Spark adds as Python does."""
 ORDERED = (INT, FLOAT, BOOL, STR, DATE, DATETIME)
-"""What Spark compares as Python does, but for NaN."""
-RUNNING = "on unbounded input its state is kept in Python, between micro-batches"
+"""The types that Spark compares as Python does, except NaN."""
+RUNNING = "on unbounded input its state is in Python"
 
 ValueNode = Sum | Avg | MinElement | MaxElement
 FoldNode = ReduceAssoc | FoldAssoc | Fold | Reduce
 
 
 def choose_value(node: ValueNode, demoted: frozenset[Node]) -> Choice:
-    """An aggregate of a value that a function takes of each element."""
+    """An aggregate of the result of a function for each element."""
     if not node.bounded:
         return Choice(KeyedStateOp, all_of(node, Reason("stage", RUNNING)))
     verdict = verdict_of(node.value, node.signature("value"))
@@ -62,13 +62,13 @@ def choose_value(node: ValueNode, demoted: frozenset[Node]) -> Choice:
         return Choice(
             TwoPhaseFoldOp, {node.value: Reason("stage", f"values of type {verdict.type} are folded in Python")}
         )
-    # a sum of ints may leave 64 bits on the way; which of several floats is the largest may depend on a NaN
+    # a partial sum of ints may be beyond 64 bits; the largest of several floats may depend on a NaN
     unsafe = verdict.type != FLOAT if summed else verdict.type == FLOAT
     return Choice(NativeAggregateOp, {node.value: COLUMN}, {node.value: verdict}, verdict.raises or unsafe)
 
 
 def choose_fold(node: FoldNode, demoted: frozenset[Node]) -> Choice:
-    """A fold: native if it is made of Spark's own aggregates."""
+    """A fold: native if it consists of native aggregates."""
     if not node.bounded:
         return Choice(KeyedStateOp, all_of(node, Reason("stage", RUNNING)))
     merges = isinstance(node, FoldAssoc | ReduceAssoc)
@@ -86,7 +86,7 @@ def choose_fold(node: FoldNode, demoted: frozenset[Node]) -> Choice:
 
 
 def recognised_fold(node: FoldNode) -> NativeFold | NativeExtreme | Refusal:
-    """The fold as Spark's own aggregates, or why it is none."""
+    """The fold as native aggregates, or the reason why it is none."""
     accumulator = arguments(node.type)[-1]
     match node:
         case FoldAssoc():
@@ -112,7 +112,7 @@ def choose_sort(node: SortedBy, demoted: frozenset[Node]) -> Choice:
 
 
 def choose_selection(node: Limit | Unique | First, demoted: frozenset[Node]) -> Choice:
-    """Some of the elements: Spark's own on bounded input, a state on unbounded."""
+    """A selection of elements: native on bounded input, a state on unbounded input."""
     if not node.bounded:
         return Choice(KeyedStateOp)
     return Choice(SortOp if isinstance(node, Limit) else NativeAggregateOp)

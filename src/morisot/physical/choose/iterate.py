@@ -1,4 +1,4 @@
-"""Loops: one job whose tasks stay, or a job for each round; and where their functions run."""
+"""Loops: one job whose tasks run all rounds, or a job for each round; and the forms of their functions."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ from morisot.worker.rowwise.stage import Step
 PathName = Literal["barrier", "frame"]
 
 MOVING = (Shuffle, Parallelism, RepartitionBy, Cache)
-"""What changes where elements are and never the result: in a loop that is one job they stay where they are."""
+"""Operators that only move elements: in a loop that is one job they have no effect."""
 FOR_EACH_PARTITION = "it is called in this process, once a round for each partition"
 ONCE_A_ROUND = "it is called in this process, once a round"
-IN_TASKS = "the body and the local fold run together, in tasks that stay from round to round"
-LOCAL_FOLD = "it folds what leaves the body, partition by partition"
-AGGREGATED = "Spark computes it while it makes what leaves the body"
-DELTAS = "entries and deltas meet in Python"
-DELTAS_ADVICE = "end the body with an aggregate by key, and write all four functions so that they are columns"
+IN_TASKS = "the body and the local fold run in tasks that last for all rounds"
+LOCAL_FOLD = "it folds the output of the body, partition by partition"
+AGGREGATED = "Spark computes it together with the output of the body"
+DELTAS = "deltas are applied to entries in Python"
+DELTAS_ADVICE = "end the body with an aggregate by key, and write all four functions so that they have column forms"
 JOINED = "Spark joins entries and deltas"
 
 
@@ -48,19 +48,17 @@ class LoopPath:
 
 
 def path_of(node: Loop) -> LoopPath:
-    """Whether a loop is one job whose tasks stay, or a job for each round."""
+    """Whether a loop is one job whose tasks run all rounds, or a job for each round."""
     for each in node.body.nodes:
         if not isinstance(each, (Rowwise, *MOVING)):
-            return LoopPath(
-                "frame", f"{each.operator} ({each.location}) brings elements of several partitions together"
-            )
+            return LoopPath("frame", f"{each.operator} ({each.location}) moves elements between partitions")
     if node.body.side_inputs:
-        return LoopPath("frame", "the body gives a stream from outside the loop")
-    return LoopPath("barrier", "the body looks at one element at a time: its tasks keep their elements")
+        return LoopPath("frame", "the body returns a stream from outside the loop")
+    return LoopPath("barrier", "the body is row-wise: elements stay in their tasks")
 
 
 def choose_loop(node: Loop, demoted: frozenset[Node]) -> Choice:
-    """A loop whose body is row-wise stays in its tasks."""
+    """A loop whose body is row-wise runs all rounds in its tasks."""
     reasons = {
         node.local_fold: Reason("stage", LOCAL_FOLD),
         node.global_fold: Reason("stage", FOR_EACH_PARTITION),
@@ -78,22 +76,24 @@ def choose_loop(node: Loop, demoted: frozenset[Node]) -> Choice:
 
 
 def reason_in_tasks(kernel: LoopKernel | Refusal) -> Reason:
-    """Why what runs in the tasks of a loop has its form: all of it is one kernel, or Python."""
+    """The reason for the form of functions in the tasks of a loop: all of them are one kernel, or run in Python."""
     if isinstance(kernel, Refusal):
         return Reason("stage", f"{IN_TASKS}, and {kernel}", kernel.advice)
     return Reason("kernel", IN_TASKS)
 
 
 def body_nodes(node: Loop) -> tuple[Node, ...]:
-    """The operators of a body that stays in its tasks."""
+    """The operators of a body that runs in the tasks of a loop."""
     return tuple(each for each in node.body.nodes if not isinstance(each, MOVING))
 
 
 def loop_kernel(node: Loop) -> LoopKernel | Refusal:
-    """The body and the fold of a loop that stays in its tasks as one kernel, or why they are none."""
+    """The body and the fold of a loop as one kernel, or the reason why they are none."""
     delta = of_numbers(node.delta)
     if delta is None:
-        return Refusal("delta= is not made of numbers and arrays", advice="give delta= a number, a tuple or an array")
+        return Refusal(
+            "delta= does not consist of numbers and arrays", advice="give delta= a number, a tuple or an array"
+        )
     steps: tuple[Step, ...] = tuple(step_of(each) for each in body_nodes(node))
     state = of_numbers(node.state)
     fold = node.local_fold.function
@@ -101,7 +101,7 @@ def loop_kernel(node: Loop) -> LoopKernel | Refusal:
 
 
 def round_fold_of(node: Loop) -> NumericFold | None:
-    """The loop's fold, if it is made of aggregates that Spark has."""
+    """The loop's fold as native aggregates; None if it is none."""
     return recognise_round_fold(node.delta, node.local_fold, node.body.output.type)
 
 
@@ -109,7 +109,7 @@ def round_fold_of(node: Loop) -> NumericFold | None:
 
 
 def choose_delta(node: DeltaIterate, demoted: frozenset[Node]) -> Choice:
-    """Spark joins entries and deltas where all functions are columns."""
+    """Spark joins entries and deltas if all functions have column forms."""
     forms = None if node in demoted else column_forms(node)
     if forms is None:
         return Choice(LoopOp, all_of(node, Reason("stage", DELTAS, DELTAS_ADVICE)))
@@ -118,7 +118,7 @@ def choose_delta(node: DeltaIterate, demoted: frozenset[Node]) -> Choice:
 
 
 def column_forms(node: DeltaIterate) -> dict[Closure, ColumnForm] | None:
-    """The functions as columns, if all of them are and Spark can bring entries and deltas together as Python would."""
+    """The column forms of the functions, if all have one and Spark compares keys as Python does; else None."""
     leaving = node.body.output.type
     if node.value == ANY or contains_any(node.entry) or not one_for_each_key(node.body.output):
         return None

@@ -1,4 +1,4 @@
-"""Row-wise operators: columns where the functions are expressions, else kernels, else steps of a stage."""
+"""Row-wise operators: columns if the functions have column forms, else kernels, else steps of a stage."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ from morisot.plan.nodes.window import WithoutFailures
 from morisot.types.element import BOOL, INT, List, Tuple, arguments, leaves
 from morisot.worker.rowwise.kernels import Kernel
 
-OWN_OUTCOME = "on_error needs each element's own outcome"
-MOVED = "moved to Python at run time: its native form met a value it cannot do exactly"
+OWN_OUTCOME = "on_error needs the outcome of each element"
+MOVED = "moved to Python at run time: its native form failed on an unsupported value"
 BESIDE_PYTHON = "another function of the operator runs in Python"
 _ALWAYS_PYTHON: dict[type[Node], str] = {
-    StreamParIter: "a generator is run as it is, where its elements are used",
+    StreamParIter: "a generator runs in Python, in the tasks that use its elements",
     Inspect: "it is called for its effect",
     MapAsync: "coroutines run in Python",
     WithoutFailures: "",
 }
 KERNELS = (Map, Filter, KeyBy)
-"""The operators that machine code can do."""
+"""The operators that can be kernels."""
 
 
 def choose_rowwise(node: Node, demoted: frozenset[Node]) -> Choice:
-    """The form of a row-wise operator, or of a generator, which is one to its stage."""
+    """The form of a row-wise operator, or of a generator, which is a step of a stage."""
     always = _ALWAYS_PYTHON.get(type(node))
     if always is not None:
         return Choice(StageOp, {closure: Reason("stage", always) for _, closure in node.closures})
@@ -49,9 +49,9 @@ def choose_rowwise(node: Node, demoted: frozenset[Node]) -> Choice:
 
 
 def _deciding(node: Node) -> tuple[tuple[str, Closure], ...]:
-    """The functions on whose forms it depends how the operator runs.
+    """The functions whose forms determine how the operator runs.
 
-    A column remembers nothing, and needs no key to do so; but a key on which elements fail has to be called.
+    A column caches no results, so it needs no key; but a key function that may fail has to be called.
     """
     if not isinstance(node, MapMemo):
         return node.closures
@@ -63,12 +63,12 @@ def _deciding(node: Node) -> tuple[tuple[str, Closure], ...]:
 
 
 def may_raise(verdict: Verdict) -> bool:
-    """Whether a function is a column that fails on some values."""
+    """Whether a function has a column form that fails on some values."""
     return isinstance(verdict, ColumnForm) and verdict.raises
 
 
 def _unused(node: Node, verdicts: dict[Closure, Verdict], reason: Reason) -> dict[Closure, Reason]:
-    """The functions that go with the others: the key by which results are remembered."""
+    """The functions with the form of the others: the key by which results are cached."""
     return {closure: reason for _, closure in node.closures if closure not in verdicts}
 
 
@@ -78,7 +78,7 @@ def _of_kernel(verdict: KernelForm) -> Reason:
 
 
 def _refusals(node: Node, verdicts: dict[Closure, Verdict], demoted: frozenset[Node]) -> dict[Closure, Reason] | None:
-    """Why the operator runs in Python, a reason for each function; None if it does not."""
+    """Why the operator runs in Python, with a reason for each function; None if it does not."""
     if isinstance(node, Flatten):
         return None if isinstance(arguments(node.input.type)[-1], List) and node not in demoted else {}
     reasons = {closure: _reason(node, verdict, demoted) for closure, verdict in verdicts.items()}
@@ -95,16 +95,16 @@ def _reason(node: Node, verdict: Verdict, demoted: frozenset[Node]) -> Reason | 
     if node.leaves_out and verdict.raises:  # a column fails as a whole, not for one element
         return Reason("stage", OWN_OUTCOME)
     if isinstance(node, FlatMap) and not isinstance(verdict.type, List):
-        return Reason("stage", f"Spark makes no elements of a value of type {verdict.type}", "give a list")
+        return Reason("stage", f"Spark cannot split a value of type {verdict.type} into elements", "return a list")
     if isinstance(node, Filter | Route) and known_truth(verdict.result) is None:
-        return Reason("stage", f"only Python knows whether a value of type {verdict.type} is true", "give a bool")
+        return Reason("stage", f"the truth of a value of type {verdict.type} has no column form", "return a bool")
     if isinstance(node, SplitBy) and not names_branches(verdict):
-        return Reason("stage", f"a value of type {verdict.type} names no branches", "give an int, or a list of ints")
+        return Reason("stage", f"a value of type {verdict.type} names no branches", "return an int, or a list of ints")
     return None
 
 
 def names_branches(form: ColumnForm) -> bool:
-    """Whether a function gives numbers of branches: one, a list, or a tuple of them."""
+    """Whether a function returns numbers of branches: one, a list, or a tuple of them."""
     match form.type:
         case List(item):
             return item == INT
@@ -114,11 +114,11 @@ def names_branches(form: ColumnForm) -> bool:
             return form.type in (INT, BOOL)
 
 
-# -- kernels beside kernels ------------------------------------------------------------------------------------------
+# -- kernels next to kernels -----------------------------------------------------------------------------------------
 
 
 def kernel_of(node: Node) -> Kernel | None:
-    """What an operator would be as machine code, also where it is a column: beside a kernel that may be cheaper."""
+    """The kernel of an operator, also if it has a column form: next to a kernel it may be cheaper."""
     if not isinstance(node, KERNELS):
         return None
     ((name, closure),) = node.closures
@@ -135,12 +135,12 @@ def _same_type(node: Node, form: KernelForm) -> bool:
     return isinstance(node, Filter) or arguments(node.type)[-1] == form.type
 
 
-def lets_less_out(node: Node) -> bool:
-    """Whether less leaves the operator than enters it: then it pays to do it before the way back to the JVM."""
+def reduces_data(node: Node) -> bool:
+    """Whether the operator reduces the data: then it should run before the data returns to the JVM."""
     if isinstance(node, Filter):
         return True
     return isinstance(node, Map) and len(leaves(node.type)) <= len(leaves(node.input.type))
 
 
 ROWWISE = (Rowwise, StreamParIter)
-"""What a stage may do."""
+"""The operators that can be steps of a stage."""

@@ -1,4 +1,4 @@
-"""Operators with a state of their own, and joins that wait: machines in row order, in the state store, with timers."""
+"""Stateful operators and joins of streams: machines in row order, with keyed state, or with timers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from morisot.plan.nodes.node import Node
 from morisot.plan.nodes.state import RichFilterMap, RichFlatMap, RichMap
 from morisot.plan.nodes.window import WindowJoin
 
-_STATE = "it carries a state from element to element"
+_STATE = "it has a state"
 
 
 def choose_rich(node: RichMap | RichFilterMap | RichFlatMap, demoted: frozenset[Node]) -> Choice:

@@ -1,4 +1,4 @@
-"""Timestamps and what they order."""
+"""Timestamps, and sorting by them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from morisot.plan.nodes.time import AddTimestamps, Reorder
 
 
 def choose_timestamps(node: AddTimestamps, demoted: frozenset[Node]) -> Choice:
-    """Timestamps are a column, or what a function in Python gives; on unbounded input that includes the watermark."""
+    """Timestamps are a column, or results of a function in Python. On unbounded input there is also a watermark."""
     reasons: dict[Closure, Reason] = {}
     columns: dict[Closure, ColumnForm] = {}
     for name, closure in node.closures:

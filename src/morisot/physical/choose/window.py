@@ -1,4 +1,4 @@
-"""Windows: Spark's own aggregates by pane and window, or machines in Python."""
+"""Windows: native aggregates by pane and window, or machines in Python."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ from morisot.plan.nodes.window import (
 )
 from morisot.types.element import FLOAT, Keyed, Type, contains_any
 
-OPEN_WINDOWS = "on unbounded input what is held of open windows is kept in Python, between micro-batches"
+OPEN_WINDOWS = "on unbounded input the content of open windows is a state in Python"
 _NATIVE = (CountKind, TimeKind, SessionKind, LastKind, AllKind)
-"""The kinds of windows that Spark's aggregates can form."""
+"""The kinds of windows that have a native form."""
 _IN_PYTHON = Refusal("the window, or another of its aggregates, runs in Python")
 
 
 def choose_window(node: Window, demoted: frozenset[Node]) -> Choice:
-    """Native if every measure is; else one machine does all of them."""
+    """Native if all measures are; else one machine computes all of them."""
     if not node.bounded:
         kind = TimersOp if node.kind.timed else KeyedStateOp
         return Choice(kind, all_of(node, Reason("stage", OPEN_WINDOWS)))
@@ -58,10 +58,10 @@ def choose_window(node: Window, demoted: frozenset[Node]) -> Choice:
 
 
 def has_native_kind(node: Window) -> bool:
-    """Whether Spark's aggregates can form the windows."""
+    """Whether the windows have a native form."""
     key = node.input.type.key if isinstance(node.input.type, Keyed) else None
     if isinstance(node.kind, LastKind) and key is not None and contains_any(key):
-        return False  # of equal keys the first stands for all, and that one is not among the last few
+        return False  # equal keys are represented by the first one, which is not in a window of the last few elements
     return isinstance(node.kind, _NATIVE)
 
 
@@ -77,12 +77,12 @@ def _reasons(node: Window, refusals: dict[str, Refusal]) -> dict[Closure, Reason
 
 
 def refusal(node: Window, measure: Measure) -> Refusal | None:
-    """Why a measure has to run in Python, if it has to."""
+    """Why a measure has to run in Python; None if it does not."""
     match measure.kind:
         case "count" | "first" | "last":
             return None
         case "map":
-            return Refusal("it is given all elements of a window, as a list")
+            return Refusal("it gets all elements of a window as a list")
         case "custom":
             return Refusal("an accumulator of your own runs in Python")
         case "fold" | "reduce" if measure.leaves_out:
@@ -98,7 +98,7 @@ def refusal(node: Window, measure: Measure) -> Refusal | None:
 
 
 def _value_type(node: Window, measure: Measure) -> Type | Refusal:
-    """The type of what is aggregated, or why no column has it."""
+    """The type of the aggregated values, or the reason why they have no column form."""
     if measure.function is None:
         return node.element
     verdict = verdict_of(measure.function, (node.element,))
@@ -106,7 +106,7 @@ def _value_type(node: Window, measure: Measure) -> Type | Refusal:
 
 
 def recognised_fold(node: Window, measure: Measure) -> NativeFold | NativeExtreme | Refusal:
-    """The fold of a window as Spark's own aggregates, or why it is none."""
+    """The fold of a window as native aggregates, or the reason why it is none."""
     assert measure.function is not None
     if measure.kind == "fold":
         return recognise_fold(measure.init, measure.function, measure.type, node.element)
@@ -114,7 +114,7 @@ def recognised_fold(node: Window, measure: Measure) -> NativeFold | NativeExtrem
 
 
 def _unsafe(node: Window, measure: Measure) -> bool:
-    """Whether an aggregate of Spark's may fail: a sum that leaves 64 bits, a NaN that has no order."""
+    """Whether a native aggregate may fail: a sum beyond 64 bits, or a NaN, which has no order."""
     match measure.kind:
         case "fold" | "reduce":
             return True

@@ -1,4 +1,4 @@
-"""Which operators of a streaming query are counted, for metrics."""
+"""The operators of a streaming query whose elements are counted, for metrics."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from morisot.plan.nodes.sink import SinkNode
 
 
 def count(nodes: Iterable[Node], facts: Facts) -> frozenset[Node]:
-    """The operators on unbounded input and their bounded inputs, if metrics are wanted. Sinks give nothing."""
+    """The operators on unbounded input and their bounded inputs, if they are counted. Sinks emit no elements."""
     if not facts.operator_metrics:
         return frozenset()
     unbounded = [node for node in nodes if not node.bounded]

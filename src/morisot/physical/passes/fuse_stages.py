@@ -1,4 +1,4 @@
-"""A column between two operators in Python joins their stage: leaving Python in between would cost more."""
+"""Fuses a column between two stages into the stage, because leaving Python in between would cost more."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from morisot.plan.nodes.rowwise import Rowwise
 
 BETWEEN = Reason(
     "stage",
-    "it stands between two functions that run in Python, and leaving Python in between would cost more",
-    "make its neighbours columns, or move it before or after them",
+    "it is between two functions that run in Python, and leaving Python in between would cost more",
+    "write the adjacent functions so that they have column forms, or move it before or after them",
 )
 
 
 def fuse_stages(graph: Neighbours) -> dict[Node, Choice]:
-    """The choices, with the columns that a stage takes in."""
+    """The choices, with columns that are fused into stages."""
     return {node: _choice(graph, node) for node in graph.choices}
 
 
@@ -26,13 +26,13 @@ def _choice(graph: Neighbours, node: Node) -> Choice:
     if chosen.kind in (StageOp, KernelOp) or not isinstance(node, Rowwise):
         return chosen
     above = graph.above(node, lambda _: True)
-    if _meets_stage(graph, above) and _meets_stage(graph, _rowwise(graph.below(node))):
+    if _reaches_stage(graph, above) and _reaches_stage(graph, _rowwise(graph.below(node))):
         return Choice(StageOp, {closure: BETWEEN for _, closure in node.closures})
     return chosen
 
 
-def _meets_stage(graph: Neighbours, nodes: Iterable[Node]) -> bool:
-    """Whether a stage comes before any kernel."""
+def _reaches_stage(graph: Neighbours, nodes: Iterable[Node]) -> bool:
+    """Whether there is a stage before any kernel."""
     for each in nodes:
         kind = graph.choices[each].kind if each in graph.choices else None
         if kind is StageOp:

@@ -1,22 +1,22 @@
-"""Columns beside kernels become kernels where that saves a way from the JVM to Python and back."""
+"""Columns next to kernels become kernels if that saves a transfer between the JVM and Python."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from morisot.physical.choose.rowwise import kernel_of, lets_less_out
+from morisot.physical.choose.rowwise import kernel_of, reduces_data
 from morisot.physical.ops import Choice, ColumnsOp, KernelOp, Reason
 from morisot.physical.passes.neighbours import Neighbours
 from morisot.plan.nodes.node import Node
 from morisot.plan.nodes.source import StreamRange
 
-BESIDE_KERNELS = "it stands beside a function that runs as machine code, and can be machine code too"
+BESIDE_KERNELS = "it is next to a function that runs as machine code, and can be machine code too"
 
 
 def join_kernels(graph: Neighbours, demoted: frozenset[Node]) -> dict[Node, Choice]:
-    """The choices, with the columns that are done in a pass of machine code beside them."""
+    """The choices, with columns that are fused into passes of machine code."""
     if not any(choice.kind is KernelOp for choice in graph.choices.values()):
-        return dict(graph.choices)  # to compile what could be a kernel takes time
+        return dict(graph.choices)  # compiling candidates takes time
     joining = _Joining(graph, demoted)
     return {node: joining.choice(node) for node in graph.choices}
 
@@ -35,29 +35,29 @@ class _Joining:
 
     def _joins(self, node: Node) -> bool:
         if self._kernel_above(node):
-            return lets_less_out(node) or self._kernel_below(node, or_less=True)
+            return reduces_data(node) or self._kernel_below(node, or_less=True)
         return self._range_above(node) and self._kernel_below(node)
 
     def _is_kernel(self, node: Node) -> bool:
         return node in self.graph.choices and self.graph.choices[node].kind is KernelOp
 
     def _kernel_above(self, node: Node) -> bool:
-        """Whether a kernel is above, with nothing between but what could be one too."""
+        """Whether a kernel is upstream, with only possible kernels in between."""
         return any(self._is_kernel(each) for each in self.graph.above(node, self._may_join))
 
     def _kernel_below(self, node: Node, *, or_less: bool = False) -> bool:
-        """Whether a kernel is below; or also what could be one and lets less out."""
+        """Whether a kernel is downstream; with `or_less` also a possible kernel that reduces the data."""
         for reader in self.graph.below(node):
             if self._is_kernel(reader):
                 return True
             if not self._may_join(reader):
                 return False
-            if or_less and lets_less_out(reader):
+            if or_less and reduces_data(reader):
                 return True
         return False
 
     def _range_above(self, node: Node) -> bool:
-        """Whether only what could be a kernel is between the node and a range, whose ints a pass generates itself."""
+        """Whether only possible kernels are between the node and a range, whose ints the pass generates itself."""
         above = [node, *self.graph.above(node, self._may_join)]
         return isinstance(above[-1], StreamRange) and above[-1].time is None
 

@@ -1,4 +1,4 @@
-"""Who reads whom: what every pass asks of the graph."""
+"""The readers and inputs of operators, for passes."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from morisot.plan.nodes.rowwise import Rowwise
 
 @dataclass(frozen=True, eq=False)
 class Neighbours:
-    """The choices of a plan, how many read each node, and the last of them."""
+    """The choices of a plan, the number of readers of each node, and its last reader."""
 
     choices: Mapping[Node, Choice]
     readers: Counter[Node]
     reader: Mapping[Node, Node]
 
     def above(self, node: Node, through: Callable[[Node], bool]) -> Iterator[Node]:
-        """The inputs, one after the other, as long as a row-wise operator passes and nobody else reads them."""
+        """The inputs of a node upstream, as long as they are row-wise and have one reader."""
         while isinstance(node, Rowwise) and through(node):
             node = node.input
             if self.readers[node] > 1:
@@ -28,7 +28,7 @@ class Neighbours:
             yield node
 
     def below(self, node: Node) -> Iterator[Node]:
-        """The readers, one after the other, as long as there is just one."""
+        """The readers of a node downstream, as long as there is just one."""
         while self.readers[node] == 1 and (reader := self.reader.get(node)) is not None:
             yield reader
             node = reader

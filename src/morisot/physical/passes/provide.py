@@ -1,4 +1,4 @@
-"""What is known of the rows between two operators: their order, and how they are distributed over partitions."""
+"""The properties of the rows between two operators: their order, and their distribution over partitions."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from morisot.plan.nodes.node import Node
 from morisot.types.element import FLOAT, Keyed, Optional, contains_any, leaves
 
 RowOrder = Literal["none", "partitions", "column"]
-"""No order, that of partitions and of the rows in them, or that of a column beside the element."""
+"""No order, that of partitions and of the rows in them, or that of a hidden column."""
 Distribution = Literal["any", "key", "single"]
-"""Anyhow, those of a key in one partition, or all in one. What Spark knows of it, it does not move again."""
+"""Any, each key in one partition, or all in one. Spark does not shuffle again what it knows to be distributed."""
 
 
 @dataclass(frozen=True)
 class Properties:
-    """What an operator provides to those that read it."""
+    """The properties that an operator provides to its readers."""
 
     order: RowOrder = "none"
     distribution: Distribution = "any"
     timed: bool = False
-    """Whether a column beside the element has its timestamp."""
+    """Whether a hidden column has the timestamps."""
 
 
 def provide(operators: Iterable[Physical], order: OrderRequirements) -> dict[Physical, Properties]:
-    """The properties of each operator's rows; inputs come before what reads them."""
+    """The properties of each operator's rows. Inputs come first."""
     found: dict[Physical, Properties] = {}
     for operator in operators:
         inputs = [found[each] for each in operator.inputs]
@@ -42,7 +42,7 @@ def provide(operators: Iterable[Physical], order: OrderRequirements) -> dict[Phy
 
 _ROWWISE = ops.ColumnsOp | ops.StageOp | ops.KernelOp | ops.TimestampsInPythonOp
 _IN_MEMORY = (source.StreamIter, source.StreamRange, source.StreamArrow, source.StreamParIter)
-"""The sources whose partitions are in the order of their elements, whoever reads them."""
+"""The sources whose partitions are always in the order of their elements."""
 
 
 def _order(operator: Physical, inputs: list[Properties], order: OrderRequirements) -> RowOrder:
@@ -62,14 +62,14 @@ def _distribution(operator: Physical, inputs: list[Properties], order: OrderRequ
     node = operator.node
     before = inputs[0].distribution if inputs else "any"
     if isinstance(operator, _ROWWISE):
-        # a new key has a new column, and of what leaves Python all columns are new
+        # a new key is a new column, and all columns are new after a pass in Python
         same_columns = isinstance(operator, ops.ColumnsOp) and not isinstance(node, keyed.KeyBy)
         return before if same_columns or before == "single" else "any"
     return before if _moves_nothing(operator, before, order) else _distribution_by(operator, before, order)
 
 
 def _moves_nothing(operator: Physical, before: Distribution, order: OrderRequirements) -> bool:
-    """Whether an operator that is not row-wise leaves rows where they are."""
+    """Whether an operator that is not row-wise does not move rows."""
     node, ordered = operator.node, operator.node in order.needed
     if isinstance(operator, ops.ExchangeOp):
         return ordered and (isinstance(node, partition.RepartitionBy) or not node.bounded)

@@ -1,4 +1,4 @@
-"""Who sees the order of elements: the requirements that operators and sinks make of what they read."""
+"""Requirements of operators and sinks on the row order of their inputs."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from morisot.plan.nodes.sink import WriteSink
 
 @dataclass(frozen=True)
 class OrderRequirements:
-    """The operators whose row order matters, by who depends on it."""
+    """The operators whose row order matters, by the readers that depend on it."""
 
     needed: frozenset[Node]
-    """The result of some operator depends on it."""
+    """The result of an operator depends on it."""
     seen: frozenset[Node]
-    """Some operator, sink or caller can see it."""
+    """An operator, a sink or the caller observes it."""
     shown: frozenset[Node]
-    """As `seen`, without the sinks that write files on unbounded input: those have no order."""
+    """Like `seen`, without sinks that write files on unbounded input, which have no order."""
 
 
 def require(roots: Iterable[Node]) -> OrderRequirements:

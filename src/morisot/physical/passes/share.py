@@ -1,4 +1,4 @@
-"""Which operators are computed once for several readers: those that would read, shuffle or run Python again."""
+"""The operators that are computed once for several readers: those with a scan, a shuffle or a pass in Python."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from morisot.plan.nodes.partition import Cache
 from morisot.plan.nodes.source import StreamArrow, StreamIter, StreamParquet, StreamRange
 
 _CHEAP = (StreamIter, StreamRange, StreamArrow, StreamParquet, Loop, DeltaIterate)
-"""What is as quick to read again as what Spark persists: of Parquet each reader takes the columns it needs, and a loop
-has run when its frame is there."""
+"""Operators that are as fast to read again as persisted ones: of Parquet each reader reads the columns that it needs,
+and a loop has run when its frame exists."""
 
 
 def share(
@@ -23,10 +23,10 @@ def share(
     streaming: bool,
     retains: bool,
 ) -> frozenset[Node]:
-    """The operators that are persisted while a job runs, because several others read them.
+    """The operators that are persisted while a job runs, because they have several readers.
 
-    The rows of a streaming query (`streaming`) cannot be persisted, those of the bounded streams beside it can. Where
-    the job `retains` cached streams, those are persisted already.
+    The rows of a streaming query (`streaming`) cannot be persisted, but those of its bounded inputs can. If the job
+    `retains` cached streams, those are persisted already.
     """
     shared: set[Node] = set()
     for node in nodes:
@@ -38,7 +38,7 @@ def share(
 
 
 def _is_worth_it(node: Node, choices: Mapping[Node, Choice], shared: set[Node], *, retains: bool) -> bool:
-    """Whether making the rows again costs more than reading them from memory; expressions are cheap."""
+    """Whether computing the rows again costs more than reading them from memory. Expressions are cheap."""
     while node in choices and choices[node].kind is ColumnsOp:
         (node,) = node.inputs
         if node in shared:

@@ -56,7 +56,7 @@ class StreamCopied(Node):
 
 
 @dataclass(frozen=True, eq=False)
-class SavedPieces(Node):
+class StoredSplits(Node):
     """The stored output of a resumable part, as a bounded stream."""
 
     directory: str = field(repr=False, kw_only=True)
@@ -71,7 +71,7 @@ class SavedPieces(Node):
 
 
 @dataclass(frozen=True, eq=False)
-class KeepPieces(SinkNode):
+class StoreSplits(SinkNode):
     """Stores the output of each split in a directory of its own, in stream order."""
 
     directory: str = field(repr=False)
@@ -104,16 +104,16 @@ class ResumablePart:
             found[each] = node = unbounded(each, node)
         return found
 
-    def sink(self, end: Node, directory: str, operator: str) -> KeepPieces:
+    def sink(self, end: Node, directory: str, operator: str) -> StoreSplits:
         """The sink that stores the output of the part, whose last operator on unbounded input is `end`."""
-        return KeepPieces(
+        return StoreSplits(
             end, directory, self.ordered, type=end.type, location=end.location, operator=operator, label=end.label
         )
 
-    def saved(self, sink: KeepPieces) -> SavedPieces:
+    def saved(self, sink: StoreSplits) -> StoredSplits:
         """The stored output of the part, as a bounded source of the remaining plan."""
         end = sink.input
-        return SavedPieces(
+        return StoredSplits(
             directory=sink.directory,
             kind=end.time,
             running=any(gives_running_values(node) for node in walk(end)),
@@ -201,11 +201,11 @@ def _twin(node: Node, twins: Mapping[Node, Node], is_partitioned: Callable[[str]
 def placeholder(source: Node, is_partitioned: Callable[[str], bool]) -> Node | None:
     """A replacement of a source that cannot be read, for analysis only; None if the source cannot be split."""
     if isinstance(source, PathSource):
-        return None if is_partitioned(source.path) else in_pieces_of_files(source, "")
+        return None if is_partitioned(source.path) else with_listed_files(source, "")
     return copied(source, "") if isinstance(source, _COPIED) else None
 
 
-def in_pieces_of_files(source: PathSource, listed: str) -> PathSource:
+def with_listed_files(source: PathSource, listed: str) -> PathSource:
     """A source that reads the files that a directory lists, in the order of the list."""
     return dataclasses.replace(source, unbounded=True, listed=listed)
 

@@ -9,7 +9,7 @@ from morisot.errors import PlanError
 from morisot.plan.analysis.graph import walk
 from morisot.plan.nodes.node import Node
 from morisot.plan.nodes.partition import Batched
-from morisot.plan.nodes.source import PathSource, Spooled, StreamKafka
+from morisot.plan.nodes.source import BufferedSource, PathSource, StreamKafka
 from morisot.plan.snapshots import Snapshots
 
 _MILLISECONDS = 1000
@@ -50,7 +50,7 @@ def trigger_of(sinks: Iterable[Node], snapshots: Snapshots | None) -> Trigger:
 def _refuse_uncounted(nodes: Iterable[Node], items: int) -> None:
     """Raises an error for a number of elements if the source counts neither elements nor files."""
     for node in nodes:
-        if not node.inputs and not node.bounded and not isinstance(node, Spooled | PathSource | StreamKafka):
+        if not node.inputs and not node.bounded and not isinstance(node, BufferedSource | PathSource | StreamKafka):
             raise PlanError(
                 f"{node.operator} cannot read {items} elements at a time, as Snapshots(items=…) requests",
                 location=node.location,

@@ -39,7 +39,7 @@ def breaks_running_values(node: Node) -> bool:
 
 def unmatched_above(node: Node) -> IntervalJoin | None:
     """An outer join upstream of an operator with timers: some of its results are late for that operator."""
-    stack = [each for each in node.inputs if each.time is not None] if node.awaits_time and not node.bounded else []
+    stack = [each for each in node.inputs if each.time is not None] if node.has_timers and not node.bounded else []
     while stack:
         each = stack.pop()
         if isinstance(each, IntervalJoin) and each.variant != "inner":

@@ -188,5 +188,5 @@ class UniqueWithin(Node):
     observes_order: ClassVar[bool] = True
 
     @property
-    def awaits_time(self) -> bool:
+    def has_timers(self) -> bool:
         return True

@@ -34,25 +34,25 @@ class Zip(Node):
 
 
 @dataclass(frozen=True, eq=False)
-class Marked(Rowwise):
+class Branching(Rowwise):
     """The base class of operators that select branches for each element: they emit (branch numbers, element)."""
 
     several: bool = field(default=False, kw_only=True, repr=False)
     """Whether an element may go to more than one branch, or to none."""
 
     @property
-    def mark(self) -> Type:
+    def branch_type(self) -> Type:
         """The type of the branch numbers: an int, which is a number or has a bit for each branch, or a list."""
         return arguments(self.type)[-1].children[0][1]
 
     @property
     def masked(self) -> bool:
         """Whether branch numbers are an int with a bit for each branch."""
-        return self.several and self.mark == INT
+        return self.several and self.branch_type == INT
 
 
 @dataclass(frozen=True, eq=False)
-class SplitBy(Marked):
+class SplitBy(Branching):
     """Each element goes to the branch, or the branches, that `function` names: numbers from 0 below `n`."""
 
     function: Closure
@@ -60,7 +60,7 @@ class SplitBy(Marked):
 
 
 @dataclass(frozen=True, eq=False)
-class Route(Marked):
+class Route(Branching):
     """Each element goes to the branch of the first of the `predicates` that is true; if none is, nowhere."""
 
     predicates: tuple[Closure, ...]
@@ -70,5 +70,5 @@ class Route(Marked):
 class Branch(Rowwise):
     """The elements of the branch with this number, without the branch numbers."""
 
-    input: Marked
+    input: Branching
     number: int

@@ -73,5 +73,5 @@ class IntervalJoin(Node):
     meets: ClassVar[bool] = True
 
     @property
-    def awaits_time(self) -> bool:
+    def has_timers(self) -> bool:
         return True

@@ -108,7 +108,7 @@ class Node:
 
         Operators with timers skip late elements. On bounded input no element is late.
         """
-        return self.awaits_time and not self.bounded
+        return self.has_timers and not self.bounded
 
     @property
     def files_by_age(self) -> bool:
@@ -116,7 +116,7 @@ class Node:
         return True
 
     @property
-    def awaits_time(self) -> bool:
+    def has_timers(self) -> bool:
         """Whether it emits results on unbounded input only when the watermark has passed them."""
         return False
 

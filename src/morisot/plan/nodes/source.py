@@ -143,7 +143,7 @@ class StreamRate(Node):
 
 
 @dataclass(frozen=True, eq=False)
-class Spooled(Node):
+class BufferedSource(Node):
     """The base class of sources that this process receives, and buffers for the queries of a job."""
 
     inlet: Any = field(repr=False)
@@ -151,7 +151,7 @@ class Spooled(Node):
 
 
 @dataclass(frozen=True, eq=False)
-class StreamSocket(Spooled):
+class StreamSocket(BufferedSource):
     """The lines that a server sends, until it has no more or the job is stopped."""
 
     host: str
@@ -164,7 +164,7 @@ class StreamSocket(Spooled):
 
 
 @dataclass(frozen=True, eq=False)
-class StreamChannel(Spooled):
+class StreamChannel(BufferedSource):
     """The elements that threads of the user's program send."""
 
     unbounded: bool = field(default=True, repr=False, kw_only=True)

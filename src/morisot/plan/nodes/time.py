@@ -71,7 +71,7 @@ class Reorder(Node):
     keeps_order: ClassVar[bool] = False
 
     @property
-    def awaits_time(self) -> bool:
+    def has_timers(self) -> bool:
         return True
 
 
@@ -86,7 +86,7 @@ def is_direct(node: Node) -> bool:
     stack = list(node.inputs)
     while stack:
         each = stack.pop()
-        if each.awaits_time:
+        if each.has_timers:
             return False
         if not isinstance(each, AddTimestamps):
             stack.extend(each.inputs)

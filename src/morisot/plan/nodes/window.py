@@ -212,7 +212,7 @@ class Window(Node):
         )
 
     @property
-    def awaits_time(self) -> bool:
+    def has_timers(self) -> bool:
         return self.kind.timed and not self.kind.processing
 
     @property
@@ -281,7 +281,7 @@ class WindowJoin(Node):
     unbounded_if: ClassVar[str] = "windows are of time or of a number of elements"
 
     @property
-    def awaits_time(self) -> bool:
+    def has_timers(self) -> bool:
         return self.kind.timed and not self.kind.processing
 
     @property

@@ -65,7 +65,7 @@ class Deltas:
 
 @dataclass(frozen=True)
 class PackEntries:
-    """Given to mapInArrow: packs (key, value) elements to rows of entries or deltas. Deltas may be filtered."""
+    """Given to mapInArrow: packs (key, value) elements to entries, or to deltas for which the condition holds."""
 
     input: Type
     deltas: Deltas

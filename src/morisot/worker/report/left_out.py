@@ -85,7 +85,7 @@ class Notes:
         self.dumps = dumps
         self.by_operator: dict[int, LeftOut] = {}
         self.given: dict[int, int] = {}
-        """How many elements operators gave, by their numbers, where the task counts them."""
+        """The numbers of elements that operators emitted, by the number of the operator, if the task counts them."""
 
     def add(self, policy: Policy, element: Any, error: BaseException | None, skip: int = 1) -> None:
         assert error is not None

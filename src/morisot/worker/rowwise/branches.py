@@ -76,7 +76,7 @@ class FirstMatch:
 
 
 @dataclass(frozen=True)
-class GoesTo:
+class IsInBranch:
     """Tests whether branch numbers include a branch."""
 
     number: int

@@ -159,7 +159,7 @@ class KernelStage:
         return (both.combine_chunks().to_batches()[0] if both.num_rows else done.slice(0, 0)), origins[order]
 
     def _count(self, status: Any, notes: Notes) -> None:
-        """Count what each step gave of the rows that are done in machine code."""
+        """Counts the elements that each step emitted, of the rows that ran in machine code."""
         if not notes.given:
             return
         given = int((status != 2).sum())

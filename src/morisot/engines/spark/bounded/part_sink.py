@@ -1,4 +1,4 @@
-"""What the pieces of a bounded job give, kept in directories: each is there whole, or not at all."""
+"""The stored output of source splits, in directories that are written atomically."""
 
 from __future__ import annotations
 
@@ -11,30 +11,30 @@ from morisot.engines.spark.io.directories import replace
 from morisot.engines.spark.io.output_directory import unfinished_in
 from morisot.engines.spark.streaming.sinks import HandingOver, Share, SinkWriter
 from morisot.plan.analysis.graph import walk
-from morisot.plan.analysis.resumable import KeepPieces
+from morisot.plan.analysis.resumable import StoreSplits
 from morisot.plan.analysis.validate import gives_running_values
 
 
 def complete(directory: str) -> None:
-    """List what a piece gave, so that a later program can tell whether it is whole."""
+    """Writes the manifest of a split's output, so that a later program can check it."""
     write_manifest(Path(directory), "part")
 
 
-def piece_in(directory: Path, number: int) -> Path:
-    """What a piece gave."""
+def split_directory(directory: Path, number: int) -> Path:
+    """The directory of a split's output."""
     return directory / f"piece-{number:08}"
 
 
-def check_pieces(directory: Path, number: int) -> None:
-    """Refuse if something is missing of what the first so many pieces gave, or was changed."""
+def check_splits(directory: Path, number: int) -> None:
+    """Raises an error if the output of the first `number` splits is incomplete or changed."""
     for each in range(number):
-        check_manifest(piece_in(directory, each), "part")
+        check_manifest(split_directory(directory, each), "part")
 
 
 class PartWriter(SinkWriter):
-    """A directory for each source split, which replaces what an earlier try wrote."""
+    """Writes a directory for each source split, which replaces that of an earlier attempt."""
 
-    def __init__(self, sink: KeepPieces) -> None:
+    def __init__(self, sink: StoreSplits) -> None:
         super().__init__(sink, None, None)
         self._directory = sink.directory
         self._ordered = sink.ordered
@@ -51,8 +51,8 @@ class PartWriter(SinkWriter):
                 ordered = ordered.withColumn("piece", F.lit(share.batch).cast("bigint"))
             writer = ordered.drop("at", "at/row").write.format("parquet")
             aside = unfinished_in(self._directory, share.batch)
-            piece = str(piece_in(Path(self._directory), share.batch))
-            replace(share.df.sparkSession, piece, writer, aside, complete)
+            path = str(split_directory(Path(self._directory), share.batch))
+            replace(share.df.sparkSession, path, writer, aside, complete)
         finally:
             if self._ordered:
                 rows.unpersist()

@@ -1,7 +1,7 @@
-"""Bounded jobs with snapshots: parts of the plan run as streams, piece by piece, the rest over what those gave.
+"""Bounded jobs with snapshots: resumable parts run as queries over source splits, then the remaining plan runs.
 
-A job is a directory: each source that is cut, and each part with its checkpoint and what its pieces gave. Everything
-stays until the snapshots are removed, so a program that runs again does only what is not there.
+A job has a directory: with each split source, and each part with its checkpoint and its stored output. It is retained
+until the snapshots are removed, so a program that runs again computes only what is missing.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from morisot.engines.spark.bounded.part_sink import PartWriter, check_pieces
+from morisot.engines.spark.bounded.part_sink import PartWriter, check_splits
 from morisot.engines.spark.bounded.runner import BatchRunner, Receiver
-from morisot.engines.spark.bounded.source_splits import CutSource
+from morisot.engines.spark.bounded.source_splits import SplitSource
 from morisot.engines.spark.checkpoints.ownership import SnapshotLock
 from morisot.engines.spark.checkpoints.query import Checkpoint
 from morisot.engines.spark.checkpoints.snapshot_files import read_record, write_record
@@ -35,7 +35,7 @@ from morisot.errors import JobError, SnapshotError
 from morisot.plan.analysis.fingerprint import describe
 from morisot.plan.analysis.graph import walk
 from morisot.plan.analysis.query_groups import Group
-from morisot.plan.analysis.resumable import Cut, KeepPieces, ResumablePart, SavedPieces, cut, substituted
+from morisot.plan.analysis.resumable import Cut, ResumablePart, StoredSplits, StoreSplits, cut, substituted
 from morisot.plan.analysis.trigger import Trigger
 from morisot.plan.files import is_local
 from morisot.plan.nodes.node import Node
@@ -50,16 +50,16 @@ _NO_LISTS = "spark.sql.streaming.fileStreamSink.ignoreMetadata"
 
 
 @dataclass(frozen=True)
-class Rest:
-    """What is left of a job when its parts are done."""
+class RemainingPlan:
+    """The remaining plan of a job, when its parts are complete."""
 
     nodes: Mapping[Node, Node]
-    """What to run in the place of each of the plan's nodes, the roots among them."""
+    """The replacement of each node of the plan, including the roots."""
     resumes: bool = False
-    """Whether an earlier program was killed while it delivered."""
+    """Whether an earlier program was killed while it delivered results."""
 
     def receivers(self, given: Mapping[SinkNode, Receiver | None]) -> dict[SinkNode, Receiver | None]:
-        """Who gets the elements of each sink: one of the user's is asked what it has, if it may have been given it."""
+        """The receivers of the sinks. A user-defined sink that may have results of an earlier program resumes."""
         found: dict[SinkNode, Receiver | None] = {}
         for sink, receiver in given.items():
             new = self.nodes[sink]
@@ -68,8 +68,8 @@ class Rest:
         return found
 
 
-class Pieces:
-    """The bounded jobs of one engine."""
+class ResumableJobs:
+    """The resumable bounded jobs of one engine."""
 
     def __init__(
         self, settings: Snapshots | None, refuse: Callable[[Node], None], lock: SnapshotLock | None = None
@@ -78,32 +78,32 @@ class Pieces:
         self._lock = lock or SnapshotLock(None)
         self._refuse = refuse
         self._names: Counter[str] = Counter()
-        self._jobs: list[PieceJob] = []
+        self._jobs: list[ResumableJob] = []
         self._failed = False
 
     def cut(self, roots: Iterable[Node], spark: SparkSession | None) -> Cut | None:
-        """Which parts of a plan run in pieces on a session, if it is there yet; None if nothing is saved at all."""
+        """The resumable parts of a plan, on a session if it exists yet; None without snapshots."""
         if self._settings is None:
             return None
         if spark is not None and not is_classic(spark):
-            return Cut((), "a session of Spark Connect keeps no pieces; the job")
+            return Cut((), "a session of Spark Connect does not support resumable parts; the job")
         if spark is not None and spark.conf.get(_NO_LISTS) == "true":
-            return Cut((), f"{_NO_LISTS} hides what pieces are to be read; the job")
+            return Cut((), f"{_NO_LISTS} hides the lists of source splits; the job")
         return cut(roots, self._refuse, is_partitioned)
 
     @contextlib.contextmanager
-    def running(self, runner: BatchRunner, operator: str, roots: Iterable[Node]) -> Iterator[Rest]:
-        """Run the parts, then let the rest be run. The loops of the rest need the lock as the parts do."""
+    def running(self, runner: BatchRunner, operator: str, roots: Iterable[Node]) -> Iterator[RemainingPlan]:
+        """Runs the parts, then the block runs the remaining plan. Its loops need the lock like the parts."""
         with self._lock.held(), self._running(runner, operator, tuple(roots)) as rest:
             yield rest
 
     @contextlib.contextmanager
-    def _running(self, runner: BatchRunner, operator: str, roots: tuple[Node, ...]) -> Iterator[Rest]:
+    def _running(self, runner: BatchRunner, operator: str, roots: tuple[Node, ...]) -> Iterator[RemainingPlan]:
         found = self.cut(roots, runner.spark)
         if self._settings is None or found is None or not found.parts:
-            yield Rest({root: root for root in roots})
+            yield RemainingPlan({root: root for root in roots})
             return
-        job = PieceJob(self._directory(operator, roots), operator, self._settings, runner)
+        job = ResumableJob(self._directory(operator, roots), operator, self._settings, runner)
         self._jobs.append(job)
         try:
             job.refuse_existing(roots)
@@ -118,7 +118,7 @@ class Pieces:
         runner.tally.attribute({new: node for node, new in rest.nodes.items()})
 
     def _directory(self, operator: str, roots: tuple[Node, ...]) -> Path:
-        """Where a job is saved: by the name of its first stream, else by its method, and by which of them it is."""
+        """The directory of a job: by the name of its first stream, else by its method, and by a number."""
         assert self._settings is not None
         stream = roots[0].inputs[0] if isinstance(roots[0], SinkNode) else roots[0]
         plain = re.sub(r"[^\w.-]+", "-", stream.label or operator)
@@ -127,18 +127,18 @@ class Pieces:
         return Path(self._settings.path).absolute() / "bounded" / name
 
     def snapshots(self) -> list[Snapshot]:
-        """The pieces that are done, of each part of each job."""
+        """The completed splits of each part of each job."""
         return [snapshot for job in self._jobs for snapshot in job.snapshots()]
 
     def close(self) -> None:
-        """Remove what was saved if the user wants that and nothing is left to go on from."""
+        """Removes the snapshots if the user requests it, and no job is left to resume."""
         if self._settings is not None and self._settings.clean_on_exit and not self._failed:
             for job in self._jobs:
                 job.clean()
         self._jobs.clear()
 
 
-class PieceJob:
+class ResumableJob:
     """One run of some bounded sinks."""
 
     def __init__(self, directory: Path, operator: str, settings: Snapshots, runner: BatchRunner) -> None:
@@ -147,55 +147,57 @@ class PieceJob:
         self._settings = settings
         self._runner = runner
         self._delivering = directory / "delivering.json"
-        self._sources: dict[Node, CutSource] = {}
+        self._sources: dict[Node, SplitSource] = {}
         self._checkpoints: list[Checkpoint] = []
         self.origins: dict[Node, Node] = {}
-        """The operators of the bounded plan by those that run in their stead."""
+        """The operators of the bounded plan, by the operators that replace them."""
         if settings.restart is None:
             self.clean()
 
     # -- the parts ----------------------------------------------------------------------------------------------------
 
-    def run(self, part: ResumablePart) -> SavedPieces:
-        """Do what is not done of a part; what its pieces gave."""
+    def run(self, part: ResumablePart) -> StoredSplits:
+        """Runs the remaining splits of a part. Returns its stored output."""
         source = self._source(part.source)
         directory = self._directory / f"part-{len(self._checkpoints)}"
         twins = part.over(source.node)
         self.origins |= {twin: node for node, twin in twins.items()}
-        kept = directory / "pieces"
-        sink = part.sink(twins[part.end], str(kept), self._operator)
+        output = directory / "pieces"
+        sink = part.sink(twins[part.end], str(output), self._operator)
         checkpoint = Checkpoint({sink: directory}, keep=self._settings.keep)
         checkpoint.names = [f"{self._directory.name}/{part.end.label or part.end.operator}"]
         self._checkpoints.append(checkpoint)
         restart = self._settings.restart if checkpoint.can_resume(self._settings.restart) else "latest"
-        if checkpoint.can_resume(restart):  # before its elements are looked at: another program may read others
+        if checkpoint.can_resume(
+            restart
+        ):  # compared before the source is read: another program may have other elements
             checkpoint.resume(describe_part(sink, self._runner), "latest", replays_input=False)
         source.prepare()
         done = directory / "done"
         if isinstance(restart, int):
             done.unlink(missing_ok=True)
-        number = pieces_done(done)
+        number = splits_done(done)
         if number is None:
-            check_pieces(kept, max(query_log.done(Path(checkpoint.location)), default=-1) + 1)
-            number = self._run_pieces(sink, checkpoint, source, restart)
+            check_splits(output, max(query_log.done(Path(checkpoint.location)), default=-1) + 1)
+            number = self._run_splits(sink, checkpoint, source, restart)
             write_record(done, "part done", number)
         else:
-            check_pieces(kept, number)
+            check_splits(output, number)
         return part.saved(sink)
 
-    def _source(self, source: Node) -> CutSource:
+    def _source(self, source: Node) -> SplitSource:
         if source not in self._sources:
             directory = self._directory / f"input-{len(self._sources)}"
-            self._sources[source] = CutSource(source, directory, self._settings, self._runner)
+            self._sources[source] = SplitSource(source, directory, self._settings, self._runner)
         return self._sources[source]
 
-    def _run_pieces(
-        self, sink: KeepPieces, checkpoint: Checkpoint, source: CutSource, restart: str | int | None
+    def _run_splits(
+        self, sink: StoreSplits, checkpoint: Checkpoint, source: SplitSource, restart: str | int | None
     ) -> int:
-        """Do what is not done; how many pieces there are."""
-        kept = Path(sink.directory)
-        private_directory(kept)
-        seconds = self._settings.piece_seconds
+        """Runs the remaining splits. Returns the number of all splits."""
+        output = Path(sink.directory)
+        private_directory(output)
+        seconds = self._settings.split_seconds
         if seconds is None:
             source.list_rest()
             self._stream(sink, checkpoint, restart)
@@ -204,29 +206,29 @@ class PieceJob:
         spark = Path(checkpoint.location)
         refuse_unread(query_log.source_log(spark, 0), source.files)
         done = query_log.done(spark)
-        waits = any(node.awaits_time and not node.bounded for node in walk(sink))
-        if done and waits and query_log.watermark(spark, done[-1]) < LATEST:  # not all time has passed
+        waits = any(node.has_timers and not node.bounded for node in walk(sink))
+        if done and waits and query_log.watermark(spark, done[-1]) < LATEST:  # the watermark is not at its maximum yet
             query_log.set_next_watermark(spark, done[-1], LATEST)
             source.add_end()
             self._stream(sink, checkpoint, "latest")
         last = max(query_log.done(spark), default=-1)
-        for piece in kept.iterdir():  # what a job left that went back to an earlier piece
-            found = _PIECE.fullmatch(piece.name)
+        for split in output.iterdir():  # left by a job that restored an earlier snapshot
+            found = _PIECE.fullmatch(split.name)
             if found is None or int(found[1]) > last:
-                shutil.rmtree(piece, ignore_errors=True)
+                shutil.rmtree(split, ignore_errors=True)
         return last + 1
 
-    def _stream(self, sink: KeepPieces, checkpoint: Checkpoint, restart: str | int | None) -> None:
-        """Do the pieces that are listed."""
+    def _stream(self, sink: StoreSplits, checkpoint: Checkpoint, restart: str | int | None) -> None:
+        """Runs the listed splits."""
         with self._streaming(sink, checkpoint, restart, Trigger(once=True)) as part:
             part.join(None)
 
     def _stream_by_time(
-        self, sink: KeepPieces, checkpoint: Checkpoint, source: CutSource, restart: str | int | None, seconds: float
+        self, sink: StoreSplits, checkpoint: Checkpoint, source: SplitSource, restart: str | int | None, seconds: float
     ) -> None:
-        """Do one piece after the other, each as large as to take so many seconds by what the one before took."""
+        """Runs one split after the other, each sized to take `seconds`, by the duration of the one before."""
         with self._streaming(sink, checkpoint, restart, Trigger()) as part:
-            part.catch_up()  # what an earlier program had listed
+            part.catch_up()  # splits that an earlier program had listed
             size = 1
             while part.error is None and source.list_more(size):
                 began = time.monotonic()
@@ -236,7 +238,7 @@ class PieceJob:
 
     @contextlib.contextmanager
     def _streaming(
-        self, sink: KeepPieces, checkpoint: Checkpoint, restart: str | int | None, trigger: Trigger
+        self, sink: StoreSplits, checkpoint: Checkpoint, restart: str | int | None, trigger: Trigger
     ) -> Iterator[StreamPart]:
         settings = dataclasses.replace(self._settings, restart=restart)  # type: ignore[arg-type]
         group, writers = Group(sink, (sink,)), [PartWriter(sink)]
@@ -250,10 +252,10 @@ class PieceJob:
         if part.error is not None:
             raise part.error from part.error.__cause__
 
-    # -- the rest -----------------------------------------------------------------------------------------------------
+    # -- the remaining plan -------------------------------------------------------------------------------------------
 
     def refuse_existing(self, roots: Iterable[Node]) -> None:
-        """Refuse to write where something is, before anything is computed, unless this job has written it."""
+        """Raises an error for an existing output directory before the job runs, unless this job has written it."""
         own = self._own_directories()
         for sink in new_directories(roots):
             path = Path(sink.path).absolute()
@@ -261,12 +263,12 @@ class PieceJob:
                 raise already_there(sink)
 
     def _own_directories(self) -> list[str]:
-        """What an earlier program was about to write for this job when it ended."""
+        """The output directories that an earlier run of this job had begun to write."""
         own: list[str] = read_record(self._delivering, "delivery", list)
         return own
 
-    def rest(self, roots: tuple[Node, ...], saved: Mapping[Node, SavedPieces]) -> Rest:
-        """What is left to do. A directory that an earlier program has begun to write is this job's to write."""
+    def rest(self, roots: tuple[Node, ...], saved: Mapping[Node, StoredSplits]) -> RemainingPlan:
+        """The remaining plan. This job may replace a directory that its earlier run has begun to write."""
         resumes, own = self._delivering.exists(), self._own_directories()
         new = substituted(roots, saved)
         for sink in new_directories(roots):
@@ -277,10 +279,10 @@ class PieceJob:
                 own.append(path)
         write_record(self._delivering, "delivery", own)
         self.origins |= {new: node for node, new in new.items()}
-        return Rest(new, resumes)
+        return RemainingPlan(new, resumes)
 
     def finish(self) -> None:
-        """Everything has been delivered."""
+        """Called when all results have been delivered."""
         self._delivering.unlink(missing_ok=True)
 
     def snapshots(self) -> list[Snapshot]:
@@ -291,7 +293,7 @@ class PieceJob:
 
 
 def next_size(size: int, took: float, seconds: float) -> int:
-    """How many small pieces take so many seconds, if `size` of them took others; never many more than those.
+    """The number of small splits that take `seconds`, if `size` of them took `took`; it grows by a limited factor.
 
     >>> [next_size(8, took, 10.0) for took in (0.1, 5.0, 10.0, 40.0, 900.0)]
     [32, 16, 8, 2, 1]
@@ -299,8 +301,8 @@ def next_size(size: int, took: float, seconds: float) -> int:
     return max(1, min(int(size * seconds / took) if took else 4 * size, 4 * size))
 
 
-def pieces_done(done: Path) -> int | None:
-    """How many pieces a part has that is done; None if it is not, or nobody knows: then Spark finds nothing to do."""
+def splits_done(done: Path) -> int | None:
+    """The number of splits of a complete part; None if it is not complete, or unknown."""
     try:
         number: int | None = read_record(done, "part done", lambda: None)
     except SnapshotError:
@@ -309,17 +311,17 @@ def pieces_done(done: Path) -> int | None:
 
 
 def new_directories(roots: Iterable[Node]) -> list[WriteSink]:
-    """The sinks that write directories on this machine which must not be there."""
+    """The sinks that write directories on this machine that must not exist."""
     return [sink for sink in roots if isinstance(sink, WriteSink) and sink.mode == "error" and is_local(sink.path)]
 
 
 def refuse_unread(log: Path, files: int) -> None:
-    """Refuse to go on with a part of the input: whatever Spark left out, nobody would see that it is missing."""
+    """Raises an error if Spark has read only a part of the input, because the missing part would not be noticed."""
     read = query_log.number_of_files(log)
     if read != files:
-        raise JobError(f"Spark has read {read} of the {files} files of a job in pieces; run it without snapshots=…")
+        raise JobError(f"Spark has read {read} of the {files} files of a resumable job; run it without snapshots=…")
 
 
-def describe_part(sink: KeepPieces, runner: BatchRunner) -> dict[str, object]:
-    """What a part is, for later programs to be compared with."""
+def describe_part(sink: StoreSplits, runner: BatchRunner) -> dict[str, object]:
+    """The description of a part, with which later programs are compared."""
     return describe(sink, parallelism=runner.parallelism, buckets=BUCKETS_PER_PARTITION)

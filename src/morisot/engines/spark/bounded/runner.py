@@ -1,4 +1,4 @@
-"""Bounded jobs: plan, emit, run; where a native form met data it cannot do, plan that part in Python and run again."""
+"""Bounded jobs: plan, emit, run. If a native form fails on the data, its operator is demoted, and the job repeated."""
 
 from __future__ import annotations
 
@@ -52,43 +52,43 @@ from morisot.worker.codec.ipc import PackBatches, unpack_batch
 from morisot.worker.report.signature import Seal
 
 Receiver = Callable[..., None]
-"""Takes the elements of a batch; that of a for_each also its number, which it takes for 0 otherwise."""
+"""Receives the elements of a batch; that of a for_each also its number, by default 0."""
 R = TypeVar("R")
 _MOST_LOSSES = 3
-"""So often a job is tried again after a Python worker died."""
+"""The number of retries of a job after a Python worker died."""
 
 
 class LoopRunner(Protocol):
     """Runs the loops of jobs."""
 
     def run_all(self, steps: Iterable[JobStep], emission: Emission) -> None:
-        """Run the loops among some steps, and bind their slots in the emission of the plan around them."""
+        """Runs the loops among some steps, and binds their slots in the emission of the outer plan."""
 
 
 @dataclass
 class Demotions:
-    """The operators that run in Python from now on, because their native form failed on the data."""
+    """The demoted operators, whose native form failed on the data."""
 
     nodes: set[Node] = field(default_factory=set)
     operators: Operators = field(default_factory=Operators)
-    """By which numbers guards name operators."""
+    """The numbers of operators in guards."""
 
     @property
     def now(self) -> frozenset[Node]:
-        """Those of this moment."""
+        """The operators that are demoted now."""
         return frozenset(self.nodes)
 
     def failing(self, error: BaseException, optimistic: set[Node]) -> set[Node]:
-        """The operator whose guard stopped the job; all optimistic ones if Spark's own error does not tell."""
+        """The operator whose guard stopped the job; all optimistic ones if the error is not from a guard."""
         named = {self.operators.named_in(message) for message in guards_in(error)}
         return {node for node in named if node in optimistic and node not in self.nodes} or optimistic
 
     def attribute(self, origins: Mapping[Node, Node]) -> None:
-        """Let the demotion of an operator hold for the one of the user's that it stood for."""
+        """Transfers demotions of replacements to the user's operators."""
         self.nodes |= {origins[node] for node in self.nodes if node in origins}
 
     def add(self, nodes: set[Node]) -> bool:
-        """Remember them; whether any is new."""
+        """Adds operators. Returns whether any is new."""
         new = nodes - self.nodes
         self.nodes |= new
         return bool(new)
@@ -109,7 +109,7 @@ class BatchRunner:
     """The key of the job that this runner runs."""
 
     def planned(self, *roots: Node, where: Where = "batch", given: Iterable[Node] = ()) -> PlannedJob:
-        """The job that computes some roots, by what is known now of the session and of the data."""
+        """The job that computes some roots, planned with the current facts and demotions."""
         return plan_job(roots, self._facts(roots), demoted=self.demotions.now, given=given, where=where)
 
     def planned_stream(self, node: Node, *, operator_metrics: bool = False) -> PlannedJob:
@@ -136,22 +136,22 @@ class BatchRunner:
     def emission(
         self, job: PlannedJob, *, given: Mapping[Node, Frame] | None = None, query: QueryInputs | None = None
     ) -> Emission:
-        """What makes the frames of a job; its loops have not run yet."""
+        """The emission of a job, whose loops have not run yet."""
         resources = Resources(
             self.spark, self.parallelism, self.ledger, self.caches, self.seal, self.demotions.operators
         )
         return Emission(resources, job.plan, given=given, query=query)
 
     def run_loops(self, steps: Iterable[JobStep], emission: Emission) -> None:
-        """Run the loops among some steps, and bind their slots."""
+        """Runs the loops among some steps, and binds their slots."""
         self.loops.run_all(steps, emission)
 
-    def apart(self) -> BatchRunner:
-        """The same runner with counts of its own."""
+    def with_own_counts(self) -> BatchRunner:
+        """The same runner with its own counts."""
         return dataclasses.replace(self, tally=Tally())
 
     def run(self, node: Node, action: Callable[[Emission, Frame], R]) -> R:
-        """The action on the node's frame, tried again with the optimistic operators in Python on a data error."""
+        """Runs an action on the node's frame. On a data error it is retried with demoted operators."""
         losses = 0
         while True:
             job = self.planned(node)
@@ -169,18 +169,18 @@ class BatchRunner:
 
     def _release(self, emission: Emission) -> None:
         emission.release()
-        self.ledger.take(emission.run)  # nobody asks any more what a run that failed left out
+        self.ledger.take(emission.run)  # reports of a failed run are discarded
 
     def conclude(self, failures: Failures) -> None:
-        """The job has succeeded: count what was left out, and call the handlers of what was diverted."""
+        """Called when the job has succeeded: counts skipped elements, and calls the handlers of diverted ones."""
         self.tally.replace(failures)
         divert(failures)
 
     def retry_or_raise(self, emission: Emission, error: BaseException, losses: int) -> int:
-        """Return how many workers the job has lost if another try makes sense; else raise what the user should read.
+        """Returns the number of lost workers if a retry makes sense; else raises the error for the user.
 
-        Spark runs a task of a local session once. A worker that the system ended for lack of memory, or that did not
-        start in time on a busy machine, says nothing about the job.
+        Spark does not retry tasks of a local session. A worker that the system killed for lack of memory, or that did
+        not start in time on a busy machine, is not a failure of the job.
         """
         if losses < _MOST_LOSSES and is_lost_worker(error) and users_error(error, emission.seals) is None:
             return losses + 1
@@ -188,9 +188,9 @@ class BatchRunner:
         return losses
 
     def demote_or_raise(self, emission: Emission, error: BaseException, nodes: Iterable[Node] = ()) -> None:
-        """Return if another try makes sense; otherwise raise what the user should read.
+        """Returns if a retry makes sense; otherwise raises the error for the user.
 
-        `nodes` are those that had a part in it, if they are more than the emission's.
+        `nodes` are the nodes of the job, if they are more than those of the emission.
         """
         nodes = tuple(nodes) or emission.nodes
         theirs = users_error(error, emission.seals)
@@ -207,24 +207,24 @@ class BatchRunner:
         return self.run(node, lambda _, frame: elements(frame.untimed().df, node.type))
 
     def execute(self, receivers: Mapping[SinkNode, Receiver | None]) -> None:
-        """Run all sinks; what several of them read is computed once."""
-        waiting = dict(receivers)
-        delivered = {sink: Delivered() for sink in waiting}
+        """Runs all sinks. Shared subplans are computed once."""
+        pending = dict(receivers)
+        delivered = {sink: Delivered() for sink in pending}
         losses = 0
         failures: dict[Node, tuple[int, Sequence[ElementError]]] = {}
-        while waiting:
-            job = self.planned(*waiting)
+        while pending:
+            job = self.planned(*pending)
             emission = self.emission(job)
             try:
                 for step in job.steps:
                     self.run_loops((step,), emission)
                     for sink in sinks_of(step):
-                        self._run_sink(sink, waiting[sink], emission, delivered[sink])
-                        del waiting[sink]
+                        self._run_sink(sink, pending[sink], emission, delivered[sink])
+                        del pending[sink]
             except SPARK_ERRORS as error:
                 losses = self.retry_or_raise(emission, error, losses)
             finally:
-                # an operator that a second try runs again is counted anew
+                # a retried operator is counted from zero
                 failures |= reported(self.ledger, emission)
                 emission.release()
         self.conclude(failures)
@@ -241,7 +241,7 @@ class BatchRunner:
         if isinstance(sink, CollectCount):
             receiver([frame.df.count()])
         elif isinstance(sink, CollectVec | WriteTo) or emission.optimistic:
-            # delivered in one go: a native form may still fail on the last element
+            # delivered at once, because a native form may fail on the last element
             receiver(elements(frame.df, sink.type))
         else:
             for batch in delivered.new(packed_batches(frame.df), sink):
@@ -259,19 +259,19 @@ def elements(df: DataFrame, type_: Type) -> list[Any]:
 
 
 def packed_batches(df: DataFrame) -> Iterator[bytes]:
-    """The rows of a frame batch by batch, so that this process never holds them all."""
+    """The rows of a frame batch by batch, so that this process never has all of them in memory."""
     packed = df.mapInArrow(in_worker(PackBatches()), "batch BINARY")
     return (bytes(row[0]) for row in packed.toLocalIterator(prefetchPartitions=True))
 
 
 class Delivered:
-    """The batches that a receiver has got so far. A second try passes over them if it computes the same ones."""
+    """The batches that a receiver has got so far. A retry skips them if it computes the same ones."""
 
     def __init__(self) -> None:
         self._digests: list[bytes] = []
 
     def new(self, batches: Iterable[bytes], sink: SinkNode) -> Iterator[bytes]:
-        """The batches that follow those delivered before, each remembered when it is asked for."""
+        """The batches after those delivered before. Each is recorded when it is requested."""
         before = list(self._digests)
         for number, batch in enumerate(batches):
             digest = hashlib.sha256(batch).digest()
@@ -281,14 +281,14 @@ class Delivered:
             elif digest != before[number]:
                 raise JobError(
                     f"A Python worker of Spark died after {sink.title} had got a part of its elements, and the second "
-                    "try computes others: the job cannot tell which are missing."
-                    "\n  What to do: run the job again; make its functions give the same for the same elements, or "
+                    "attempt computes others: the missing ones are unknown."
+                    "\n  What to do: run the job again; make its functions deterministic, or "
                     "write to files"
                 )
 
 
 def located(error: SourceError, nodes: Iterable[Node]) -> SourceError:
-    """The error with the row's line, which Spark does not know: for local files, plain Python finds it."""
+    """The error with the line of the row, which Spark does not report. For local files it is found in plain Python."""
     for node in nodes:
         if isinstance(node, StreamCsv | StreamJson) and node.on_error == "raise" and is_local(node.path):
             found = next(misfits(node), None)
@@ -298,5 +298,5 @@ def located(error: SourceError, nodes: Iterable[Node]) -> SourceError:
 
 
 def to_arrow(runner: BatchRunner, node: Node) -> pa.Table:
-    """The elements as an Arrow table, a column a field."""
+    """The elements as an Arrow table, with a column for each field."""
     return runner.run(node, lambda _, frame: as_table(frame).toArrow())

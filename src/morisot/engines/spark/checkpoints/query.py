@@ -44,7 +44,7 @@ class Checkpoint:
         directory = self._directory = self._directories[0]
         self._spark = directory / "spark"
         self._sizes = directory / "sizes"
-        self._mark = directory / "going-back"
+        self._restoring_file = directory / "going-back"
         self._sources = directory / "sources.json"
         self.idle_inputs = directory / "told"
         """The directory through which idle inputs get the watermark of the others. It is not used after a restart."""
@@ -83,7 +83,7 @@ class Checkpoint:
         Input files of a micro-batch that is replayed must be unchanged, unless the caller ensures it.
         """
         self._refuse_changes(plan)
-        restoring: int | None = read_record(self._mark, "restore", lambda: None)
+        restoring: int | None = read_record(self._restoring_file, "restore", lambda: None)
         if restoring is not None:  # a program was killed while it restored a snapshot
             self._restore(restoring)
         if isinstance(restart, int):
@@ -143,16 +143,16 @@ class Checkpoint:
 
     def _restore(self, number: int) -> None:
         """Removes everything after a snapshot. A record with its number exists until that is complete."""
-        write_record(self._mark, "restore", number)
+        write_record(self._restoring_file, "restore", number)
         offsets = query_log.offsets(self._spark, number)
         for written in self._written:
             written.restore(number)
         for log, last in self._logs_of_files(offsets):
             spark_log.cut(log, last)
         query_log.cut(self._spark, number)
-        self._mark.unlink()
+        self._restoring_file.unlink()
 
-    def let_time_pass(self) -> None:
+    def plan_empty_batch(self) -> None:
         """Lets a query that resumes start with a micro-batch without elements, because timers may have expired.
 
         Spark plans such a micro-batch by itself, but only after one that has run since the start.

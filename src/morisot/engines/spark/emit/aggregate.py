@@ -1,4 +1,4 @@
-"""Aggregates as Spark's own, where those give exactly what Python gives; `python.two_phase_fold` runs the others."""
+"""Native aggregates, if they give exactly Python's results; `python.two_phase_fold` runs the others."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ from morisot.types.element import BOOL, FLOAT, INT, Keyed, Tuple, Type, contains
 _VALUE, _CHOSEN = quoted("by"), quoted("chosen")
 NO_RESULT = Value(Tuple(()))
 _EXACT = 2**53
-"""The largest integer up to which every integer is a double."""
+"""The limit up to which every integer is exactly a double."""
 
 
 @emits(NativeAggregateOp, Count)
@@ -85,7 +85,7 @@ def emit_first(node: First, emission: Emission, frame: Frame) -> Frame:
 
 @emits(NativeJoinOp, WithAggregate)
 def emit_with_aggregate(node: WithAggregate, emission: Emission, frame: Frame, aggregate: Frame) -> Frame:
-    """Each element beside the result of its key: a join; the few results usually travel to the elements."""
+    """Each element with the result of its key: a join, in which the results are usually broadcast."""
     names = [f"aggregate/{index}" for index in range(len(aggregate.columns))]
     if not isinstance(frame.type, Keyed):
         results = aggregate.df.toDF(*names)
@@ -107,7 +107,7 @@ def emit_with_aggregate(node: WithAggregate, emission: Emission, frame: Frame, a
 
 @emits(NativeAggregateOp, Fold, Reduce, FoldAssoc, ReduceAssoc)
 def emit_native_fold(node: FoldNode, emission: Emission, frame: Frame) -> Frame:
-    """A fold as one native aggregate per leaf of its accumulator."""
+    """A fold as one native aggregate for each leaf of its accumulator."""
     fold = emission.plan.choices[node].detail
     assert fold is not None, f"{node.operator} has no native form and should have been a fold in Python"
     if isinstance(fold, NativeExtreme):
@@ -129,11 +129,11 @@ _JOINED = {
     "bit_and": "({0} & {1})",
     "bit_xor": "({0} ^ {1})",
 }
-"""How the start of a fold joins the aggregate of the elements."""
+"""How the initial value of a fold is combined with the aggregate of the elements."""
 
 
 def extreme(node: FoldNode, emission: Emission, frame: Frame, fold: NativeExtreme) -> Frame:
-    """A fold that keeps one of its elements: by its key, and then by its place in the stream."""
+    """A fold that selects one of its elements: by its key, and then by row order."""
     at = (1,) if isinstance(frame.type, Keyed) else ()
     key = render(fold.key, frame.names((), at))
     if fold.is_float:
@@ -146,7 +146,7 @@ def extreme(node: FoldNode, emission: Emission, frame: Frame, fold: NativeExtrem
 
 
 def from_start(best: Frame, fold: NativeExtreme, at: tuple[int, ...]) -> Frame:
-    """The start where it stays against the best of the elements."""
+    """The initial value if it wins against the best of the elements."""
     own = best.leaves_under(*at)
     type_ = best.type.value if isinstance(best.type, Keyed) else best.type
     starts = {
@@ -157,14 +157,14 @@ def from_start(best: Frame, fold: NativeExtreme, at: tuple[int, ...]) -> Frame:
     def name_of(leaf: Input) -> str:
         return starts[*at, *leaf.path] if leaf.parameter == ACCUMULATOR else names(leaf)
 
-    kept = render(fold.keeps, name_of)
+    wins = render(fold.keeps, name_of)
     columns = [quoted(leaf.column) for leaf in best.leaves_under() if leaf not in own]
-    columns += [f"CASE WHEN {kept} THEN {starts[leaf.path]} ELSE {quoted(leaf.column)} END" for leaf in own]
+    columns += [f"CASE WHEN {wins} THEN {starts[leaf.path]} ELSE {quoted(leaf.column)} END" for leaf in own]
     return best.select(best.type, columns)
 
 
 def part_sql(part: FoldPart, name_of: NameOf) -> str:
-    """One aggregate; NULL, which it gives when its condition held for no element, is the start."""
+    """One aggregate. NULL, its result if its condition holds for no element, is replaced by the initial value."""
     condition = f" FILTER (WHERE {render(part.condition, name_of)})" if part.condition is not None else ""
     operand = render(part.operand, name_of)
     aggregated = f"{part.kind}({operand}){condition}"
@@ -174,7 +174,7 @@ def part_sql(part: FoldPart, name_of: NameOf) -> str:
 
 
 def joined_start(part: FoldPart, aggregated: str) -> str:
-    """The aggregate of the elements joined with the start of the fold."""
+    """The aggregate of the elements, combined with the initial value of the fold."""
     if part.init is None:
         return aggregated
     start = literal(part.init, part.type)
@@ -182,7 +182,7 @@ def joined_start(part: FoldPart, aggregated: str) -> str:
 
 
 def _float_extreme(part: FoldPart, operand: str, condition: str, aggregated: str) -> str:
-    """With a NaN it depends on the order which is the greatest, and so it does which zero is, of 0.0 and -0.0."""
+    """With a NaN the extreme depends on the order, and so does the sign of zero among 0.0 and -0.0."""
     if part.init is not None:
         start = literal(part.init, part.type)
         aggregated = f"coalesce({_JOINED[part.kind].format(aggregated, start)}, {start})"
@@ -193,7 +193,7 @@ def _float_extreme(part: FoldPart, operand: str, condition: str, aggregated: str
 
 
 def value_column(node: Aggregation, closure: Closure, emission: Emission, frame: Frame) -> tuple[Frame, str, Type]:
-    """The value that is aggregated, as a column beside the key; a bool counts as the int it is."""
+    """The aggregated value as a column next to the key. A bool counts as an int."""
     at = (1,) if isinstance(frame.type, Keyed) else ()
     form = emission.column_form(node, closure)
     assert isinstance(form, ColumnForm), f"{node.operator} has no native form and should have been a fold in Python"
@@ -204,7 +204,7 @@ def value_column(node: Aggregation, closure: Closure, emission: Emission, frame:
 
 
 def grouped(node: Node, emission: Emission, frame: Frame, *aggregated: str) -> Frame:
-    """One row per key with the aggregates, one for each leaf, or one row in all; none for an empty stream."""
+    """One row for each key with the aggregates of the leaves, or one row in total; none for an empty stream."""
     results = [leaf.column for leaf in leaves(node.type)[-len(aggregated) :]]
     columns = [F.expr(each).alias(name) for each, name in zip(aggregated, results, strict=True)]
     if not isinstance(frame.type, Keyed):
@@ -213,7 +213,7 @@ def grouped(node: Node, emission: Emission, frame: Frame, *aggregated: str) -> F
     needs_order = emission.needs_order(node)
     rows = Frame(numbered(frame.df), frame.type) if needs_order else frame
     groups, keys = by_key(node, rows)
-    if needs_order:  # keys come in the order of their first elements
+    if needs_order:  # keys are in the order of their first elements
         df = groups.agg(*keys, *columns, F.expr(f"min({ORDER}) AS {ORDER}")).orderBy(ORDER)
     elif keys:
         df = groups.agg(*keys, *columns)
@@ -223,17 +223,17 @@ def grouped(node: Node, emission: Emission, frame: Frame, *aggregated: str) -> F
 
 
 def chosen(node: MinElement | MaxElement, emission: Emission, frame: Frame, by: str, tie: str) -> Frame:
-    """The element that is first by a value and then by its place in the stream."""
+    """The first element by a value; of equal values the first in row order."""
     columns = frame.columns
     frame, value, value_type = value_column(node, node.value, emission, frame)
-    if value_type == FLOAT:  # min() and max() of Python depend on where a NaN stands
+    if value_type == FLOAT:  # Python's min() and max() depend on the position of a NaN
         value = f"CASE WHEN isnan({value}) THEN {guard(NAN)} ELSE {value} END"
     rows = numbered(frame.df.selectExpr(*columns, f"{value} AS {_VALUE}"))
     return picked(node, emission, Frame(rows, frame.type), f"{by}({{0}}, struct({_VALUE}, {tie}))")
 
 
 def picked(node: Aggregation, emission: Emission, rows: Frame, best: str) -> Frame:
-    """The element (of each key) that an aggregate of whole rows picks; the rows are numbered."""
+    """The element (of each key) that an aggregate of whole rows selects. The rows are numbered."""
     element = [*(rows.columns_under(1) if isinstance(rows.type, Keyed) else rows.columns), *rows.hidden]
     fields = ", ".join(f"{column} AS c{index}" for index, column in enumerate(element))
     choice = F.expr(f"{best.format(f'struct({fields})')} AS {_CHOSEN}")
@@ -248,7 +248,7 @@ def picked(node: Aggregation, emission: Emission, rows: Frame, best: str) -> Fra
 
 
 def by_key(node: Node, frame: Frame) -> tuple[GroupedData, list[Column]]:
-    """The frame's rows grouped by key, and what gives the key back where the grouping is not by the key itself."""
+    """The frame's rows grouped by key, and aggregates of the key if it is not the grouping column."""
     assert isinstance(frame.type, Keyed)
     key = frame.columns_under(0)
     if not contains_any(frame.type.key):
@@ -260,6 +260,6 @@ def by_key(node: Node, frame: Frame) -> tuple[GroupedData, list[Column]]:
 
 
 def first_seen(column: str, df: DataFrame) -> str:
-    """Of values that Python calls equal, the one that came first stands for all; a stream's rows have no number."""
+    """The first of equal values, which represents all of them. Rows of a stream have no number."""
     first = f"first({column})" if df.isStreaming else f"min_by({column}, {ORDER})"
     return f"{first} AS {column}"

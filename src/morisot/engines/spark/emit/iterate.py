@@ -1,4 +1,4 @@
-"""Loops as frames: what a round or a barrier stage is on Spark. `engines.spark.loops` runs the rounds."""
+"""Loops as frames: the emission of a round or of a barrier stage. `engines.spark.loops` runs the rounds."""
 
 from __future__ import annotations
 
@@ -34,20 +34,20 @@ from morisot.worker.rowwise.stage import Step
 
 @dataclass(frozen=True)
 class LoopFrame(Frame):
-    """The results of a loop: the frame of its state, with that of its elements."""
+    """The results of a loop: the frames of its state and of its elements."""
 
     elements: Frame | None = None
 
 
 class Restart(NamedTuple):
-    """Which try of a loop this is, and the files with the elements that it goes on with, if not with its input."""
+    """The attempt of a loop, and the files with the elements from which it resumes, if it does."""
 
     attempt: int
     saved: tuple[str, ...] | None = None
 
 
 def local_fold(node: Loop) -> LocalFold:
-    """The loop's fold, ready to travel."""
+    """The loop's fold, to be pickled."""
     check_travels(node.local_fold)
     carry_value(node.state)
     carry_value(node.delta)
@@ -55,12 +55,12 @@ def local_fold(node: Loop) -> LocalFold:
 
 
 class BarrierInput(NamedTuple):
-    """What the tasks of a loop read, and what they do to it before the first round."""
+    """The input of the tasks of a loop, and the steps before the first round."""
 
     frame: Frame
     steps: tuple[Step, ...] = ()
     own: Numbers | FileRows | None = None
-    """What they make or read themselves; the frame then says which part is whose."""
+    """A source that the tasks read themselves. The frame then has the numbers of the parts."""
 
 
 def input_of(node: Loop, emission: Emission) -> BarrierInput:
@@ -72,14 +72,14 @@ def input_of(node: Loop, emission: Emission) -> BarrierInput:
 
 
 def own_input(node: Loop, emission: Emission) -> Numbers | FileRows | None:
-    """A range or files that the tasks make or read where they use them, if the loop works on these."""
+    """A range or files that the tasks generate or read themselves, if they are the input of the loop."""
     if isinstance(node.input, StreamRange):
         return Numbers(node.input.range, emission.parallelism)
     return loop_files.rows_of(node.input, emission)
 
 
-def barrier(node: Loop, emission: Emission, given: BarrierInput, leader: Address, restart: Restart) -> Frame:
-    """The loop as one stage whose tasks run all at once; the caller makes sure that there are as many slots."""
+def barrier(node: Loop, emission: Emission, given: BarrierInput, coordinator: Address, restart: Restart) -> Frame:
+    """The loop as one stage whose tasks run at the same time. The caller ensures that there are enough slots."""
     frame, before, own = given
     compiled = emission.plan.choices[node].detail
     task = LoopTask(
@@ -91,7 +91,7 @@ def barrier(node: Loop, emission: Emission, given: BarrierInput, leader: Address
         node.body.state,
         local_fold(node),
         node.feedback,
-        leader,
+        coordinator,
         barrier_task(restart.attempt),
         dumps,
         compiled if isinstance(compiled, LoopKernel) else None,
@@ -104,13 +104,13 @@ def barrier(node: Loop, emission: Emission, given: BarrierInput, leader: Address
 
 
 def round_fold(node: Loop, frame: Frame, steps: tuple[Step, ...]) -> DataFrame:
-    """One row for each partition: its number, how many elements left the body there, and their delta."""
+    """One row for each partition: its number, the number of elements that the body emitted, and their delta."""
     task = RoundFold(steps, frame.type, local_fold(node), fused_stage.partition_id(), dumps)
     return frame.df.mapInArrow(in_worker(task), "partition BIGINT, elements BIGINT, delta BINARY")
 
 
 def as_type(frame: Frame, type_: Type) -> Frame:
-    """The same elements, carried as another type."""
+    """The same elements, with the columns of another type."""
     if frame.type == type_:
         return frame
     step = Step("map", "iterate", None, function=_itself)
@@ -122,7 +122,7 @@ def _itself(element: Any) -> Any:
 
 
 def barrier_task(attempt: int) -> Callable[[], TaskId]:
-    """A function that tells a task of a barrier stage which one of how many it is."""
+    """A function that returns the number of a task of a barrier stage, and the number of tasks."""
 
     def current() -> TaskId:
         from pyspark import BarrierTaskContext

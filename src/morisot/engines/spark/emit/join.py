@@ -1,4 +1,4 @@
-"""Joins as Spark's own: by the key's columns, or by canonical bytes where only Python knows what is equal."""
+"""Native joins: by the key's columns, or by canonical bytes if Spark does not compare keys as Python does."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from pyspark.sql import functions as F  # noqa: N812 - the name every Spark prog
 
 from morisot.engines.spark.emit.core.emission import Emission
 from morisot.engines.spark.emit.core.registry import emits
-from morisot.engines.spark.emit.frames.frame import PLACE, TIME, Frame, named
+from morisot.engines.spark.emit.frames.frame import ROW_ORDER, TIME, Frame, named
 from morisot.engines.spark.emit.frames.sql import quoted
 from morisot.engines.spark.emit.frames.widen import as_type
 from morisot.engines.spark.emit.python.fused_stage import dumps
 from morisot.engines.spark.emit.python.in_order import numbered, with_canonical
-from morisot.engines.spark.emit.stateful.row_order import with_own_places
+from morisot.engines.spark.emit.stateful.row_order import with_own_row_order
 from morisot.physical.choose.join import compares_natively, is_broadcast
 from morisot.physical.ops import NativeJoinOp, TableJoinOp
 from morisot.plan.nodes.join import IntervalJoin, Join
@@ -30,7 +30,7 @@ _FIRST, _LAST = -(2**63), 2**63 - 1
 
 @dataclass(frozen=True)
 class Side:
-    """One side of a join: rows whose columns have names that the other side's do not have."""
+    """One side of a join: rows whose columns have names that do not occur on the other side."""
 
     df: DataFrame
     frame: Frame
@@ -51,12 +51,12 @@ class Side:
         return self.column("order")
 
     def value(self, missing: bool) -> list[str]:
-        """The value's columns in the result; `missing` if there may be none, which makes a product one struct."""
+        """The columns of the value in the result. With `missing` there may be none: a product is then one struct."""
         type_ = arguments(self.frame.type)[-1]
         path = (1,) if isinstance(self.frame.type, Keyed) else ()
         if not missing or not type_.children:
             columns = self.names(self.frame.leaves_under(*path))
-            if missing and type_ == ANY:  # a missing object is None, which travels pickled as every object
+            if missing and type_ == ANY:  # a missing object is None, which is pickled like every object
                 return [f"coalesce({columns[0]}, X'{dumps(None).hex()}')"]
             return columns
         return [f"CASE WHEN {self.column(_MATCHED)} THEN {self._struct(path, type_)} END"]
@@ -72,7 +72,7 @@ class Side:
 
 
 def side(frame: Frame, prefix: str, *, ordered: bool, extra: tuple[str, ...] = ()) -> Side:
-    """A frame made one side of a join: its rows numbered if their order matters, its columns renamed."""
+    """A frame as one side of a join: its rows are numbered if their order matters, and its columns are renamed."""
     rows = numbered(frame.df) if ordered else frame.df
     named = [f"{quoted(name)} AS {quoted(f'{prefix}/{name}')}" for name in rows.columns]
     return Side(rows.selectExpr(*named, f"true AS {quoted(f'{prefix}/{_MATCHED}')}", *extra), frame, prefix)
@@ -81,7 +81,7 @@ def side(frame: Frame, prefix: str, *, ordered: bool, extra: tuple[str, ...] = (
 @emits(NativeJoinOp, Join)
 def emit_join(node: Join, emission: Emission, left: Frame, right: Frame) -> Frame:
     ordered = emission.needs_order(node)
-    if node.variant == "outer":  # the key may come from either side, so both have it in one shape
+    if node.variant == "outer":  # the key may come from either side, so both must have its columns
         left, right = (with_key(frame, node.type, node) for frame in (left, right))
     native = compares_natively(left.type, right.type)
     if not native:
@@ -97,7 +97,7 @@ def emit_join(node: Join, emission: Emission, left: Frame, right: Frame) -> Fram
 
 
 def key_of(sides: tuple[Side, Side]) -> list[str]:
-    """The key of a pair of which one may be missing: the left one's, if that is there."""
+    """The key of a pair of which one side may be missing: the left one, if it exists."""
     first, second = sides
     pairs = zip(first.names(first.key), second.names(second.key), strict=True)
     return [f"CASE WHEN {first.column(_MATCHED)} THEN {one} ELSE {other} END" for one, other in pairs]
@@ -105,17 +105,17 @@ def key_of(sides: tuple[Side, Side]) -> list[str]:
 
 @emits(TableJoinOp, Join)
 def emit_join_with_table(node: Join, emission: Emission, left: Frame, right: Frame) -> Frame:
-    """Of a stream with a bounded one, a table: each micro-batch with all of it.
+    """A join of a stream with a bounded stream: each micro-batch is joined with the whole table.
 
-    A result has the place of the stream's element. Where somebody needs the order, that place is the element's own
-    before the join moves it, and its partners follow each other as they do in the table.
+    A result has the row order of the stream's element. If the order is needed, elements are numbered before the join
+    moves them, and partners of one element are in the order of the table.
     """
     ordered = emission.needs_order(node)
     native = compares_natively(left.type, right.type)
 
     def prepared(input_: Node, frame: Frame, prefix: str) -> Side:
-        placed = frame if input_.bounded or not ordered else with_own_places(frame)
-        rows = placed if native else canonical(node, placed)
+        given = frame if input_.bounded or not ordered else with_own_row_order(frame)
+        rows = given if native else canonical(node, given)
         if input_.bounded:
             table = numbered(rows.df) if ordered else rows.df
             rows = rows.over(emission.beside_stream(input_, table, broadcast=node.ship is None and node.local is None))
@@ -126,11 +126,11 @@ def emit_join_with_table(node: Join, emission: Emission, left: Frame, right: Fra
     both = joined(node, (first, second), equal_keys(first, second) if native else [equal_canonical(first, second)])
     values = [*first.value(missing=False), *second.value(node.variant != "inner")]
     columns = named([*first.names(first.key), *values], node.type)
-    if not stream.frame.placed:
+    if not stream.frame.has_row_order:
         return Frame(both.selectExpr(*columns), node.type)
     partner = f", coalesce(unhex(lpad(hex({table.order}), 16, '0')), X'')" if ordered else ""
-    place = f"concat({stream.column('at')}{partner}) AS {PLACE}"
-    return Frame(both.selectExpr(*columns, place), node.type, placed=True)
+    row_order = f"concat({stream.column('at')}{partner}) AS {ROW_ORDER}"
+    return Frame(both.selectExpr(*columns, row_order), node.type, has_row_order=True)
 
 
 def with_key(frame: Frame, result: Type, node: Node) -> Frame:
@@ -140,7 +140,7 @@ def with_key(frame: Frame, result: Type, node: Node) -> Frame:
 
 
 def canonical(node: Node, frame: Frame) -> Frame:
-    """The frame with a column of bytes that are equal exactly where Python's keys are."""
+    """The frame with a column of canonical bytes of the keys."""
     assert isinstance(frame.type, Keyed)
     return frame.over(with_canonical(node, frame.df, frame.type.key))
 
@@ -150,7 +150,7 @@ def equal_canonical(left: Side, right: Side) -> str:
 
 
 def equal_keys(left: Side, right: Side) -> list[str]:
-    """Column by column; None is equal to None, and only columns that may hold it pay for that."""
+    """Compares keys column by column. None equals None; only nullable columns need the slower operator."""
     conditions = []
     for one, other in zip(left.key, right.key, strict=True):
         may_be_none = isinstance(one.type, Optional) and isinstance(other.type, Optional)
@@ -174,10 +174,10 @@ def joined(node: Join, sides: tuple[Side, Side], conditions: list[str]) -> DataF
 
 @emits(NativeJoinOp, IntervalJoin)
 def emit_interval_join(node: IntervalJoin, emission: Emission, left: Frame, right: Frame) -> Frame:
-    """Of pairs alone, time is cut into buckets as long as the interval: a left element looks into two of them at most.
+    """If only pairs are emitted, time is split into buckets as long as the interval: a left element is in at most two.
 
-    An element without a partner is one that found none in any bucket. So where those are kept, elements of a key are
-    compared with each other, as in a join.
+    An element without a partner has none in any bucket. So if those are emitted, all elements of a key are compared
+    with each other, as in a join.
     """
     ordered = emission.needs_order(node)
     keyed, inner = isinstance(node.type, Keyed), node.variant == "inner"
@@ -210,10 +210,10 @@ def emit_interval_join(node: IntervalJoin, emission: Emission, left: Frame, righ
 
 
 def shifted(by: int, moment: str = TIME) -> str:
-    """A moment later or earlier; at the ends of 64 bits time stands still."""
+    """A timestamp plus an offset, clamped to 64 bits."""
     return f"coalesce(try_add({moment}, {by}L), {_FIRST if by < 0 else _LAST}L)"
 
 
 def bucket(moment: str, length: int) -> str:
-    """The number of the bucket a moment falls into: a division that rounds down, also before the epoch."""
+    """The number of the bucket of a timestamp: a division that rounds down, also before the epoch."""
     return f"({moment} div {length}L - CASE WHEN {moment} % {length}L < 0 THEN 1L ELSE 0L END)"

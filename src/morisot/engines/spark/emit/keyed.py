@@ -1,4 +1,4 @@
-"""Giving elements a key, and taking it away again: columns are added or left out, nothing moves."""
+"""Adding and removing keys: columns are added or removed, without a shuffle."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from morisot.types.element import Keyed
 def emit_key_by(node: KeyBy, emission: Emission, frame: Frame) -> Frame:
     at = (1,) if isinstance(frame.type, Keyed) else ()
     form = emission.column_form(node, node.key)
-    assert form is not None, "a key that is no column should have been a stage"
+    assert form is not None, "a key without a column form should have been a stage"
     frame, key = frame.composable(form, at)
-    return frame.compose(node.type, [*key, *frame.kept(*at)])
+    return frame.compose(node.type, [*key, *frame.references_to(*at)])
 
 
 @emits(ColumnsOp, Unkey)
 def emit_unkey(node: Unkey, emission: Emission, frame: Frame) -> Frame:
     parts = {"both": (), "key": (0,), "value": (1,)}
-    return frame.compose(node.type, frame.kept(*parts[node.keep]))
+    return frame.compose(node.type, frame.references_to(*parts[node.keep]))

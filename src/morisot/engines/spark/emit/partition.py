@@ -1,4 +1,4 @@
-"""Operators that move elements, or say how they travel. An order that somebody depends on is kept."""
+"""Operators that move elements, or set batch sizes. An observed row order is preserved."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ def emit_parallelism(node: Parallelism, emission: Emission, frame: Frame) -> Fra
 
 
 def moved(node: Node, emission: Emission, frame: Frame, partitions: int) -> Frame:
-    """The rows over so many partitions: evenly, or where order matters as even ranges of the stream."""
+    """The rows in `partitions` partitions: evenly, or, if order matters, as even ranges of the stream."""
     if not emission.needs_order(node):
         return frame.over(frame.df.repartition(partitions))
-    if not node.bounded:  # a task that reads a file knows the order of its rows, others do not
+    if not node.bounded:  # only a task that reads a file knows the order of its rows
         return frame
     rows = numbered(frame.df)
     ranges = rows.repartition(1) if partitions == 1 else rows.repartitionByRange(partitions, ORDER)
@@ -36,28 +36,28 @@ def moved(node: Node, emission: Emission, frame: Frame, partitions: int) -> Fram
 
 @emits(ExchangeOp, RepartitionBy)
 def emit_repartition_by(node: RepartitionBy, emission: Emission, frame: Frame) -> Frame:
-    """Elements cannot be both by key and in order; an operator that needs the order finds them where they were."""
+    """Elements cannot be distributed by key and be in order. If an operator needs the order, they are not moved."""
     if emission.needs_order(node):
         return frame
     rows, key = grouped_by_key(node, frame.df, frame.type)
-    placed = rows.repartition(emission.parallelism, *map(F.expr, key))
-    return Frame(placed, node.type, frame.timed).select(node.type, frame.columns)
+    repartitioned = rows.repartition(emission.parallelism, *map(F.expr, key))
+    return Frame(repartitioned, node.type, frame.timed).select(node.type, frame.columns)
 
 
 @emits(ColumnsOp, Broadcast)
 def emit_broadcast(node: Broadcast, emission: Emission, frame: Frame) -> Frame:
-    """A join looks for it among what leads to its sides."""
+    """Does nothing: a join looks for it upstream."""
     return frame
 
 
 @emits(ColumnsOp, Batched)
 def emit_batched(node: Batched, emission: Emission, frame: Frame) -> Frame:
-    """A stage looks for it among what leads to it."""
+    """Does nothing: a stage looks for it upstream."""
     return frame
 
 
 @emits(CacheOp, Cache)
 def emit_cache(node: Cache, emission: Emission, frame: Frame) -> Frame:
-    """What a later job finds again; a plan that retains nothing reads past it."""
+    """Retains the stream for later jobs, if the plan does so."""
     emission.retain(node, frame)
     return frame

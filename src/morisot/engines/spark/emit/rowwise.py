@@ -1,4 +1,4 @@
-"""Row-wise operators whose functions are columns; `stages` runs the others."""
+"""Row-wise operators whose functions have column forms; `python.fused_stage` runs the others."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ _EXPLODED = quoted("item")
 @emits(ColumnsOp, Map)
 def emit_map(node: Map | MapMemo, emission: Emission, frame: Frame) -> Frame:
     frame, values = frame.composable(compiled(node, node.function, emission, frame))
-    key = frame.kept(0) if isinstance(frame.type, Keyed) else []
+    key = frame.references_to(0) if isinstance(frame.type, Keyed) else []
     return frame.compose(node.type, [*key, *values])
 
 
 @emits(ColumnsOp, MapMemo)
 def emit_map_memo(node: MapMemo, emission: Emission, frame: Frame) -> Frame:
-    """Remembering results is pointless for an expression: it is a map."""
+    """Caching results is useless for an expression, so it is a map."""
     return emit_map(node, emission, frame)
 
 
@@ -36,18 +36,18 @@ def emit_map_memo(node: MapMemo, emission: Emission, frame: Frame) -> Frame:
 def emit_filter(node: Filter, emission: Emission, frame: Frame) -> Frame:
     form = compiled(node, node.predicate, emission, frame)
     widened, _ = frame.composable(form)
-    kept = widened.filtered(render(truth(form.result), widened.references()))
-    return kept.compose(node.type, kept.kept()) if form.shared else kept
+    filtered = widened.filtered(render(truth(form.result), widened.references()))
+    return filtered.compose(node.type, filtered.references_to()) if form.shared else filtered
 
 
 @emits(ColumnsOp, FilterMap)
 def emit_filter_map(node: FilterMap, emission: Emission, frame: Frame) -> Frame:
-    """The result may be a whole product that is None or not: one struct until the None are gone."""
+    """The result may be a product that is None: it is one struct until the None are filtered out."""
     form = compiled(node, node.function, emission, frame)
     frame, (value, *rest) = frame.evaluate(form, frame.names())
     if rest or form.result.expr is None:  # a product that is never None drops nothing
-        return frame.select(node.type, [*kept_key(frame), value, *rest])
-    key = kept_key(frame)
+        return frame.select(node.type, [*key_columns(frame), value, *rest])
+    key = key_columns(frame)
     computed = frame.df.selectExpr(*key, f"{value} AS {_EXPLODED}", *frame.hidden).where(f"{_EXPLODED} IS NOT NULL")
     results = frame.over(computed, node.type)
     return results.select(node.type, [*key, *spread(_EXPLODED, arguments(node.type)[-1])])
@@ -66,8 +66,8 @@ def emit_flatten(node: Flatten, emission: Emission, frame: Frame) -> Frame:
 
 
 def exploded(node: Rowwise, frame: Frame, items: str) -> Frame:
-    """One row per item of an array, in order."""
-    key = kept_key(frame)
+    """One row for each item of an array, in order."""
+    key = key_columns(frame)
     item = arguments(node.type)[-1]
     if not item.children:
         (leaf,) = leaves(node.type)[-1:]
@@ -86,8 +86,8 @@ def spread(column: str, type_: Type) -> list[str]:
     ]
 
 
-def kept_key(frame: Frame) -> Sequence[str]:
-    """The key's columns of a keyed stream, which row-wise operators leave alone."""
+def key_columns(frame: Frame) -> Sequence[str]:
+    """The columns of the key of a keyed stream, which row-wise operators do not change."""
     return frame.columns_under(0) if isinstance(frame.type, Keyed) else ()
 
 
@@ -98,5 +98,5 @@ def compiled(node: Rowwise, closure: Closure, emission: Emission, frame: Frame) 
 
 
 def evaluate(node: Rowwise, closure: Closure, emission: Emission, frame: Frame) -> tuple[Frame, list[str]]:
-    """The closure's result over the stream's elements, one expression a leaf."""
+    """The closure's result over the stream's elements, one expression for each leaf."""
     return frame.evaluate(compiled(node, closure, emission, frame), frame.names())

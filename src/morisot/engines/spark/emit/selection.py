@@ -1,4 +1,4 @@
-"""Some of the elements, or all in another order: sorted_by, limit, unique."""
+"""Selection and sorting: sorted_by, limit, unique."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def emit_sorted_by(node: SortedBy, emission: Emission, frame: Frame) -> Frame:
 
 
 def sort_key(expression: str, type_: Type) -> str:
-    """What Spark sorts by; Python's sort with a NaN depends on where it stands, so that is Python's to do."""
+    """The sort key for Spark. Python's sort with a NaN depends on the row order, so NaN is left to Python."""
     if type_ != FLOAT:
         return expression
     return f"CASE WHEN isnan({expression}) THEN {guard(NAN)} ELSE {expression} + 0.0D END"
@@ -55,7 +55,7 @@ def sort_key(expression: str, type_: Type) -> str:
 
 @emits(InOrderOp, SortedBy)
 def emit_sorted_by_in_python(node: SortedBy, emission: Emission, frame: Frame) -> Frame:
-    """Keys that only Python can compare are compared in one partition, which holds all elements."""
+    """Keys that only Python can compare are sorted in one partition with all elements."""
     keyed = node.input.keyed
     machine = Sorter(node.key.function, keyed, node.n, node.offset, origin(node))
     return in_order(node, emission, frame, machine, by_key=False)
@@ -63,10 +63,10 @@ def emit_sorted_by_in_python(node: SortedBy, emission: Emission, frame: Frame) -
 
 @emits(SortOp, Limit)
 def emit_limit(node: Limit, emission: Emission, frame: Frame) -> Frame:
-    """A plain LIMIT inside a plan takes any rows; the row's place in the stream makes it these rows.
+    """A plain LIMIT takes any rows. So rows are selected by their number in stream order.
 
-    No partition has more of them than its first `n + offset` rows, and none is read further, unless an operator before
-    counts what it leaves out: a task that is cut short does not report.
+    Only the first `n + offset` rows of each partition are read, unless an upstream operator counts skipped elements: a
+    task that is cancelled does not report.
     """
     counted = any(each.leaves_out for each in walk(node.input))
     rows = frame.df if counted else first_of_each_partition(frame.df, node.n + node.offset)
@@ -80,7 +80,7 @@ def emit_limit_unbounded(node: Limit, emission: Emission, frame: Frame) -> Frame
 
 
 def first_of_each_partition(df: DataFrame, n: int) -> DataFrame:
-    """At most `n` rows of each partition; where Spark's own plans are out of reach, as over Spark Connect, all rows."""
+    """At most `n` rows of each partition; on Spark Connect, where Spark's plans are not accessible, all rows."""
     return df if is_connect(df) or n > _LARGEST_INT else plans.first_of_each_partition(df, n)
 
 
@@ -101,7 +101,7 @@ def emit_unique(node: Unique, emission: Emission, frame: Frame) -> Frame:
 
 @emits(KeyedStateOp, Unique)
 def emit_unique_unbounded(node: Unique, emission: Emission, frame: Frame) -> Frame:
-    """The element is the key, and whether it came before the state."""
+    """The element is the key, and the state is whether it has occurred."""
     element = Tuple(arguments(frame.type)) if isinstance(frame.type, Keyed) else frame.type
     keyed = Keyed(element, BOOL)
     firsts = in_buckets(replace(node, type=keyed), emission, frame.select(keyed, [*frame.columns, "true"]), Firsts())
@@ -115,7 +115,7 @@ def emit_unique_within(node: UniqueWithin, emission: Emission, frame: Frame) -> 
 
 @emits(TimersOp, UniqueWithin)
 def emit_unique_within_unbounded(node: UniqueWithin, emission: Emission, frame: Frame) -> Frame:
-    """Elements are emitted as they come; the state has only those that a later one may still be close to."""
+    """Elements are emitted when they arrive. The state has only timestamps that are close enough to later elements."""
     assert node.time is not None
     bucket = DeduplicateBucket(
         DeduplicateByTime(node.within, key_of(frame.type)),

@@ -1,4 +1,4 @@
-"""Sinks as frames: the elements in the shape the sink writes. `run` does the writing."""
+"""Sinks as frames: the elements in the schema that the sink writes. The runners write them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pyspark.sql import DataFrame
 
 from morisot.engines.spark.emit.core.emission import Emission
 from morisot.engines.spark.emit.core.registry import emits
-from morisot.engines.spark.emit.frames.frame import PLACE, Frame
+from morisot.engines.spark.emit.frames.frame import ROW_ORDER, Frame
 from morisot.engines.spark.emit.frames.sql import quoted
 from morisot.engines.spark.emit.sources import kafka
 from morisot.physical.ops import WriteOp
@@ -29,13 +29,13 @@ from morisot.worker.codec.batches import field_name
 
 @emits(WriteOp, CollectVec, CollectCount, CollectChannel, ForEach, WriteTo)
 def emit_handed_over(node: SinkNode, emission: Emission, frame: Frame) -> Frame:
-    """The elements, for this process to hand over."""
+    """The elements, which the driver passes to the sink."""
     return frame.untimed()
 
 
 @emits(WriteOp, WriteText, WriteCsv, WriteJson, WriteParquet)
 def emit_table(node: SinkNode, emission: Emission, frame: Frame) -> Frame:
-    """The elements as rows with the names a reader of the files expects."""
+    """The elements as rows with the column names of the files."""
     return Frame(as_table(frame), node.type)
 
 
@@ -43,18 +43,18 @@ def emit_table(node: SinkNode, emission: Emission, frame: Frame) -> Frame:
 def emit_write_kafka(node: WriteKafka, emission: Emission, frame: Frame) -> Frame:
     kafka.require_connector(emission.spark, node)
     named = zip(frame.columns[-2:], ("key", "value")[-len(frame.columns) :], strict=True)
-    place = [PLACE] if frame.placed else []
-    return Frame(frame.df.selectExpr(*(f"{column} AS {name}" for column, name in named), *place), node.type)
+    row_order = [ROW_ORDER] if frame.has_row_order else []
+    return Frame(frame.df.selectExpr(*(f"{column} AS {name}" for column, name in named), *row_order), node.type)
 
 
 def as_table(frame: Frame) -> DataFrame:
-    """A DataFrame with one column per field: a record's names, `_0`, `_1`… for tuples, key and value, or value."""
+    """A DataFrame with one column for each field: a record's names, `_0`, `_1`… for tuples, key and value, or value."""
     columns = table_columns(frame.type)
     return frame.df.selectExpr(*(f"{rebuilt(path, type_, frame)} AS {quoted(name)}" for name, path, type_ in columns))
 
 
 def rebuilt(path: tuple[int, ...], type_: Type, frame: Frame) -> str:
-    """A part of the element as one column: products become structs."""
+    """A part of the element as one column. Products become structs."""
     if not type_.children:
         (leaf,) = [leaf for leaf in leaves(frame.type) if leaf.path == path]
         return quoted(leaf.column)

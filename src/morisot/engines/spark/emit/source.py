@@ -14,15 +14,15 @@ from pyspark.sql import DataFrame
 from morisot.engines.spark.emit.core.emission import Emission
 from morisot.engines.spark.emit.core.registry import emits
 from morisot.engines.spark.emit.frames import schema, tables
-from morisot.engines.spark.emit.frames.frame import PLACE, Frame
+from morisot.engines.spark.emit.frames.frame import ROW_ORDER, Frame
 from morisot.engines.spark.emit.python.fused_stage import dumps
 from morisot.engines.spark.emit.sources import kafka, offsets
-from morisot.engines.spark.emit.stateful.row_order import with_places
+from morisot.engines.spark.emit.stateful.row_order import with_row_order
 from morisot.errors import SourceError
 from morisot.physical.ops import ReadOp
 from morisot.plan.nodes.source import (
+    BufferedSource,
     PathSource,
-    Spooled,
     StreamArrow,
     StreamChannel,
     StreamCsv,
@@ -41,14 +41,14 @@ from morisot.types.element import Record
 from morisot.worker.codec.batches import encode, schema_of
 
 _MOST_FILES_READ_ONE_BY_ONE = 64
-PIECE = 2**40
-"""How large the files of a piece are together, in the words of a list that says so whatever their sizes are."""
+SPLIT_SIZE = 2**40
+"""The total size of the files of a source split, in a list that declares it independent of their real sizes."""
 
 
 @emits(ReadOp, StreamIter)
 def emit_stream_iter(node: StreamIter, emission: Emission) -> Frame:
     table = pa.Table.from_arrays(encode(node.values, node.type, dumps), schema=schema_of(node.type))
-    # without a schema, Spark would take a datetime for an instant in the session's time zone
+    # without a schema, Spark would read a datetime as an instant in the session's time zone
     return Frame(emission.spark.createDataFrame(table, schema=schema.ddl(node.type)), node.type)
 
 
@@ -65,8 +65,8 @@ def emit_stream_rate(node: StreamRate, emission: Emission) -> Frame:
     numbers = ticks.option("numPartitions", emission.parallelism).load().select("value")
     if not emission.needs_order(node):
         return Frame(numbers, node.type)
-    placed = numbers.selectExpr("value", f"unhex(lpad(hex(value), 16, '0')) AS {PLACE}")
-    return Frame(placed, node.type, placed=True)
+    ordered = numbers.selectExpr("value", f"unhex(lpad(hex(value), 16, '0')) AS {ROW_ORDER}")
+    return Frame(ordered, node.type, has_row_order=True)
 
 
 @emits(ReadOp, StreamFile)
@@ -80,9 +80,9 @@ def emit_stream_parquet(node: StreamParquet, emission: Emission) -> Frame:
     assert isinstance(record, Record)
 
     def load(reader: Any, path: str) -> DataFrame:
-        if node.unbounded:  # a streaming read wants the schema beforehand
+        if node.unbounded:  # a streaming reader needs the schema
             reader = reader.schema(tables.parquet_schema(emission.spark, node.path, record))
-        elif (plain := tables.plain_parquet_schema(node)) is not None:  # Spark would run a job to find it
+        elif (plain := tables.plain_parquet_schema(node)) is not None:  # otherwise Spark would run a job to infer it
             reader = reader.schema(plain)
         df: DataFrame = reader.parquet(path)
         return df
@@ -117,16 +117,16 @@ def emit_stream_arrow(node: StreamArrow, emission: Emission) -> Frame:
 
 
 @emits(ReadOp, StreamSocket, StreamChannel)
-def emit_spooled(node: Spooled, emission: Emission) -> Frame:
-    """What was sent waits in files, so that it can be read again, by several queries, each at its own speed.
+def emit_buffered(node: BufferedSource, emission: Emission) -> Frame:
+    """Sent elements are in channel files, so that several queries can read and replay them.
 
-    Spark reads the largest file of a micro-batch first; by their places the elements find their order again.
+    Spark reads the largest file of a micro-batch first. The row order column restores the order.
     """
     reader = emission.spark.readStream.schema(schema.ddl(node.type))
     if node.inlet.rows_per_file is not None:
         reader = reader.option("maxFilesPerTrigger", 1)
     frame = Frame(reader.parquet(node.inlet.directory), node.type)
-    return with_places(frame) if emission.is_ordered(node) else frame
+    return with_row_order(frame) if emission.is_ordered(node) else frame
 
 
 @emits(ReadOp, StreamOffsets)
@@ -135,7 +135,7 @@ def emit_stream_offsets(node: StreamOffsets, emission: Emission) -> Frame:
 
 
 def read(node: PathSource, emission: Emission, load: Callable[[Any, str], DataFrame]) -> DataFrame:
-    """The files as a DataFrame, in the order of their paths if somebody sees it."""
+    """The files as a DataFrame, in the order of their paths if the order is observed."""
     try:
         if node.unbounded:
             files = node.files_per_batch or (1 if emission.query.trigger.by_items else None)
@@ -149,22 +149,22 @@ def read(node: PathSource, emission: Emission, load: Callable[[Any, str], DataFr
 
 
 def of_listed_files(reader: Any) -> Any:
-    """A reader of a directory whose log lists files that lie elsewhere, in the order and the pieces that it says."""
-    return reader.options(recursiveFileLookup=True, maxBytesPerTrigger=PIECE, maxFileAge="1000000d")
+    """A reader of a directory whose log lists files in other directories, in the order and by the splits of the log."""
+    return reader.options(recursiveFileLookup=True, maxBytesPerTrigger=SPLIT_SIZE, maxFileAge="1000000d")
 
 
 def in_order(df: DataFrame, emission: Emission, load: Callable[[Any, str], DataFrame]) -> DataFrame:
-    """Spark packs files into tasks by size; here the order of the paths is the order of the stream."""
+    """Restores the order of paths, which is the stream order, because Spark packs files into tasks by size."""
     files = sorted(df.inputFiles())
     if len(files) < 2:
         return df
     if len(files) <= _MOST_FILES_READ_ONE_BY_ONE:
         return functools.reduce(DataFrame.unionAll, (load(emission.spark.read, unquote(file)) for file in files))
-    place = ["_metadata.file_path AS `at/file`", "_metadata.file_block_start AS `at/start`"]
-    placed = df.selectExpr("*", *place, "monotonically_increasing_id() AS `at/row`")
-    return placed.orderBy("at/file", "at/start", "at/row").drop("at/file", "at/start", "at/row")
+    positions = ["_metadata.file_path AS `at/file`", "_metadata.file_block_start AS `at/start`"]
+    numbered = df.selectExpr("*", *positions, "monotonically_increasing_id() AS `at/row`")
+    return numbered.orderBy("at/file", "at/start", "at/row").drop("at/file", "at/start", "at/row")
 
 
 def first_line(error: Exception) -> str:
-    """What Spark says, without the parts that only help those who know Spark."""
+    """The first line of Spark's message, without Spark-specific details."""
     return str(error).splitlines()[0].split(" SQLSTATE")[0]

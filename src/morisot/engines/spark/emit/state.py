@@ -1,4 +1,4 @@
-"""Operators with a state of the user's: each key's elements in order, the state in the task."""
+"""Operators with user-defined state: the elements of each key in order, with the state in the task."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ class Coordinator:
         self._deltas: dict[int, Delta] = {}
         self._saved: dict[int, ElementsSaved] = {}
         self._attempt: tuple[int, int] | None = None
-        self._met = False
+        self._has_connected = False
         """Whether a task has connected."""
         self._ended, self._wake = socket.socketpair()
         self._thread = threading.Thread(target=self._guarded, name="morisot-loop", daemon=True)
@@ -60,7 +60,7 @@ class Coordinator:
         if self.error is not None:
             raise self.error
         if not self.rounds.over:
-            if self._met:
+            if self._has_connected:
                 raise JobError("the tasks of a loop ended before its last round")
             self.rounds.run_empty()  # a stage without tasks
 
@@ -113,7 +113,7 @@ class Coordinator:
         if not isinstance(hello, Hello):
             link.close()
             return
-        self._met = True
+        self._has_connected = True
         task = hello.task
         if self._attempt != (task.attempt, task.partitions):
             self._start_over(task)

@@ -23,7 +23,7 @@ from morisot.engines.spark.emit.core.emission import Emission
 from morisot.engines.spark.emit.frames import schema
 from morisot.engines.spark.emit.frames.frame import Frame
 from morisot.engines.spark.emit.loops.native_deltas import entries_of, resumed
-from morisot.engines.spark.emit.loops.round_folds import kept_with_delta, measured, native_round_fold
+from morisot.engines.spark.emit.loops.round_folds import checkpointed_with_delta, measured, native_round_fold
 from morisot.engines.spark.loops.rounds import Progress, Rounds
 from morisot.plan.nodes.iterate import Body, DeltaIterate, Loop
 from morisot.plan.nodes.node import Node
@@ -95,7 +95,7 @@ def fed_back(node: Loop, native: NumericFold | None, body: Emission) -> tuple[Fr
     if native is None:
         leaving = Frame(leaving.df.localCheckpoint(eager=False), leaving.type)  # the fold computes it
         return leaving, deltas_of(iterate.round_fold(node, leaving, ()))
-    leaving, delta = kept_with_delta(native, leaving)
+    leaving, delta = checkpointed_with_delta(native, leaving)
     return leaving, deltas_of(iterate.round_fold(node, leaving, ())) if delta is None else [delta]
 
 
@@ -154,7 +154,7 @@ _BROADCAST = "spark.sql.autoBroadcastJoinThreshold"
 
 
 def side_inputs(body: Body, emission: Emission, held: ExitStack) -> dict[Node, Frame]:
-    """The side inputs of all rounds, which are computed once, when the first round reads them."""
+    """The side inputs of all rounds, computed and persisted before the first round."""
     given = {side: emission.frame(side) for side in body.side_inputs}
     for frame in given.values():
         held.enter_context(persisted(frame.df))

@@ -176,18 +176,18 @@ def how(code: int, said: str = "") -> str:
 
 
 @contextlib.contextmanager
-def told_of_death(spark: Any) -> Iterator[None]:
+def reporting_death(spark: Any) -> Iterator[None]:
     """Replaces exceptions that the end of the JVM caused by JobError."""
     try:
         yield
     except Exception as error:
-        death = told(spark, error)
+        death = caused_by_death(spark, error)
         if death is None:
             raise
         raise death from None
 
 
-def told(spark: Any, error: BaseException) -> JvmEnded | None:
+def caused_by_death(spark: Any, error: BaseException) -> JvmEnded | None:
     """The end of the JVM, if it may have caused an error. An error of a user's function is not one."""
     if isinstance(error, JvmEnded):
         return error

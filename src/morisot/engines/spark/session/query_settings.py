@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
 
-KEPT = "spark.sql.streaming.minBatchesToRetain"
+RETAINED_BATCHES = "spark.sql.streaming.minBatchesToRetain"
 """The number of micro-batches of which a query retains logs and states."""
 PARTITIONS = "spark.sql.shuffle.partitions"
 STATES = "spark.sql.streaming.stateStore.providerClass"
@@ -42,7 +42,7 @@ def query_settings(spark: SparkSession, *, parallelism: int, keep: int | None, n
     if "RocksDB" not in (spark.conf.get(STATES) or ""):
         wanted |= {STATES: ROCKS_DB, CHANGELOG: "true"}  # required by stateful operators in Python
     if keep is not None:
-        wanted[KEPT] = str(keep)
+        wanted[RETAINED_BATCHES] = str(keep)
     if narrow_rows:
         wanted[_BATCH_BYTES] = _ANY_NUMBER
     return wanted
@@ -67,7 +67,7 @@ def starting(spark: SparkSession, wanted: Mapping[str, str]) -> Iterator[None]:
 
 def keeps_fewer(spark: SparkSession, keep: int | None) -> bool:
     """Whether a session retains the logs of fewer micro-batches than a query needs."""
-    return keep is not None and int(spark.conf.get(KEPT) or 0) < keep
+    return keep is not None and int(spark.conf.get(RETAINED_BATCHES) or 0) < keep
 
 
 def await_sources(query: StreamingQuery) -> None:

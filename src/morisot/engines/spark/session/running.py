@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 
 from morisot.engines.spark.internals.sessions import is_classic
 from morisot.engines.spark.session.interrupt import interruptible
-from morisot.engines.spark.session.jvm_death import is_dead, told_of_death
+from morisot.engines.spark.session.jvm_death import is_dead, reporting_death
 
 _numbers = itertools.count(1)
 
@@ -20,7 +20,7 @@ def running(spark: SparkSession) -> Iterator[None]:
     """Runs a block of actions. Ctrl-C cancels the jobs that it starts, and no others."""
     tag = f"morisot-{next(_numbers)}"
     add, remove, cancel = _jobs_with(spark, tag)
-    with interruptible(cancel), told_of_death(spark):
+    with interruptible(cancel), reporting_death(spark):
         add()
         try:
             yield

@@ -25,7 +25,7 @@ from morisot.engines.spark.session.interrupt import anywhere, ending_in_order, h
 from morisot.engines.spark.session.java import JAVA_OPTIONS, Launch, environment, java_options, launch
 from morisot.engines.spark.session.java_runtime import Java, find_java, launcher_variables
 from morisot.engines.spark.session.jvm_death import forget_dead, is_dead
-from morisot.engines.spark.session.query_settings import CHANGELOG, KEPT, STATES
+from morisot.engines.spark.session.query_settings import CHANGELOG, RETAINED_BATCHES, STATES
 from morisot.engines.spark.session.scratch import scratch
 from morisot.errors import EnvironmentProblem
 
@@ -160,7 +160,7 @@ def session_settings(config: Config, scratch: str, java: Java) -> dict[str, str]
         STATES: ROCKS_DB,
         CHANGELOG: "true",
         # A job without snapshots repeats at most one micro-batch; Spark retains a hundred, and lists them each time.
-        KEPT: "10",
+        RETAINED_BATCHES: "10",
         # Spark renders each plan for its web page; the formatted mode takes longer.
         "spark.sql.ui.explainMode": "simple",
     }

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from morisot.engines.spark.checkpoints.query import Checkpoint
-from morisot.engines.spark.streaming.channel_files import Spool
+from morisot.engines.spark.streaming.channel_files import ChannelFiles
 from morisot.plan.files import is_local
 from morisot.plan.nodes.node import Node
 from morisot.plan.nodes.source import PathSource
@@ -17,7 +17,7 @@ from morisot.runtime.local_files import local_files
 from morisot.runtime.metrics import BacklogMetrics
 
 
-def backlog(nodes: Iterable[Node], channels: Sequence[Spool], checkpoint: Checkpoint) -> BacklogMetrics:
+def backlog(nodes: Iterable[Node], channels: Sequence[ChannelFiles], checkpoint: Checkpoint) -> BacklogMetrics:
     """The backlog of a query, and the age of its oldest entry."""
     files = [file for path in _followed(nodes) for file in _unread(path, checkpoint)]
     since = [moment for channel in channels if (moment := channel.oldest) is not None]

@@ -35,7 +35,7 @@ _MOST_ROWS = 100_000
 _CHECK_SECONDS = 0.2
 
 
-class Spool:
+class ChannelFiles:
     """The files of one channel, or of one socket."""
 
     def __init__(self, directory: Path, type_: Type, capacity: int, *, keep: int | None = None) -> None:

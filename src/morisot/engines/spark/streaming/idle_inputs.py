@@ -21,7 +21,7 @@ from morisot.private import private_file
 
 _EVERY_SECONDS = 1.0
 """The minimum seconds between advances of an input: each advance is a file, and an entry in a Spark log."""
-_KEPT = 3
+_RETAINED = 3
 """The number of retained files that advance an input. Spark reads all of them."""
 
 
@@ -38,7 +38,7 @@ class _Input:
     last_element: float
     """When it last had new elements."""
     last_polled: float
-    """When it was last read."""
+    """When Spark last polled it."""
     watermark: int | None = None
     """Its watermark in milliseconds."""
     last_advanced: float = 0.0
@@ -124,6 +124,6 @@ class IdleInputs:
         with private_file(beside) as out:
             out.write(str(watermark).encode())
         one.files.append(beside.rename(one.directory / name))
-        if len(one.files) > _KEPT:
+        if len(one.files) > _RETAINED:
             one.files.popleft().unlink(missing_ok=True)
         one.watermark, one.last_advanced = watermark, now

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 
 from morisot.engines.spark.emit.core.emission import Emission
-from morisot.engines.spark.emit.frames.frame import PLACE
+from morisot.engines.spark.emit.frames.frame import ROW_ORDER
 from morisot.engines.spark.emit.python.in_order import ORDER, gathered, numbered
 from morisot.engines.spark.emit.sources.kafka import client_options
 from morisot.plan.nodes.sink import WriteKafka
@@ -14,7 +14,7 @@ from morisot.plan.nodes.sink import WriteKafka
 def write(sink: WriteKafka, df: DataFrame, emission: Emission) -> None:
     """Writes the rows of a bounded stream."""
     if emission.optimistic:  # a native form may fail on the last element, and sent records stay
-        df = emission.keep(sink, df)
+        df = emission.persist(sink, df)
         df.count()
     send(sink, df, emission)
 
@@ -24,7 +24,7 @@ def send(sink: WriteKafka, df: DataFrame, emission: Emission) -> None:
     columns = df.columns
     rows = df
     if "key" in columns:
-        order = [PLACE, ORDER] if "at" in columns else [ORDER]
+        order = [ROW_ORDER, ORDER] if "at" in columns else [ORDER]
         rows = gathered(emission, numbered(df), ["key"], order)
     written = rows.select(*(name for name in ("key", "value") if name in columns))
     written.write.format("kafka").options(**client_options(sink), topic=sink.topic).save()

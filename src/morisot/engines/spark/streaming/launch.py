@@ -12,7 +12,7 @@ from morisot.engines.spark.checkpoints.ownership import SnapshotLock
 from morisot.engines.spark.checkpoints.query import Checkpoint, was_alone
 from morisot.engines.spark.internals.sessions import is_classic
 from morisot.engines.spark.session.scratch import temporary_directory
-from morisot.engines.spark.streaming.channel_files import Spool
+from morisot.engines.spark.streaming.channel_files import ChannelFiles
 from morisot.engines.spark.streaming.query.part import StreamPart
 from morisot.engines.spark.streaming.query.spec import QuerySpec
 from morisot.engines.spark.streaming.sinks import SinkWriter, sink_writer
@@ -23,7 +23,7 @@ from morisot.plan.analysis.trigger import trigger_of
 from morisot.plan.analysis.validate import gives_running_values
 from morisot.plan.nodes.node import Node
 from morisot.plan.nodes.sink import SinkNode, WriteSink
-from morisot.plan.nodes.source import Spooled
+from morisot.plan.nodes.source import BufferedSource
 from morisot.plan.snapshots import Snapshots
 from morisot.runtime.tally import Tally
 
@@ -210,6 +210,6 @@ def announced(served: Iterable[Group]) -> dict[Group, str]:
     return readers
 
 
-def inlets_of(group: Group) -> list[Spool]:
+def inlets_of(group: Group) -> list[ChannelFiles]:
     """The channels and sockets that a query reads."""
-    return [node.inlet for node in walk(*group.sinks) if isinstance(node, Spooled) and not node.bounded]
+    return [node.inlet for node in walk(*group.sinks) if isinstance(node, BufferedSource) and not node.bounded]

@@ -10,10 +10,10 @@ from morisot.plan.nodes.node import Node
 from morisot.plan.nodes.window import Window, WindowJoin
 
 
-def waits_for_time(node: Node) -> bool:
+def uses_timers(node: Node) -> bool:
     """Whether an operator has timers, of event time or of processing time."""
     by_the_clock = isinstance(node, Window | WindowJoin) and node.kind.processing
-    return not node.bounded and (node.awaits_time or by_the_clock)
+    return not node.bounded and (node.has_timers or by_the_clock)
 
 
 def source_numbers(df: DataFrame) -> list[int]:

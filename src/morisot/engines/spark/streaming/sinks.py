@@ -124,7 +124,7 @@ class TopicWriter(SinkWriter):
     def take(self, share: Share) -> HandingOver:
         sink = self.sink
         assert isinstance(sink, WriteKafka)
-        persisted = share.emission.keep(sink, share.df)
+        persisted = share.emission.persist(sink, share.df)
         rows = persisted.count()
 
         def deliver() -> None:

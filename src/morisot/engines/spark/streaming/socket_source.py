@@ -14,7 +14,7 @@ import threading
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from morisot.engines.spark.streaming.channel_files import Spool
+from morisot.engines.spark.streaming.channel_files import ChannelFiles
 from morisot.errors import Location, MorisotError, SourceError
 from morisot.types.element import STR
 
@@ -25,7 +25,7 @@ _PATIENCE = 30.0
 _BYTES = 2**16
 
 
-class SocketLines(Spool):
+class SocketLines(ChannelFiles):
     """The lines of one server, received while queries read them."""
 
     def __init__(self, host: str, port: int, location: Location, directory: Path, *, keep: int | None = None) -> None:

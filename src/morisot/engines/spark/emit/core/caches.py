@@ -1,4 +1,4 @@
-"""What `cache()` keeps from run to run, in Spark's own cache."""
+"""Streams that `cache()` retains from run to run, in Spark's cache."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ from morisot.worker.report.signature import Seal
 
 
 @dataclass(frozen=True)
-class Kept:
-    """A frame in Spark's cache, and the operators before it that ran natively although they may fail."""
+class CachedFrame:
+    """A persisted frame, and the upstream operators that ran natively although they may fail."""
 
     frame: Frame
     optimistic: frozenset[Node]
     seal: Seal
-    """The key of the job that made it: its tasks may run again in a later job."""
+    """The key of the job that created it: its tasks may run again in a later job."""
 
 
 @dataclass
 class Caches:
-    """The streams that an engine keeps; Spark computes each when it is first read."""
+    """The cached streams of an engine. Spark computes each when it is first read."""
 
-    _kept: dict[Node, Kept] = field(default_factory=dict)
+    _frames: dict[Node, CachedFrame] = field(default_factory=dict)
 
-    def get(self, node: Node, demoted: frozenset[Node]) -> Kept | None:
-        """What is kept of a stream; what failed natively is given up, to be made again in Python."""
-        found = self._kept.get(node)
+    def get(self, node: Node, demoted: frozenset[Node]) -> CachedFrame | None:
+        """The cached frame of a stream. One with an operator that was demoted since is released and computed again."""
+        found = self._frames.get(node)
         if found is not None and found.optimistic & demoted:
             self.release(node)
             return None
@@ -37,21 +37,21 @@ class Caches:
     @property
     def seals(self) -> list[Seal]:
         """The keys of the jobs whose tasks may run in another one."""
-        return [kept.seal for kept in self._kept.values()]
+        return [cached.seal for cached in self._frames.values()]
 
-    def keep(self, node: Node, frame: Frame, optimistic: set[Node], seal: Seal) -> None:
+    def add(self, node: Node, frame: Frame, optimistic: set[Node], seal: Seal) -> None:
         frame.df.persist()
-        self._kept[node] = Kept(frame, frozenset(optimistic.intersection(walk(node))), seal)
+        self._frames[node] = CachedFrame(frame, frozenset(optimistic.intersection(walk(node))), seal)
 
     def release(self, node: Node) -> None:
-        kept = self._kept.pop(node, None)
-        if kept is not None:
-            kept.frame.df.unpersist()
+        cached = self._frames.pop(node, None)
+        if cached is not None:
+            cached.frame.df.unpersist()
 
-    def forget(self) -> None:
-        """Spark's JVM has ended, and with it what was kept."""
-        self._kept.clear()
+    def clear(self) -> None:
+        """Called when Spark's JVM has ended, and with it all persisted frames."""
+        self._frames.clear()
 
     def release_all(self) -> None:
-        for node in list(self._kept):
+        for node in list(self._frames):
             self.release(node)

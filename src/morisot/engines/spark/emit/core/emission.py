@@ -1,4 +1,4 @@
-"""Makes the frames of a physical plan: each operator is emitted by the function of its kind."""
+"""Emits the frames of a physical plan: each operator is emitted by the function of its kind."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from morisot.engines.spark.emit.frames.guards import Operators
 from morisot.engines.spark.emit.python import fused_kernel, fused_stage, left_out
 from morisot.engines.spark.emit.python.signing import sealing_with
 from morisot.engines.spark.emit.stateful.bounded_inputs import from_files
-from morisot.engines.spark.emit.stateful.row_order import with_places
+from morisot.engines.spark.emit.stateful.row_order import with_row_order
 from morisot.engines.spark.internals import plans
 from morisot.engines.spark.internals.sessions import is_connect
 from morisot.physical.ops import FusingOp, Given, KernelOp, Physical, ReadOp, StageOp
@@ -41,34 +41,34 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Resources:
-    """What every emission of a job uses."""
+    """The resources that all emissions of a job share."""
 
     spark: SparkSession
     parallelism: int
     ledger: left_out.Ledger | None = None
-    """Where tasks report what they leave out."""
+    """The accumulator to which tasks report skipped elements."""
     caches: Caches | None = None
-    """What `cache()` retains from job to job; without it nothing is."""
+    """The streams that `cache()` retains for later jobs; None: none are retained."""
     seal: Seal = field(default_factory=Seal)
-    """The key with which tasks sign what they report to the driver."""
+    """The key with which tasks sign their reports to the driver."""
     operators: Operators = field(default_factory=Operators)
-    """The numbers by which guards name operators."""
+    """The numbers of operators in guards."""
 
 
 @dataclass(frozen=True)
 class QueryInputs:
-    """What a streaming query reads beside its sources."""
+    """Further inputs of a streaming query."""
 
     idle_inputs: Path | None = None
-    """Where idle inputs find the watermark of the others; without it they hold those up."""
+    """The directory through which idle inputs get the watermark of the others; None: they delay the others."""
     bounded_inputs: Path | None = None
-    """The copies of the bounded inputs of unbounded operators."""
+    """The directory of the copies of bounded inputs of unbounded operators."""
     trigger: Trigger = field(default_factory=Trigger)
-    """What starts the micro-batches."""
+    """The trigger of the query."""
 
 
 class Emission:
-    """Makes the frames of one physical plan. What earlier steps of the job have made is bound to slots.
+    """Emits the frames of one physical plan. Results of earlier steps of the job are bound to slots.
 
     `optimistic` collects the operators that were emitted natively although they may fail.
     """
@@ -88,21 +88,21 @@ class Emission:
         self.nodes = plan.nodes
         self.query = query or QueryInputs()
         self.run = uuid.uuid4().hex
-        """Under which name tasks report what they leave out."""
+        """The id of the run, with which tasks report skipped elements."""
         self.optimistic: set[Node] = set()
         self._bounded_inputs: dict[Node, Frame] = {}
-        self._kept: dict[Node, DataFrame] = {}
-        """What is persisted until the emission is released."""
+        self._persisted: dict[Node, DataFrame] = {}
+        """The frames that are persisted until the emission is released."""
         self._frames: dict[Node, Frame] = dict(given or {})
 
     @property
     def seals(self) -> list[Seal]:
-        """The keys with which tasks of this plan may have signed what they report."""
+        """The keys with which tasks of this plan may have signed their reports."""
         caches = self.resources.caches
         return [self.resources.seal, *(caches.seals if caches is not None else ())]
 
     def bind(self, node: Node, frame: Frame) -> None:
-        """Bind the slot of a node to what a step of the job has made of it."""
+        """Binds the slot of a node to the result of a step of the job."""
         assert node not in self._frames, f"{node.title} is bound already"
         self._frames[node] = frame
 
@@ -114,7 +114,7 @@ class Emission:
         return self._frames[node]
 
     def _counted(self, node: Node, frame: Frame) -> Frame:
-        """The frame, whose rows the query counts if the plan says so."""
+        """The frame, with its rows counted by the query if the plan requires it."""
         if node not in self.plan.counted or not frame.df.isStreaming:
             return frame
         name = counted_as(self.nodes.index(node))
@@ -125,11 +125,11 @@ class Emission:
             frame = self._emit(self.begin(node))
         if node not in self.plan.shared:
             return frame
-        self.keep(node, frame.df)
-        return frame.over(frame.df)  # what follows starts from what is persisted, and is not composed past it
+        self.persist(node, frame.df)
+        return frame.over(frame.df)  # downstream operators start from the persisted frame
 
     def begin(self, node: Node) -> Physical:
-        """The operator that gives a node's elements, which is about to be emitted or run."""
+        """The operator that computes a node's elements, which is about to be emitted or run."""
         operator = self.plan.operators[node]
         if operator.may_fail:
             self.optimistic.add(node)
@@ -151,99 +151,106 @@ class Emission:
         if isinstance(operator, FusingOp):
             return emit(node, self, *self.before(node))
         frame = emit(node, self, *(self._read_by(node, value) for value in node.inputs))
-        if isinstance(operator, ReadOp) and not node.bounded and self.gives_places(node) and not frame.placed:
-            frame = with_places(frame, by_age=node.files_by_age)
+        if (
+            isinstance(operator, ReadOp)
+            and not node.bounded
+            and self.provides_row_order(node)
+            and not frame.has_row_order
+        ):
+            frame = with_row_order(frame, by_age=node.files_by_age)
         return frame
 
     def _retained(self, node: Node) -> Frame:
-        """A stream that an earlier job has computed, and retained."""
+        """A stream that an earlier job has computed and retained."""
         caches = self.resources.caches
-        kept = None if caches is None else caches.get(node, self.plan.demoted)
-        assert kept is not None, f"nothing is bound to {node.title}"
-        self.optimistic |= kept.optimistic
-        return kept.frame
+        cached = None if caches is None else caches.get(node, self.plan.demoted)
+        assert cached is not None, f"nothing is bound to {node.title}"
+        self.optimistic |= cached.optimistic
+        return cached.frame
 
     def retain(self, node: Node, frame: Frame) -> None:
-        """Retain a stream for later jobs, if the plan does that."""
+        """Retains a stream for later jobs, if the plan does so."""
         if self.plan.retains and self.resources.caches is not None:
-            self.resources.caches.keep(node, frame, self.optimistic, self.resources.seal)
+            self.resources.caches.add(node, frame, self.optimistic, self.resources.seal)
 
     def _source_of(self, first: Node) -> Frame:
-        """What the first step of a stage reads."""
+        """The input of the first step of a stage."""
         return self.frame(first.inputs[0]) if first.inputs else fused_stage.instances(self)
 
     def _read_by(self, node: Node, value: Node) -> Frame:
-        """What a node reads. A bounded input of an unbounded operator was copied, and the copy is followed."""
+        """An input of a node. A bounded input of an unbounded operator was copied, and the copy is read as a stream."""
         if not is_bounded_input(value, node):
             return self.frame(value)
         if value not in self._bounded_inputs:
-            assert self.query.bounded_inputs is not None, "a query is emitted by whoever copies its bounded inputs"
+            assert self.query.bounded_inputs is not None, "a query is emitted after its bounded inputs were copied"
             directory = self.query.bounded_inputs / str(bounded_inputs(*self.plan.roots).index(value))
-            frame = from_files(self.spark, value, directory, placed=self.needs_order(value))
+            frame = from_files(self.spark, value, directory, ordered=self.needs_order(value))
             self._bounded_inputs[value] = self._counted(value, frame)
         return self._bounded_inputs[value]
 
     def beside_stream(self, node: Node, df: DataFrame, *, broadcast: bool) -> DataFrame:
-        """A bounded frame that a streaming query reads in every micro-batch: computed once, and kept.
+        """A bounded frame that a streaming query reads in every micro-batch: computed once, and persisted.
 
-        Its rows come from outside the query's plan, in which Spark refuses the row numbers and sorts of a bounded one.
-        So Spark does not see how large it is; if it is small and may be `broadcast`, it will be.
+        Its rows are read without its plan, because Spark refuses row numbers and sorts of a bounded plan in a query. So
+        Spark does not know its size; if it is small and may be `broadcast`, a hint is set.
         """
         if is_connect(df):
             return df
         small = plans.size_in_bytes(df) <= plans.broadcast_threshold(df)
-        persisted = self.keep(node, df).select("*")  # Spark has planned the frame itself before it was persisted
+        persisted = self.persist(node, df).select(
+            "*"
+        )  # a new frame, because the plan of this one was made before it was persisted
         table = plans.without_plan(persisted)
         return F.broadcast(table) if small and broadcast else table
 
-    def keep(self, node: Node, df: DataFrame) -> DataFrame:
-        """Hold what a node gives in Spark's cache until it is released."""
-        return self._kept.setdefault(node, df.persist())
+    def persist(self, node: Node, df: DataFrame) -> DataFrame:
+        """Persists the elements of a node until the emission is released."""
+        return self._persisted.setdefault(node, df.persist())
 
     def release(self) -> None:
-        """Unpersist the frames that are persisted."""
-        for df in self._kept.values():
+        """Unpersists the persisted frames."""
+        for df in self._persisted.values():
             df.unpersist()
-        self._kept.clear()
+        self._persisted.clear()
 
     def is_ordered(self, node: Node) -> bool:
-        """Whether somebody sees the order of the node's elements."""
+        """Whether the row order of the node's elements is observed."""
         return node in self.plan.order.seen
 
     def needs_order(self, node: Node) -> bool:
-        """Whether the result of some operator depends on the order of the node's elements."""
+        """Whether the result of an operator depends on the row order of the node's elements."""
         return node in self.plan.order.needed
 
-    def gives_places(self, node: Node) -> bool:
-        """Whether a source or an operator on unbounded input tells where its elements stand; files have no order."""
+    def provides_row_order(self, node: Node) -> bool:
+        """Whether a source or an operator on unbounded input provides a row order. Output files have none."""
         return node in self.plan.order.needed or node in self.plan.order.shown
 
     # -- forms ------------------------------------------------------------------------------------------------------
 
     def column_form(self, node: Node, closure: Closure) -> ColumnForm | None:
-        """The closure as columns, unless it runs in Python."""
+        """The column form of the closure, unless it runs in Python."""
         return self.plan.choices[node].columns.get(closure)
 
-    # -- elements that are left out ---------------------------------------------------------------------------------
+    # -- skipped elements -------------------------------------------------------------------------------------------
 
     def policy(self, node: Node) -> Policy | None:
-        """What the operator does with elements on which it fails; None: the job stops."""
+        """The treatment of elements on which the operator fails; None: the job stops."""
         if not node.leaves_out:
             return None
         return Policy(node.operator, node.location, self.nodes.index(node), is_diverting(node), failing_type(node))
 
     def account(self, policies: Sequence[Policy], steps: Sequence[Step] = ()) -> Account | None:
-        """Where tasks with these policies and steps report; None if there is nothing to report."""
+        """Where tasks with these policies and steps report; None if they have nothing to report."""
         if not policies and not any(step.policy or step.counted is not None for step in steps):
             return None
         ledger = self.resources.ledger
-        assert ledger is not None, "a plan whose tasks count elements needs somebody who adds the counts up"
-        return Account(self.run, ledger.accumulator, left_out.place())
+        assert ledger is not None, "a plan whose tasks count elements needs an accumulator"
+        return Account(self.run, ledger.accumulator, left_out.current_task())
 
     # -- steps of stages --------------------------------------------------------------------------------------------
 
     def steps(self, nodes: Iterable[Node]) -> tuple[Step, ...]:
-        """What operators do to an element in Python, ready to travel."""
+        """The steps of operators in Python, to be pickled."""
         return tuple(fused_stage.step(node, self) for node in nodes)
 
     def counted_in_pass(self, node: Node) -> int | None:
@@ -251,12 +258,12 @@ class Emission:
         return self.nodes.index(node) if node in self.plan.counted and node not in self.plan.operators else None
 
     def before(self, node: Node) -> tuple[Frame, tuple[Step, ...]]:
-        """What an operator reads, and the steps that it takes into its own pass."""
+        """The input of an operator, and the steps that are fused into its pass."""
         taken = self.plan.steps_before(node)
         return (self._source_of(taken[0]), self.steps(taken)) if taken else (self.frame(node.inputs[0]), ())
 
     def before_last_stage(self, root: Node) -> tuple[Frame, tuple[Step, ...]]:
-        """What the last stage before a root reads, and its steps, for whoever takes them into a pass of its own."""
+        """The input of the last stage before a root, and its steps, which are fused into another pass."""
         operator = self.plan.operators[root]
         if isinstance(operator, StageOp):
             return self._source_of(operator.logical[0]), self.steps(operator.logical)
@@ -264,19 +271,19 @@ class Emission:
 
 
 def failing_type(node: Node) -> Type:
-    """The type of the elements on which an operator may fail: what it reads."""
-    if isinstance(node, WithoutFailures):  # it reads what windows gave
+    """The type of the elements on which an operator may fail: that of its input."""
+    if isinstance(node, WithoutFailures):  # it reads the results of windows
         return node.element
     return node.inputs[0].type if node.inputs else ANY
 
 
 def counted_as(number: int) -> str:
-    """The name under which a query counts what the operator with a number in the plan gives."""
+    """The name of the metric with the elements that an operator emits, by its number in the plan."""
     return f"given-{number}"
 
 
 def batch_rows(node: Node) -> int | None:
-    """How many elements the last batch_mode before a node lets its function take at a time."""
+    """The batch size that the last batch_mode upstream of a node sets."""
     while node.inputs:
         if isinstance(node, Batched):
             return node.mode.size

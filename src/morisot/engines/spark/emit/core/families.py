@@ -1,4 +1,4 @@
-"""All families: importing this registers every emission function."""
+"""Imports all families, which registers their emission functions."""
 
 from morisot.engines.spark.emit import (
     aggregate,

@@ -1,4 +1,4 @@
-"""Which function emits which operator: one for each kind of physical operator and node."""
+"""The registry of emission functions, one for each kind of physical operator and node."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ E = TypeVar("E", bound=Callable[..., Any])
 
 
 def emits(kind: type[Physical], *node_types: type[Node]) -> Callable[[E], E]:
-    """Register how nodes become frames where they run as a kind of physical operator."""
+    """Registers the emission of nodes that run as a kind of physical operator."""
 
     def register(emit: E) -> E:
         for node_type in node_types:
@@ -36,5 +36,5 @@ def emit_of(kind: type[Physical], node_type: type[Node]) -> Emit | None:
 
 
 def emitted_as(node_type: type[Node]) -> set[type[Physical]]:
-    """The kinds of physical operators as which a node can be emitted."""
+    """The kinds of physical operators that a node can be emitted as."""
     return {kind for kind, emitted in _EMITS if emitted is node_type}

@@ -19,46 +19,46 @@ from morisot.types.element import Keyed, Leaf, Type, leaves
 
 NameOf = Callable[[Input], str]
 
-PLACE = quoted("at")
-"""The hidden column of the elements' places in an unbounded stream: bytes that sort as they follow each other."""
+ROW_ORDER = quoted("at")
+"""The hidden column with the row order of an unbounded stream: bytes that sort in stream order."""
 TIME = quoted("time")
-"""The hidden column of the elements' timestamps: milliseconds, or microseconds where they are datetimes."""
+"""The hidden column with the timestamps, in ticks: milliseconds, or microseconds for datetimes."""
 
 
 _REFERENCE = re.compile("\0(.*?)\0")
-"""How SQL text refers to a leaf of a frame before it is known what stands for it; no literal holds this character."""
+"""A reference to a leaf of a frame in SQL text, which is replaced later. No literal contains this character."""
 _LONGEST = 400
-"""Characters of an expression that neighbouring operators may make together: Spark takes 10 ms for every select."""
+"""The most characters of an expression of several operators in one select. Each select costs Spark 10 ms."""
 _LONGEST_TWICE = 120
-"""The same for one that is computed twice, for a condition and for what passes it."""
+"""The same for an expression that is computed twice, for a condition and for the result."""
 
 
 @dataclass(frozen=True)
 class Pending:
-    """Operators that Spark does not know of yet, so that it hears of many at once: a filter, then a select."""
+    """Operators that are not emitted yet, so that several become one filter and one select."""
 
     conditions: tuple[str, ...] = ()
     expressions: tuple[str, ...] | None = None
-    """One for each leaf, over the rows; None: the rows have these columns."""
+    """An expression for each leaf, over the rows; None: the rows have these columns."""
 
 
 @dataclass(frozen=True)
 class Frame:
-    """Elements as Spark has them: one column per leaf of `type`, in the order of `leaves`; then TIME if `timed`.
+    """Elements as a DataFrame: one column for each leaf of `type`, in the order of `leaves`; then TIME if `timed`.
 
-    The order of partitions, and of rows in them, is the stream's order wherever the plan keeps one.
+    The order of partitions, and of rows in them, is the stream order if the plan has one.
     """
 
     rows: DataFrame
     type: Type
     timed: bool = False
-    placed: bool = False
-    """Whether PLACE stands behind them all: on unbounded input, where somebody needs the order."""
+    has_row_order: bool = False
+    """Whether ROW_ORDER is the last column: on unbounded input, if a reader needs the order."""
     pending: Pending = Pending()
 
     @functools.cached_property
     def df(self) -> DataFrame:
-        """The rows after what is pending."""
+        """The rows after the pending operators."""
         df = self.rows
         if self.pending.conditions:
             df = df.where(" AND ".join(f"({condition})" for condition in self.pending.conditions))
@@ -68,17 +68,17 @@ class Frame:
 
     @property
     def hidden(self) -> list[str]:
-        """The quoted names of the columns that travel with an element but are no part of it."""
-        return [*([TIME] if self.timed else []), *([PLACE] if self.placed else [])]
+        """The quoted names of the hidden columns."""
+        return [*([TIME] if self.timed else []), *([ROW_ORDER] if self.has_row_order else [])]
 
     def ddl(self, type_: Type) -> str:
-        """The columns of a frame of another type with the same hidden ones, in Spark's own words, for mapInArrow."""
-        kinds = {TIME: "BIGINT", PLACE: "BINARY"}
+        """The schema of a frame of another type with the same hidden columns, for mapInArrow."""
+        kinds = {TIME: "BIGINT", ROW_ORDER: "BINARY"}
         return ", ".join([schema.ddl(type_), *(f"{name} {kinds[name]}" for name in self.hidden)])
 
     def over(self, df: DataFrame, type_: Type | None = None) -> Frame:
-        """A frame like this one over other rows, which have the same hidden columns."""
-        return Frame(df, self.type if type_ is None else type_, self.timed, self.placed)
+        """A frame over other rows, which have the same hidden columns."""
+        return Frame(df, self.type if type_ is None else type_, self.timed, self.has_row_order)
 
     @property
     def columns(self) -> list[str]:
@@ -100,44 +100,46 @@ class Frame:
         """The elements for which a condition over the columns holds."""
         return self.over(self.df.where(condition))
 
-    # -- neighbouring operators in one select ----------------------------------------------------------------------
+    # -- several operators in one select ---------------------------------------------------------------------------
 
-    def kept(self, *path: int) -> list[str]:
+    def references_to(self, *path: int) -> list[str]:
         """References to the leaves of one part."""
         return [f"\0{leaf.column}\0" for leaf in self.leaves_under(*path)]
 
     def compose(self, type_: Type, expressions: Sequence[str]) -> Frame:
         """The frame of another type whose leaves are SQL expressions over references to this one's leaves."""
-        frame = self if self._may_replace(expressions, _LONGEST) else self._settled()
+        frame = self if self._may_replace(expressions, _LONGEST) else self._emitted()
         resolved = tuple(frame._resolved(expression) for expression in expressions)
         pending = Pending(frame.pending.conditions, resolved)
         return dataclasses.replace(frame, type=type_, pending=pending)
 
     def filtered(self, condition: str) -> Frame:
         """The elements for which a condition over references to the leaves holds."""
-        frame = self if self._may_replace([condition], _LONGEST_TWICE) else self._settled()
+        frame = self if self._may_replace([condition], _LONGEST_TWICE) else self._emitted()
         conditions = (*frame.pending.conditions, frame._resolved(condition))
         return dataclasses.replace(frame, pending=Pending(conditions, frame.pending.expressions))
 
-    def _settled(self) -> Frame:
+    def _emitted(self) -> Frame:
         return self.over(self.df)
 
     def _resolved(self, text: str) -> str:
-        stands_for = self._standing_for()
-        return _REFERENCE.sub(lambda found: stands_for[found[1]], text)
+        expressions = self._expressions_by_column()
+        return _REFERENCE.sub(lambda found: expressions[found[1]], text)
 
-    def _standing_for(self) -> dict[str, str]:
+    def _expressions_by_column(self) -> dict[str, str]:
         columns = [leaf.column for leaf in leaves(self.type)]
         expressions = self.pending.expressions or [quoted(column) for column in columns]
         return dict(zip(columns, expressions, strict=True))
 
     def _may_replace(self, texts: Iterable[str], longest: int) -> bool:
-        """Whether references may be replaced by what is pending: nothing is computed twice, or for each item."""
+        """Whether references may be replaced by pending expressions: none is computed twice, or for each item."""
         if self.pending.expressions is None:
             return True
         uses = Counter(column for text in texts for column in _REFERENCE.findall(text))
         computed = {
-            column: text for column, text in self._standing_for().items() if uses[column] and text != quoted(column)
+            column: text
+            for column, text in self._expressions_by_column().items()
+            if uses[column] and text != quoted(column)
         }
         if not computed:
             return True
@@ -147,16 +149,16 @@ class Frame:
 
     def untimed(self) -> Frame:
         """The frame without its elements' timestamps."""
-        return Frame(self.df.drop("time"), self.type, placed=self.placed) if self.timed else self
+        return Frame(self.df.drop("time"), self.type, has_row_order=self.has_row_order) if self.timed else self
 
     def names(self, *parts: tuple[int, ...]) -> NameOf:
-        """The column behind each input of a closure whose parameters are the given parts of the element.
+        """The column of each input of a closure whose parameters are the given parts of the element.
 
-        None given: what row-wise functions take, the element or (key, value).
+        By default the parameters are those of row-wise functions: the element, or (key, value).
         """
-        places = parts or (((0,), (1,)) if isinstance(self.type, Keyed) else ((),))
+        parameters = parts or (((0,), (1,)) if isinstance(self.type, Keyed) else ((),))
         by_path = {leaf.path: quoted(leaf.column) for leaf in leaves(self.type)}
-        return lambda leaf: by_path[(*places[leaf.parameter], *leaf.path)]
+        return lambda leaf: by_path[(*parameters[leaf.parameter], *leaf.path)]
 
     def references(self, *parts: tuple[int, ...]) -> NameOf:
         """Like `names`, but references, for `compose` and `filtered`."""
@@ -165,12 +167,12 @@ class Frame:
         return lambda leaf: f"\0{columns[name_of(leaf)]}\0"
 
     def composable(self, form: ColumnForm, *parts: tuple[int, ...]) -> tuple[Frame, list[str]]:
-        """The closure's result over references to the leaves of this frame, or of one with its shared values added."""
+        """The closure's result over references to the leaves of this frame, or of one with shared values added."""
         frame = self.evaluate(form, self.names(*parts))[0] if form.shared else self
         return frame, [render(leaf, frame.references(*parts)) for leaf in form.result.leaves()]
 
     def evaluate(self, form: ColumnForm, name_of: NameOf) -> tuple[Frame, list[str]]:
-        """The closure's result as SQL, one expression a leaf, over this frame or one with its shared values added."""
+        """The closure's result as SQL, an expression for each leaf, over this frame or one with shared values added."""
         frame = self
         for name, expr in form.shared:
             widened = frame.df.selectExpr("*", f"{render(expr, name_of)} AS {quoted(name)}")
@@ -179,7 +181,7 @@ class Frame:
 
 
 def named(expressions: Sequence[str], type_: Type) -> list[str]:
-    """The expressions under the names of the type's leaves."""
+    """The expressions with the names of the type's leaves."""
     return [
         expression if expression == quoted(leaf.column) else f"{expression} AS {quoted(leaf.column)}"
         for expression, leaf in zip(expressions, leaves(type_), strict=True)

@@ -1,7 +1,7 @@
-"""Guards: expressions that stop a job where a native form would give another value than Python.
+"""Guards: expressions that stop a job where a native form would compute another value than Python.
 
-A guard names the operator that it belongs to, so that this operator alone is demoted. The name is a number in the
-parameter of Spark's USER_RAISED_EXCEPTION, which no value of the data can write.
+A guard has the number of its operator, so that only this operator is demoted. The number is in the parameter of Spark's
+USER_RAISED_EXCEPTION, which no value of the data can write.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _GUARD = re.compile(r"morisot operator (\d+): ")
 
 
 class Operators:
-    """The numbers by which guards name operators: the same for an operator in every job of an engine."""
+    """The numbers of operators in guards. An operator has the same number in every job of an engine."""
 
     def __init__(self) -> None:
         self._numbers: weakref.WeakKeyDictionary[Node, int] = weakref.WeakKeyDictionary()
@@ -29,7 +29,7 @@ class Operators:
 
     @contextlib.contextmanager
     def emitting(self, node: Node) -> Iterator[None]:
-        """Guards that are made inside name this operator."""
+        """Sets the operator of guards that are created in the block."""
         if node not in self._numbers:
             self._numbers[node] = next(self._new)
         token = _emitted.set(self._numbers[node])
@@ -39,13 +39,13 @@ class Operators:
             _emitted.reset(token)
 
     def named_in(self, message: str) -> Node | None:
-        """The operator whose guard has this message, if it is one of ours."""
+        """The operator whose guard has this message; None if it is not the message of a guard."""
         found = _GUARD.match(message)
         number = int(found[1]) if found else None
         return next((node for node, each in self._numbers.items() if each == number), None)
 
 
 def message_of_guard(reason: str) -> str:
-    """What a guard says that is made now."""
+    """The message of a guard that is created now."""
     number = _emitted.get()
     return f"morisot: {reason}" if number is None else f"morisot operator {number}: {reason}"

@@ -1,4 +1,4 @@
-"""Element types to Spark's and back."""
+"""Conversion between element types and Spark types."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from morisot.types.element import (
     leaves,
 )
 
-# from Spark's types to ours; narrower numbers widen without loss, timestamps are read in the session's time zone
+# from Spark types to element types; narrower numbers are widened, timestamps are read in the session's time zone
 _SCALARS: dict[type[spark.DataType], Type] = {
     spark.ByteType: INT,
     spark.ShortType: INT,
@@ -41,7 +41,7 @@ _SCALARS: dict[type[spark.DataType], Type] = {
 
 
 def row_type_of(schema: spark.StructType) -> Record:
-    """The record type of a table's rows; a column that may hold NULL has an optional type."""
+    """The record type of a table's rows. A nullable column has an optional type."""
     columns = [(field.name, nullable(type_of(field.dataType), field.nullable)) for field in schema.fields]
     return infer.row_type(columns)
 
@@ -51,7 +51,7 @@ def nullable(type_: Type, may_be_null: bool) -> Type:
 
 
 def type_of(spark_type: spark.DataType) -> Type:
-    """Our type for one of Spark's."""
+    """The element type of a Spark type."""
     match spark_type:
         case spark.DecimalType():
             return Decimal(spark_type.precision, spark_type.scale)
@@ -67,11 +67,11 @@ def type_of(spark_type: spark.DataType) -> Type:
             raise UnknownSparkType(spark_type.simpleString())
 
 
-class UnknownSparkType(Exception):  # noqa: N818 - caught where the column's name is known
-    """A Spark type that no element type stands for."""
+class UnknownSparkType(Exception):  # noqa: N818 - it is caught, and raised with the column's name
+    """A Spark type without an element type."""
 
 
 def ddl(type_: Type, *hidden: str) -> str:
-    """The columns an element travels as, in Spark's own words, for mapInArrow; then hidden ones, which hold numbers."""
+    """The schema of the columns of an element, for mapInArrow; then hidden columns of numbers."""
     columns = [f"{quoted(leaf.column)} {sql_type(leaf.type)}" for leaf in leaves(type_)]
     return ", ".join([*columns, *(f"{name} BIGINT" for name in hidden)])

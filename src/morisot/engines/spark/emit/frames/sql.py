@@ -1,4 +1,4 @@
-"""Expressions to Spark SQL text: what `compile` says in values, in the words of Spark."""
+"""Renders expressions as Spark SQL text."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ from morisot.types.element import (
 )
 
 NameOf = Callable[[Input], str]
-"""The SQL of the column behind an input: a quoted name."""
+"""Returns the SQL of the column of an input, a quoted name."""
 
 _TYPES: dict[Type, str] = {
     INT: "BIGINT",
@@ -90,7 +90,7 @@ TEMPLATES: dict[str, str] = {
     "less_equal": "({0} <= {1})",
     "greater": "({0} > {1})",
     "greater_equal": "({0} >= {1})",
-    # not BETWEEN, whose first operand Spark computes beforehand, also where a CASE around it says not to
+    # not BETWEEN, whose first operand Spark computes before, even inside a CASE branch that is not taken
     "between": "({0} >= {1} AND {0} <= {2})",
     "in": "({0} IN ({*1}))",
     "and": "({0} AND {1})",
@@ -99,7 +99,7 @@ TEMPLATES: dict[str, str] = {
     "is_null": "({0} IS NULL)",
     "is_not_null": "({0} IS NOT NULL)",
     "coalesce": "coalesce({*})",
-    # always true, but Spark does not know: it has to evaluate what is hashed
+    # always true, but Spark has to evaluate the hashed expression
     "evaluated": "(xxhash64({*}) >= CAST(-9223372036854775808 AS BIGINT))",
     # conversion
     "bigint": "CAST({0} AS BIGINT)",
@@ -160,7 +160,7 @@ TEMPLATES: dict[str, str] = {
     "array_max": "array_max({0})",
     "sum": "aggregate({0}, 0L, (total, item) -> total + item)",
     "sum_of_bools": "aggregate({0}, 0L, (total, item) -> total + bigint(item))",
-    # not array_sort, which asks a lambda for every comparison
+    # not array_sort, which calls a lambda for every comparison
     "sorted": "sort_array({0})",
     "array_position": "array_position({0}, {1})",
     "occurrences": "bigint(size(filter({0}, item -> item = {1})))",
@@ -209,7 +209,7 @@ TEMPLATES: dict[str, str] = {
     "timestamp": "CAST({0} AS TIMESTAMP_NTZ)",
     "date_diff": "bigint(datediff({0}, {1}))",
     "date_add": "date_add({0}, int({1}))",
-    # not timestampdiff, which goes through the time zone of the session; the seconds, then the rest as seconds
+    # not timestampdiff, which uses the time zone of the session; the seconds, then the fraction as seconds
     "time_diff": (
         "(bigint(CAST({0} - {1} AS INTERVAL SECOND)) * 1000000L + bigint(CAST(({0} - {1} - INTERVAL '1' SECOND "
         "* bigint(CAST({0} - {1} AS INTERVAL SECOND))) * 1000000L AS INTERVAL SECOND)))"
@@ -218,7 +218,7 @@ TEMPLATES: dict[str, str] = {
     "make_date": "make_date(int({0}), int({1}), int({2}))",
     "make_time": "make_timestamp_ntz(int({0}), int({1}), int({2}), int({3}), int({4}), {5})",
 }
-"""Spark's word for each call; {*} stands for all arguments, {*1} for all from the second on."""
+"""The template of each call. {*} is replaced by all arguments, {*1} by all from the second on."""
 
 
 def render(expr: Expr, name_of: NameOf) -> str:
@@ -259,14 +259,14 @@ def render(expr: Expr, name_of: NameOf) -> str:
 
 
 def _fill(template: str, arguments: list[str]) -> str:
-    """Not str.format alone: the arguments may contain braces."""
+    """Fills a template. str.format is not enough: the arguments may contain braces."""
     every = {"{*}": ", ".join(arguments), "{*1}": ", ".join(arguments[1:])}
-    every |= {f"{{{place}}}": argument for place, argument in enumerate(arguments)}
-    pieces = template.split("{")
-    filled = [pieces[0]]
-    for piece in pieces[1:]:
-        place, rest = piece.split("}", 1)
-        filled.append(every["{" + place + "}"] + rest)
+    every |= {f"{{{index}}}": argument for index, argument in enumerate(arguments)}
+    parts = template.split("{")
+    filled = [parts[0]]
+    for part in parts[1:]:
+        index, rest = part.split("}", 1)
+        filled.append(every["{" + index + "}"] + rest)
     return "".join(filled)
 
 
@@ -274,12 +274,12 @@ EPOCH = "TIMESTAMP_NTZ '1970-01-01 00:00:00'"
 
 
 def micros_since_epoch(moment: str) -> str:
-    """The number that a naive time travels as, whatever the time zone of the session is."""
+    """The ticks of a naive datetime, independent of the time zone of the session."""
     return _fill(TEMPLATES["time_diff"], [moment, EPOCH])
 
 
 def quoted(name: str) -> str:
-    """A column's name, whatever characters are in it.
+    """A quoted column name, with any characters.
 
     >>> quoted("value/a`b")
     '`value/a``b`'
@@ -288,11 +288,11 @@ def quoted(name: str) -> str:
 
 
 _ESCAPES = {"\\": "\\\\", "'": "\\'", "$": "\\u0024"}
-"""A dollar sign could begin a variable, which Spark replaces in every text it parses."""
+"""Escaped characters. A dollar sign could begin a variable, which Spark replaces in every text that it parses."""
 
 
 def guard(reason: str) -> str:
-    """The expression that stops a job, because the native form would give another value than Python."""
+    """The expression that stops a job, because the native form would compute another value than Python."""
     return f"raise_error({sql_text(message_of_guard(reason))})"
 
 

@@ -34,25 +34,25 @@ _READ_ALIKE: dict[str, spark.DataType] = {
     "date32[day]": spark.DateType(),
     "timestamp[us]": spark.TimestampNTZType(),
 }
-"""Arrow's types, by their names, that stand for the same Parquet columns as Spark's."""
+"""The names of Arrow types, by the Spark types of the same Parquet columns."""
 
 
 def as_records(df: DataFrame, node: Node) -> Frame:
-    """A table's rows as the records of the node's type."""
+    """The rows of a table as records of the node's type."""
     assert isinstance(node.type, Record)
-    columns = df.columns  # asked once: each time costs a round trip a column
-    places = columns_of_fields(node, columns, by_place=isinstance(node, StreamDataframe | StreamArrow))
+    columns = df.columns  # read once, because each access costs a round trip for each column
+    indexes = columns_of_fields(node, columns, by_position=isinstance(node, StreamDataframe | StreamArrow))
     complete = complete_columns(node)
     flat = [
         leaf
-        for place, (_, field) in zip(places, node.type.children, strict=True)
-        for leaf in leaf_expressions(field_sql(field, columns[place], node, complete), field)
+        for index, (_, field) in zip(indexes, node.type.children, strict=True)
+        for leaf in leaf_expressions(field_sql(field, columns[index], node, complete), field)
     ]
     return Frame(df, node.type).select(node.type, flat)
 
 
 def leaf_expressions(expression: str, type_: Type) -> list[str]:
-    """The leaf columns of a value that Spark holds in one column."""
+    """The leaf columns of a value in one Spark column."""
     if not type_.children:
         return [expression]
     names = [name for name, _ in type_.children]
@@ -61,7 +61,7 @@ def leaf_expressions(expression: str, type_: Type) -> list[str]:
 
 
 def plain_parquet_schema(node: StreamParquet) -> spark.StructType | None:
-    """The columns of one local Parquet file, where they are of types that Arrow and Spark read alike."""
+    """The columns of one local Parquet file, if they are of types that Arrow and Spark read alike."""
     files = local_files(node.path) if is_local(node.path) else []
     if len(files) != 1:
         return None
@@ -72,9 +72,9 @@ def plain_parquet_schema(node: StreamParquet) -> spark.StructType | None:
 
 
 def complete_columns(node: Node) -> frozenset[str]:
-    """The columns of Parquet files that hold no NULL, as the files' own statistics say: they need no check.
+    """The columns of Parquet files without NULL, by the statistics of the files: they need no check.
 
-    Read when the job is about to run; a plain column lets Spark push filters into the files.
+    They are read when the job is about to run. A plain column lets Spark push filters down to the files.
     """
     if not isinstance(node, StreamParquet) or node.unbounded or not is_local(node.path):
         return frozenset()
@@ -98,7 +98,7 @@ def is_complete(statistics: Any) -> bool:
 
 
 def field_sql(type_: Type, name: str, node: Node, complete: frozenset[str]) -> str:
-    """A column as a value of the field's type; NULL where the type has no None stops the job."""
+    """A column as a value of the field's type. NULL stops the job if the type has no None."""
     column = quoted(name)
     if isinstance(type_, Optional):
         return f"CAST({column} AS {sql_type(type_.inner)})"
@@ -109,7 +109,7 @@ def field_sql(type_: Type, name: str, node: Node, complete: frozenset[str]) -> s
 
 
 def parquet_schema(session: SparkSession, path: str, type_: Record) -> spark.StructType:
-    """The schema of files that are there, or what the record declares when none is there yet."""
+    """The schema of existing files, or that of the record if there are none yet."""
     try:
         return session.read.parquet(path).schema
     except Exception:  # an empty directory has no schema
@@ -124,12 +124,12 @@ def declared_schema(type_: Record) -> spark.StructType:
 
 
 def csv(node: StreamCsv, reading: Reading) -> Frame:
-    """CSV rows as records. A row that does not fit is an error that shows it, or is left out and counted."""
+    """CSV rows as records. A row that does not fit is an error that shows it, or is skipped and counted."""
     return checked(node, reading(_csv_load(node)))
 
 
 def json(node: StreamJson, reading: Reading) -> Frame:
-    """JSON objects as records, with the same care for rows that do not fit."""
+    """JSON objects as records, with the same treatment of rows that do not fit."""
     return checked(node, reading(_json_load(node)))
 
 
@@ -140,7 +140,7 @@ def _csv_load(node: StreamCsv) -> Load:
     def load(reader: Any, path: str) -> DataFrame:
         reader = reader.option("header", node.header).option("sep", node.delimiter).option("quote", node.quote)
         reader = reader.option("escape", node.quote).option("multiLine", node.multiline).option("enforceSchema", True)
-        reader, corrupt = careful(node, reader)
+        reader, corrupt = checked_reader(node, reader)
         df: DataFrame = reader.schema(table + corrupt).csv(path)
         return df
 
@@ -151,15 +151,15 @@ def _json_load(node: StreamJson) -> Load:
     table = ", ".join(f"{quoted(name)} {sql_type(type_)}" for name, type_ in node.type.children)
 
     def load(reader: Any, path: str) -> DataFrame:
-        reader, corrupt = careful(node, reader)
+        reader, corrupt = checked_reader(node, reader)
         df: DataFrame = reader.schema(table + corrupt).json(path)
         return df
 
     return load
 
 
-def careful(node: StreamCsv | StreamJson, reader: Any) -> tuple[Any, str]:
-    """A reader that stops at a row it cannot read, or one that keeps its text in one more column to leave it out."""
+def checked_reader(node: StreamCsv | StreamJson, reader: Any) -> tuple[Any, str]:
+    """A reader that fails on an unreadable row, or one that stores its text in another column, to skip it."""
     if node.on_error == "raise":
         return reader.option("mode", "FAILFAST"), ""
     keeping = reader.option("mode", "PERMISSIVE").option("columnNameOfCorruptRecord", _CORRUPT)
@@ -167,7 +167,7 @@ def careful(node: StreamCsv | StreamJson, reader: Any) -> tuple[Any, str]:
 
 
 def checked(node: StreamCsv | StreamJson, df: DataFrame) -> Frame:
-    """The rows as records, once the bad ones stopped the job or were left out."""
+    """The rows as records. Rows that do not fit stop the job or are skipped."""
     assert isinstance(node.type, Record)
     values = [
         leaf for name, type_ in node.type.children for leaf in leaf_expressions(value_sql(node, name, type_), type_)
@@ -178,7 +178,7 @@ def checked(node: StreamCsv | StreamJson, df: DataFrame) -> Frame:
 
 
 def value_sql(node: StreamCsv | StreamJson, name: str, type_: Type) -> str:
-    """A field's value; a missing one stops the job where somebody reads it, so that unread columns are not parsed."""
+    """The value of a field. A missing one stops the job if it is read, so that unused columns are not parsed."""
     column = quoted(name)
     if type_ == STR and isinstance(node, StreamCsv):
         return f"coalesce({column}, '')"
@@ -189,13 +189,13 @@ def value_sql(node: StreamCsv | StreamJson, name: str, type_: Type) -> str:
 
 
 def misfit_count(node: StreamCsv | StreamJson, reading: Reading) -> int:
-    """How many rows do not fit."""
+    """The number of rows that do not fit."""
     load = _csv_load(node) if isinstance(node, StreamCsv) else _json_load(node)
     return reading(load).where(f"NOT ({fits(node)})").count()
 
 
 def fits(node: StreamCsv | StreamJson) -> str:
-    """The condition that a row fits its record: it was read whole, and has a value wherever the type has no None."""
+    """The condition that a row fits its record: it was parsed, and has a value for each field without None."""
     required = [
         quoted(name)
         for name, type_ in node.type.children
@@ -205,17 +205,17 @@ def fits(node: StreamCsv | StreamJson) -> str:
 
 
 def csv_columns(node: StreamCsv, header: Sequence[str] | None) -> list[tuple[str, Type]]:
-    """The file's columns with the types of the fields they become; a column that no field wants stays text."""
+    """The columns of the file with the types of their fields; columns without a field are text."""
     assert isinstance(node.type, Record)
     if header is None:
         return list(node.type.children)
-    places = columns_of_fields(node, header, by_place=True)
-    fields = dict(zip(places, node.type.children, strict=True))
+    indexes = columns_of_fields(node, header, by_position=True)
+    fields = dict(zip(indexes, node.type.children, strict=True))
     return [fields.get(index, (f"column/{index}", STR)) for index in range(len(header))]
 
 
 def csv_header(node: StreamCsv) -> list[str] | None:
-    """The first line of the first file, where it lies on this machine."""
+    """The first line of the first file, if it is on this machine."""
     if not is_local(node.path):
         return None
     for file in local_files(node.path):

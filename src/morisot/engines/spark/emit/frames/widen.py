@@ -1,4 +1,4 @@
-"""A frame's elements as those of a wider type: natively where the columns allow it, in Python otherwise."""
+"""Converts the elements of a frame to a wider type: natively if the columns allow it, else in Python."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from morisot.worker.rowwise.stage import Step
 
 
 def as_type(frame: Frame, type_: Type, node: Node) -> Frame:
-    """The frame with the columns of another type that holds its values unchanged."""
+    """The frame with the columns of a wider type, which holds its values unchanged."""
     if frame.type == type_:
         return frame
     if widens_by_columns(frame.type, type_):

@@ -1,1 +1,1 @@
-"""What a round of a loop is on Spark."""
+"""The emission of a round of a loop."""

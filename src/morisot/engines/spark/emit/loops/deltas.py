@@ -1,7 +1,7 @@
-"""Delta iterations as frames: what a round does to the entries. `run` makes the rounds.
+"""Delta iterations as frames: the entries before and after a round. `engines.spark.loops` runs the rounds.
 
-Entries and deltas meet in Python; where all functions are columns, and a key gets one delta at most, `native_deltas`
-lets Spark join them.
+Deltas are applied to entries in Python. If all functions have column forms, and a key gets at most one delta, Spark
+joins them (`native_deltas`).
 """
 
 from __future__ import annotations
@@ -24,31 +24,31 @@ from morisot.worker.loops.deltas import DELTA, ENTRY, ApplyDeltas, Deltas, OpenE
 
 
 class Entries(Protocol):
-    """The entries of a delta iteration between rounds, and what becomes of them."""
+    """The representation of the entries of a delta iteration between rounds."""
 
     def first(self, frame: Frame) -> DataFrame:
-        """The first entries, all of them changed; of a key's values the last one stands."""
+        """The first entries, all of them changed. Of several values of a key the last one is used."""
 
     def updates(self, entries: DataFrame) -> Frame:
-        """What the changed entries send through the body."""
+        """The input of the body: the updates of changed entries."""
 
     def after(self, entries: DataFrame, leaving: Frame) -> DataFrame:
-        """The entries after the deltas that left the body."""
+        """The entries after the deltas of the body's output."""
 
     def outputs(self, entries: DataFrame) -> Frame:
-        """What the entries give in the end."""
+        """The results of the entries."""
 
 
 @dataclass(frozen=True)
 class InPython:
-    """Entries are the canonical bytes of their keys and pickles of (key, value)."""
+    """Entries as canonical bytes of their keys and pickles of (key, value)."""
 
     node: DeltaIterate
     parallelism: int
 
     @functools.cached_property
     def functions(self) -> Deltas:
-        """The user's functions, ready to travel."""
+        """The user's functions, to be pickled."""
         node = self.node
         for _, closure in node.closures:
             check_travels(closure)
@@ -65,8 +65,8 @@ class InPython:
 
     def first(self, frame: Frame) -> DataFrame:
         rows = frame.df.mapInArrow(in_worker(PackEntries(frame.type, self.functions, are_deltas=False)), ENTRY)
-        placed = rows.selectExpr("same", "entry", "monotonically_increasing_id() AS place")
-        last = placed.groupBy("same").agg(F.expr("max_by(entry, place) AS entry"))
+        numbered = rows.selectExpr("same", "entry", "monotonically_increasing_id() AS position")
+        last = numbered.groupBy("same").agg(F.expr("max_by(entry, position) AS entry"))
         return last.selectExpr("same", "entry", "true AS changed")
 
     def updates(self, entries: DataFrame) -> Frame:
@@ -74,17 +74,17 @@ class InPython:
 
     def after(self, entries: DataFrame, leaving: Frame) -> DataFrame:
         rows = leaving.df.mapInArrow(in_worker(PackEntries(leaving.type, self.functions, are_deltas=True)), DELTA)
-        came = rows.selectExpr("same", "is_delta", "entry", "monotonically_increasing_id() AS place")
-        there = entries.selectExpr("same", "false AS is_delta", "entry", "CAST(-1 AS BIGINT) AS place")
+        came = rows.selectExpr("same", "is_delta", "entry", "monotonically_increasing_id() AS position")
+        there = entries.selectExpr("same", "false AS is_delta", "entry", "CAST(-1 AS BIGINT) AS position")
         both = there.unionAll(came).repartition(self.parallelism, "same")
-        both = both.sortWithinPartitions("same", "is_delta", "place")
+        both = both.sortWithinPartitions("same", "is_delta", "position")
         return both.mapInArrow(in_worker(ApplyDeltas(self.functions)), ENTRY)
 
     def outputs(self, entries: DataFrame) -> Frame:
         return self._opened(entries, self.node.type, self.functions.make_output)
 
     def opened_from(self, columns: DataFrame) -> DataFrame:
-        """The entries that were kept as columns before."""
+        """The entries that were columns before."""
         changed, same = (
             self.first(Frame(columns.where(f"changed = {flag}").drop("changed"), self.node.entry)).selectExpr(
                 "same", "entry", f"{flag} AS changed"

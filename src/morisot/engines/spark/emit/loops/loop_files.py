@@ -1,4 +1,4 @@
-"""Parquet files that the tasks of a loop read themselves, where that gives what Spark would read."""
+"""Parquet files that the tasks of a loop read themselves, if that gives the same values as Spark."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ _WIDENED: dict[Type, frozenset[str]] = {
     INT: frozenset({"int64", "int32"}),
     FLOAT: frozenset({"double", "float"}),
 }
-"""The types of columns, in Arrow's words, whose values are the same when Arrow and when Spark read them."""
+"""The Arrow types of columns whose values are the same when read by Arrow and by Spark."""
 _MOST_FILES = 1024
 
 
 def rows_of(node: Node, emission: Emission) -> FileRows | None:
-    """The rows of a source in parts; None if only Spark can read them, or reads something else.
+    """The rows of a source in parts; None if only Spark can read them, or Spark would read other values.
 
-    The workers have to see the files that the driver sees, so Spark has to run on this machine alone.
+    Workers must have access to the files of the driver, so Spark has to run on this machine only.
     """
     if (
         not isinstance(node, StreamParquet)
@@ -48,21 +48,21 @@ def rows_of(node: Node, emission: Emission) -> FileRows | None:
 
 
 def runs_here(spark: SparkSession) -> bool:
-    """Whether Spark runs on this machine alone; a server may run elsewhere, whatever its master is."""
+    """Whether Spark runs on this machine only. A Spark Connect server may run elsewhere, whatever its master is."""
     master = spark.conf.get("spark.master", "") or ""
     return is_classic(spark) and master.startswith("local") and not master.startswith("local-cluster")
 
 
 def columns_in(node: StreamParquet, record: Record, files: Sequence[str]) -> tuple[str, ...] | None:
-    """The columns of the record's fields, if all files have them under one name, with numbers and no NULL."""
+    """The columns of the record's fields, if all files have them with one name, with numbers and without NULL."""
     found: set[tuple[str, ...]] = set()
     for file in files:
         schema = pq.read_schema(file)
-        places = columns_of_fields(node, schema.names)
-        columns = tuple(schema.names[place] for place in places)
+        indexes = columns_of_fields(node, schema.names)
+        columns = tuple(schema.names[index] for index in indexes)
         alike = all(
-            str(schema.field(place).type) in _WIDENED[type_]
-            for place, (_, type_) in zip(places, record.children, strict=True)
+            str(schema.field(index).type) in _WIDENED[type_]
+            for index, (_, type_) in zip(indexes, record.children, strict=True)
         )
         if not alike or len(set(schema.names)) < len(schema.names) or not complete_in_file(file).issuperset(columns):
             return None
@@ -71,7 +71,7 @@ def columns_in(node: StreamParquet, record: Record, files: Sequence[str]) -> tup
 
 
 def parts_of(files: Sequence[str], parts: int) -> tuple[tuple[Groups, ...], ...]:
-    """The files' row groups, cut in their order into so many parts of about as many rows."""
+    """The row groups of the files in order, in `parts` parts of about the same number of rows."""
     sizes = []
     for file in files:
         footer = pq.read_metadata(file)

@@ -1,4 +1,4 @@
-"""Delta iterations as Spark's own joins: where all functions are columns, and a key gets one delta at most."""
+"""Delta iterations as native joins, if all functions have column forms, and a key gets at most one delta."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _CHANGED, _HAS_DELTA, _LAST = quoted("changed"), quoted("has delta"), quoted("la
 
 
 def entries_of(node: DeltaIterate, emission: Emission) -> Entries:
-    """How the entries of a delta iteration are kept and changed."""
+    """The representation of the entries of a delta iteration."""
     forms = emission.plan.choices[node].columns
     if not forms:
         return InPython(node, emission.parallelism)
@@ -30,7 +30,7 @@ def entries_of(node: DeltaIterate, emission: Emission) -> Entries:
 
 
 def resumed(node: DeltaIterate, emission: Emission, saved: DataFrame) -> tuple[Entries, DataFrame]:
-    """The entries that an earlier run has saved, perhaps in another form, and how they go on."""
+    """The entries that an earlier run has saved, perhaps in another representation, and their representation now."""
     if "same" in saved.columns:
         return InPython(node, emission.parallelism), saved
     entries = entries_of(node, emission)
@@ -39,7 +39,7 @@ def resumed(node: DeltaIterate, emission: Emission, saved: DataFrame) -> tuple[E
 
 @dataclass(frozen=True)
 class AsColumns:
-    """Entries are the columns of key and value, and whether the last round changed them."""
+    """Entries as columns of key and value, and whether the last round changed them."""
 
     node: DeltaIterate
     forms: dict[str, ColumnForm]
@@ -77,24 +77,26 @@ class AsColumns:
         keys = zip(held.names(held.key), came.names(came.key), strict=True)
         key = [f"CASE WHEN {is_held} THEN {one} ELSE {other} END" for one, other in keys]
         before = held.names(held.frame.leaves_under(1))
-        met = Keyed(self.node.entry.key, Tuple((Optional(self.node.value), came.frame.type.value)))  # type: ignore[attr-defined]
+        joined_entries = Keyed(self.node.entry.key, Tuple((Optional(self.node.value), came.frame.type.value)))  # type: ignore[attr-defined]
         columns = [*key, *held.value(missing=True), *came.names(came.frame.leaves_under(1))]
-        named = [f"{column} AS {quoted(leaf.column)}" for column, leaf in zip(columns, leaves(met), strict=True)]
+        named = [
+            f"{column} AS {quoted(leaf.column)}" for column, leaf in zip(columns, leaves(joined_entries), strict=True)
+        ]
         rows = both.selectExpr(*named, *before, f"{is_held} AS {quoted('is held')}", f"{has_delta} AS {_HAS_DELTA}")
-        return self._processed(Frame(rows, met), before)
+        return self._processed(Frame(rows, joined_entries), before)
 
-    def _processed(self, met: Frame, before: list[str]) -> DataFrame:
-        """The entries after `process_delta`, called where a delta has come; before it they were in other columns."""
+    def _processed(self, joined_entries: Frame, before: list[str]) -> DataFrame:
+        """The entries after `process_delta`, which is applied to entries with a delta."""
         new = [
-            f"CASE WHEN {_HAS_DELTA} THEN {render(leaf, met.names((0,), (1, 0), (1, 1)))} ELSE {old} END"
+            f"CASE WHEN {_HAS_DELTA} THEN {render(leaf, joined_entries.names((0,), (1, 0), (1, 1)))} ELSE {old} END"
             for leaf, old in zip(self.forms["process_delta"].result.leaves(), before, strict=True)
         ]
-        entry = Frame(met.df, self.node.entry)
+        entry = Frame(joined_entries.df, self.node.entry)
         values = entry.leaves_under(1)
         named = [
             f"{expression} AS {quoted(f'new/{leaf.column}')}" for expression, leaf in zip(new, values, strict=True)
         ]
-        rows = met.df.selectExpr(*entry.columns_under(0), *before, *named, quoted("is held"), _HAS_DELTA)
+        rows = joined_entries.df.selectExpr(*entry.columns_under(0), *before, *named, quoted("is held"), _HAS_DELTA)
         news = [quoted(f"new/{leaf.column}") for leaf in values]
         differs = " OR ".join(
             [f"NOT {quoted('is held')}", *(differing(*each) for each in zip(before, news, values, strict=True))]
@@ -104,6 +106,6 @@ class AsColumns:
 
 
 def differing(before: str, after: str, leaf: Leaf) -> str:
-    """Whether Python calls two values different: NaN differs from itself."""
+    """Whether two values differ in Python: NaN differs from itself."""
     nan = f" OR coalesce(isnan({after}), false)" if leaf.type in (FLOAT, Optional(FLOAT)) else ""
     return f"(NOT ({before} <=> {after}){nan})"

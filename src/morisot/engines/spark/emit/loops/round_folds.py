@@ -1,4 +1,4 @@
-"""What a round folds, computed by Spark while it makes the round's elements."""
+"""The local fold of a round as aggregates that Spark observes while it computes the round's elements."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from morisot.plan.nodes.iterate import Loop
 from morisot.types.element import FLOAT, Tuple, Type
 
 _MOST_ROWS = 2**31 - 1
-"""So many halves of 64-bit numbers can be added up in 64 bits."""
+"""The number of 32-bit halves that can be added up in 64 bits."""
 _METRICS = "round"
 _NO_RESULT = Value(Tuple(()))
 _WITH: dict[Kind, Callable[[Any, Any], Any]] = {
@@ -41,7 +41,7 @@ _WITH: dict[Kind, Callable[[Any, Any], Any]] = {
 
 @dataclass(frozen=True)
 class RoundMeasure:
-    """Some aggregates of one part of a fold, and what their values make of its start; None if only Python knows."""
+    """Aggregates of one part of a fold, and a function of their values and the initial value."""
 
     sql: tuple[str, ...]
     result: Callable[[Any, Sequence[Any]], Any]
@@ -49,7 +49,7 @@ class RoundMeasure:
 
 @dataclass(frozen=True)
 class Measured:
-    """A frame, perhaps with more columns than its elements have, and the aggregates of it that give the delta."""
+    """A frame, perhaps with additional columns, and the aggregates of it that determine the delta."""
 
     fold: NumericFold
     frame: Frame
@@ -57,12 +57,12 @@ class Measured:
 
     @property
     def aggregates(self) -> list[Column]:
-        """How many elements there are, then what each part of the delta needs."""
+        """The number of elements, then the aggregates of each part of the delta."""
         sql = ["count(1)", *(sql for each in self.measures for sql in each.sql)]
         return [F.expr(each).alias(f"m{index}") for index, each in enumerate(sql)]
 
     def delta(self, values: Iterable[Any]) -> tuple[int, Any] | None:
-        """How many elements were folded, and what they gave; None if only Python knows."""
+        """The number of folded elements, and the delta; None if only Python can compute it."""
         rest = iter(values)
         rows = next(rest)
         if rows > _MOST_ROWS:
@@ -75,32 +75,32 @@ class Measured:
 
 
 def native_round_fold(node: Loop, emission: Emission) -> NumericFold | None:
-    """The fold of a loop that is a job for each round as Spark's own aggregates, if it is made of those."""
+    """The fold of a loop that is a job for each round as native aggregates; None if it is none."""
     fold = emission.plan.choices[node].detail
     return fold if isinstance(fold, NumericFold) else None
 
 
 def measured(fold: NumericFold, frame: Frame) -> Measured:
-    """What Spark is to compute of the elements that leave a round."""
+    """The aggregates of the output of a round."""
     name_of = frame.names((), ())  # the accumulator, the first parameter, is in no expression
     widened, _ = frame.evaluate(dataclasses.replace(fold.form, result=_NO_RESULT), name_of)
     return Measured(fold, widened, tuple(measure(part, name_of) for part in fold.parts))
 
 
-def kept_with_delta(fold: NumericFold, frame: Frame) -> tuple[Frame, tuple[int, Any] | None]:
-    """The frame cut off from what made it, and its delta: one job makes both."""
+def checkpointed_with_delta(fold: NumericFold, frame: Frame) -> tuple[Frame, tuple[int, Any] | None]:
+    """The frame with its lineage truncated, and its delta, computed by one job."""
     found = measured(fold, frame)
     aggregates = found.aggregates
     df = found.frame.df.observe(_METRICS, *aggregates)
     df = df.selectExpr(*frame.columns) if fold.form.shared else df
-    kept = df.localCheckpoint()
+    checkpointed = df.localCheckpoint()
     row = observed(df, _METRICS)
-    assert row is not None, "the job that keeps the frame has ended"
-    return Frame(kept, frame.type), found.delta(row.get(index) for index in range(len(aggregates)))
+    assert row is not None, "the job that computes the frame has ended"
+    return Frame(checkpointed, frame.type), found.delta(row.get(index) for index in range(len(aggregates)))
 
 
 def measure(part: FoldPart | None, name_of: NameOf) -> RoundMeasure:
-    """How one leaf of the delta is found; a condition is in the operand, since observed aggregates have no filter."""
+    """The aggregates of one leaf of the delta. A condition is in the operand: observed aggregates have no filter."""
     if part is None:
         return RoundMeasure((), lambda start, _: start)
     condition = render(part.condition, name_of) if part.condition is not None else None
@@ -111,7 +111,7 @@ def measure(part: FoldPart | None, name_of: NameOf) -> RoundMeasure:
         return RoundMeasure((f"count({under(condition, '1')})",), lambda start, found: start + added * found[1])
     operand = render(part.operand, name_of)
     value = under(condition, operand)
-    if part.kind == "sum":  # in halves, which do not leave 64 bits; Python's sum may
+    if part.kind == "sum":  # in halves, which stay within 64 bits; Python's sum may not
         halves = f"shiftright({value}, 32)", f"{value} & 4294967295L"
         return RoundMeasure(tuple(f"sum({half})" for half in halves), _whole)
     best = f"{part.kind}({value})"
@@ -123,7 +123,7 @@ def measure(part: FoldPart | None, name_of: NameOf) -> RoundMeasure:
 
 
 def under(condition: str | None, value: str) -> str:
-    """A value where a condition holds, else NULL, which no aggregate takes."""
+    """A value where a condition holds, else NULL, which aggregates ignore."""
     return value if condition is None else f"CASE WHEN {condition} THEN {value} END"
 
 
@@ -137,7 +137,7 @@ def _joined(kind: Kind, start: Any, found: Sequence[Any]) -> Any:
 
 
 def _float_extreme(kind: Kind, start: float, found: Sequence[Any]) -> float | None:
-    """With a NaN it depends on the order which is the greatest, and so it does which zero is, of 0.0 and -0.0."""
+    """With a NaN the extreme depends on the order, and so does the sign of zero among 0.0 and -0.0."""
     _, best, nan, minus = found
     if best is None:
         return start
@@ -146,7 +146,7 @@ def _float_extreme(kind: Kind, start: float, found: Sequence[Any]) -> float | No
 
 
 def put_together(type_: Type, values: Iterator[Any]) -> Any:
-    """A number, or a tuple of what its leaves are."""
+    """A number, or a tuple of the values of its leaves."""
     if isinstance(type_, Tuple):
         return tuple(put_together(child, values) for _, child in type_.children)
     return next(values)

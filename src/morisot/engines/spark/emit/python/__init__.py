@@ -1,1 +1,1 @@
-"""What runs in Python workers: fused stages and kernels, folds, and machines in row order."""
+"""Operators in Python workers: fused stages and kernels, folds, and machines in row order."""

@@ -1,4 +1,4 @@
-"""Neighbouring operators whose functions are kernels, fused into one pass of machine code over Arrow batches."""
+"""Adjacent operators whose functions are kernels, fused into one pass of machine code over Arrow batches."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def run(emission: Emission, operator: KernelOp, source: Node) -> Frame:
-    """The frame after the operators; the numbers of a range are generated inside the pass, not sent to it."""
+    """The frame after the operators. The numbers of a range are generated inside the pass."""
     numbers = Numbers(source.range, emission.parallelism) if isinstance(source, StreamRange) else None
     frame = fused_stage.instances(emission) if numbers else emission.frame(source)
     steps = emission.steps(operator.logical)

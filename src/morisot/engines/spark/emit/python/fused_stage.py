@@ -1,4 +1,4 @@
-"""Neighbouring operators that run in Python, fused into one pass over Arrow batches."""
+"""Adjacent operators that run in Python, fused into one pass over Arrow batches."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from morisot.physical.steps import step_of
 from morisot.plan.nodes.node import Node
 from morisot.types.element import INT, Type
 from morisot.worker.codec.batches import Dumps
-from morisot.worker.garbage import leave_modules_alone, little_garbage_collection
+from morisot.worker.garbage import freeze_modules, little_garbage_collection
 from morisot.worker.report.failure import reporting
 from morisot.worker.rowwise.stage import Stage, Step
 
@@ -26,7 +26,7 @@ dumps: Dumps = cloudpickle.dumps
 
 
 def step(node: Node, emission: Emission | None = None) -> Step:
-    """What the operator does to one element, for the worker; without a emission for one that leaves nothing out."""
+    """The step of the operator for the worker. Without an emission it does not skip elements."""
     for _, closure in node.closures:
         check_travels(closure)
     if emission is None:
@@ -36,7 +36,7 @@ def step(node: Node, emission: Emission | None = None) -> Step:
 
 
 def instances(emission: Emission) -> Frame:
-    """One row per parallel instance of a generator, each in a partition of its own."""
+    """One row for each parallel instance of a generator, each in its own partition."""
     n = emission.parallelism
     return Frame(emission.spark.range(0, n, 1, n).selectExpr("id AS value"), INT)
 
@@ -48,14 +48,14 @@ def run(
     emission: Emission | None = None,
     rows: int | None = None,
 ) -> Frame:
-    """The frame after the steps, which take `rows` elements at a time; without a emission if they leave nothing out."""
+    """The frame after the steps, which process `rows` elements at a time. Without an emission they skip no elements."""
     account = emission.account((), steps) if emission else None
     stage = Stage(tuple(steps), frame.type, output, dumps, len(frame.hidden), account, rows)
     return frame.over(frame.df.mapInArrow(in_worker(stage), frame.ddl(output)), output)
 
 
 def in_worker(task: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """The task as a plain function, which is what pyspark takes; it signs its failures with the job's key."""
+    """The task as a plain function, which pyspark requires. It signs its failures with the job's key."""
     seal = current_seal()
 
     def work(batches: Any) -> Any:
@@ -63,13 +63,13 @@ def in_worker(task: Callable[[Any], Any]) -> Callable[[Any], Any]:
             with reporting(seal), little_garbage_collection():
                 yield from task(batches)
         finally:
-            leave_modules_alone()
+            freeze_modules()
 
     return work
 
 
 def partition_id() -> Callable[[], int]:
-    """A function that tells a worker which partition it works on, without the worker package knowing Spark."""
+    """A function that returns the partition of a task, so that the worker package does not import Spark."""
 
     def current() -> int:
         from pyspark import TaskContext

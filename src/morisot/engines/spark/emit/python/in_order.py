@@ -1,7 +1,7 @@
-"""Operators that see elements one after the other: the elements of a key meet, in the stream's order, in one task.
+"""Operators that process elements in row order: the elements of a key are in one task, in stream order.
 
-Rows are numbered where they are, moved by key, and sorted by key and number; so a task holds one key's state at a time
-and no elements. What comes out gets the stream's order back only where an operator after it depends on that.
+Rows are numbered, shuffled by key, and sorted by key and number. So a task has the state of one key at a time, and no
+elements. The row order of the results is restored only if a downstream operator depends on it.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
     from morisot.engines.spark.emit.core.emission import Emission
 
 ORDER, CANONICAL = quoted("order"), quoted("canonical")
-_PLACES = [quoted(name) for name in ORDER_COLUMNS]
+_ORDER_COLUMNS = [quoted(name) for name in ORDER_COLUMNS]
 
 
 def in_order(node: Node, emission: Emission, frame: Frame, machine: Machine, *, by_key: bool = True) -> Frame:
-    """The frame after a machine that sees the elements of each key, or all, in the stream's order."""
+    """The frame after a machine that processes the elements of each key, or all elements, in stream order."""
     for _, closure in node.closures:
         check_travels(closure)
     by_key = by_key and isinstance(frame.type, Keyed)
@@ -44,37 +44,37 @@ def in_order(node: Node, emission: Emission, frame: Frame, machine: Machine, *, 
 
 
 def run_machine(node: Node, emission: Emission, rows: Frame, machine: Machine, *, by_key: bool) -> Frame:
-    """The frame after a machine, over rows that are gathered by group, sorted and numbered."""
+    """The frame after a machine, over rows that are numbered, and sorted by group."""
     ordered, stamps = emission.needs_order(node), node.time is not None
     came_from = origin(node, emission)
     account = emission.account([came_from.policy] if came_from.policy is not None else [])
     task = InOrder(machine, came_from, rows.type, node.type, dumps, rows.timed, stamps, ordered, by_key, account)
-    hidden = [*([TIME] if stamps else []), *(_PLACES if ordered else [])]
+    hidden = [*([TIME] if stamps else []), *(_ORDER_COLUMNS if ordered else [])]
     results = rows.df.mapInArrow(in_worker(task), schema.ddl(node.type, *hidden))
     if ordered:
-        results = results.orderBy(*_PLACES).drop(*ORDER_COLUMNS)
+        results = results.orderBy(*_ORDER_COLUMNS).drop(*ORDER_COLUMNS)
     return Frame(results, node.type, stamps)
 
 
 def origin(node: Node, emission: Emission | None = None) -> Origin:
-    """The operator as its tasks know it; the emission knows whether it leaves elements out."""
+    """The operator for its tasks. The emission determines whether it skips elements."""
     return Origin(node.operator, node.location, emission.policy(node) if emission is not None else None)
 
 
 def numbered(df: DataFrame) -> DataFrame:
-    """The rows with their number in the stream's order."""
+    """The rows with their number in stream order."""
     return df.selectExpr("*", f"monotonically_increasing_id() AS {ORDER}")
 
 
 def gathered(emission: Emission, df: DataFrame, group: Sequence[str], order: Sequence[str]) -> DataFrame:
-    """The rows of each group in one partition, one group after the other; in all one partition if nothing groups."""
+    """The rows of each group in one partition, sorted by group; all rows in one partition without groups."""
     columns = [F.expr(each) for each in group]
     moved = df.repartition(emission.parallelism, *columns) if group else df.repartition(1)
     return moved.sortWithinPartitions(*columns, *map(F.expr, order))
 
 
 def grouped_by_key(node: Node, df: DataFrame, type_: Type) -> tuple[DataFrame, list[str]]:
-    """The rows, perhaps with a column more, and the expressions that are equal exactly where the keys are."""
+    """The rows, perhaps with an additional column, and grouping expressions that are equal exactly if the keys are."""
     assert isinstance(type_, Keyed)
     key = [leaf for leaf in leaves(type_) if leaf.path[:1] == (0,)]
     if contains_any(type_.key) or any(leaf.type.children for leaf in key):
@@ -83,12 +83,12 @@ def grouped_by_key(node: Node, df: DataFrame, type_: Type) -> tuple[DataFrame, l
 
 
 def same_where_equal(column: str, type_: Type) -> str:
-    """An expression that Spark hashes alike for values that are equal: adding zero makes -0.0 what it equals."""
+    """An expression with the same hash for equal values: adding zero converts -0.0 to 0.0."""
     return f"({column} + 0.0D)" if type_ in (FLOAT, Optional(FLOAT)) else column
 
 
 def with_canonical(node: Node, df: DataFrame, part: Type) -> DataFrame:
-    """The rows with a column that is equal exactly where Python's values of `part`, their first leaves, are."""
+    """The rows with a column of canonical bytes of the values of `part`, which are their first leaves."""
     task = WithCanonical(part, node.operator, node.location, dumps)
     columns = ", ".join(f"{quoted(field.name)} {field.dataType.simpleString()}" for field in df.schema.fields)
     return df.mapInArrow(in_worker(task), f"{columns}, {CANONICAL} BINARY")

@@ -1,7 +1,7 @@
-"""What tasks left out, on its way to the user's process: an accumulator in which the last report of a place counts.
+"""Reports of tasks about skipped elements: an accumulator in which the last report with an id counts.
 
-Spark hands over an accumulator's updates when a task ends, and again when it runs the task again. Adding them up would
-count such elements twice; keeping one report for each place does not.
+Spark sends an accumulator's updates when a task ends, and again when the task is repeated. Adding them up would count
+elements twice; storing one report for each id does not.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from morisot.errors import EnvironmentProblem
 from morisot.worker.report.left_out import LatestReports, Reports
 
 MICRO_BATCH = "morisot.microBatch"
-"""The local property by which a job that runs for a micro-batch says for which, where Spark does not."""
+"""The local property with the number of a job's micro-batch, where Spark does not set its own."""
 
 
 class Ledger:
@@ -29,25 +29,25 @@ class Ledger:
 
     @functools.cached_property
     def accumulator(self) -> Accumulator[Reports]:
-        """One for all runs: Spark never forgets one."""
+        """One accumulator for all runs, because Spark never removes one."""
         try:
             context = self._spark.sparkContext
         except Exception:
             raise EnvironmentProblem(
-                "on_error= counts with Spark's accumulators, which a Spark Connect session has not: use a classic "
+                "on_error= counts with Spark's accumulators, which a Spark Connect session lacks: use a classic "
                 "session, or catch the exception in the function itself."
             ) from None
         return context.accumulator({}, self._rule)  # type: ignore[arg-type]
 
     def take(self, run: str, up_to: int | None = None) -> Reports:
-        """Remove and give the reports of a run, of all its micro-batches or those up to one."""
+        """Removes and returns the reports of a run, of all its micro-batches or of those up to `up_to`."""
         if "accumulator" not in self.__dict__:
             return {}
         return self._rule.take(self.accumulator.value, run, up_to)
 
 
-def place() -> Callable[[], tuple[int, int]]:
-    """A function that tells a task its micro-batch (-1 for none) and partition, without the worker knowing Spark."""
+def current_task() -> Callable[[], tuple[int, int]]:
+    """A function that returns the micro-batch (-1 for none) and partition of a task. Workers do not import Spark."""
 
     def current() -> tuple[int, int]:
         from pyspark import TaskContext

@@ -1,4 +1,4 @@
-"""Which of the user's modules travel with their functions, and which the workers import themselves."""
+"""Pickling of users' functions: which modules are pickled by value, and which are imported by workers."""
 
 from __future__ import annotations
 
@@ -16,49 +16,49 @@ from morisot.errors import PlanError
 from morisot.plan.nodes.closure import Closure
 
 _INSTALLED = tuple(
-    str(Path(place).resolve())
-    for place in {*site.getsitepackages(), site.getusersitepackages(), sysconfig.get_paths()["stdlib"]}
+    str(Path(directory).resolve())
+    for directory in {*site.getsitepackages(), site.getusersitepackages(), sysconfig.get_paths()["stdlib"]}
 )
 _OWN = str(Path(sys.modules[__name__.partition(".")[0]].__path__[0]).resolve())
-"""Where Morisot lies: workers import it themselves."""
+"""The directory of Morisot, which workers import."""
 
 
 def carry_by_value(closure: Closure) -> None:
-    """Let the modules that a closure refers to travel with it, unless they are installed packages.
+    """Registers the modules that a closure refers to for pickling by value, unless they are installed packages.
 
-    A worker cannot import the user's script, notebook or test file; what those define must be sent.
+    A worker cannot import the user's script, notebook or test file. Their definitions must be part of the pickle.
     """
     for module in _modules_of(closure.original):
         register(module)
 
 
 def carry_value(value: Any) -> None:
-    """Let the classes that a value is made of travel with it, unless they are installed."""
+    """Registers the modules of the classes in a value for pickling by value, unless they are installed."""
     seen: set[int] = set()
-    waiting = [value]
-    while waiting:
-        found = waiting.pop()
+    pending = [value]
+    while pending:
+        found = pending.pop()
         if id(found) in seen:
             continue
         seen.add(id(found))
         register(type(found).__module__)
         if isinstance(found, dict):
-            waiting += [*found.keys(), *found.values()]
+            pending += [*found.keys(), *found.values()]
         elif isinstance(found, list | tuple | set | frozenset):
-            waiting += found
+            pending += found
         elif hasattr(found, "__dict__"):
-            waiting += vars(found).values()
+            pending += vars(found).values()
 
 
 def check_travels(closure: Closure) -> None:
-    """Make a closure ready to travel; refuse one that cannot."""
+    """Prepares a closure for pickling. Raises an error if it cannot be pickled."""
     carry_by_value(closure)
     try:
         cloudpickle.dumps(closure.function)  # type: ignore[no-untyped-call]
     except Exception as error:
         raise PlanError(
             f"the function given to {closure.operator} ({closure.location}) cannot be sent to the workers: {error}",
-            advice="make what it captures inside the function, or pass plain values",
+            advice="create the captured objects inside the function, or capture plain values",
         ) from None
 
 
@@ -70,7 +70,7 @@ def register(name: str) -> None:
 
 
 def is_users(module: ModuleType) -> bool:
-    """Whether a module is the user's own: neither installed nor Morisot's."""
+    """Whether a module is the user's: neither installed nor Morisot's."""
     file = getattr(module, "__file__", None)
     if file is None:
         return False

@@ -1,4 +1,4 @@
-"""Which job's key the tasks take along that are made now: that of the emission under way."""
+"""The key with which new tasks sign their messages: that of the current emission."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _current: ContextVar[Seal | None] = ContextVar("morisot_seal", default=None)
 
 @contextlib.contextmanager
 def sealing_with(seal: Seal) -> Iterator[None]:
-    """Tasks that are made inside sign their messages with this key."""
+    """Sets the key of tasks that are created in the block."""
     token = _current.set(seal)
     try:
         yield
@@ -22,5 +22,5 @@ def sealing_with(seal: Seal) -> Iterator[None]:
 
 
 def current_seal() -> Seal:
-    """The key for a task that is made now; one that nobody asks for later, if no plan is being emitted."""
+    """The key for a task that is created now; an unused one if no plan is being emitted."""
     return _current.get() or Seal()

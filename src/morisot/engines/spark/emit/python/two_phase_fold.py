@@ -1,4 +1,4 @@
-"""Aggregates that run in Python: partial results where the data is, a shuffle of those, and a merge in order."""
+"""Aggregates that run in Python: partial results of each partition, a shuffle, and a merge in row order."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def extreme(
 
 
 def own(node: Node, closure: Closure) -> Callable[..., Any]:
-    """A function of one element: where elements may be left out, its failures are distinguished from the fold's."""
+    """A function of one element. If elements may be skipped, its failures are distinguished from those of the fold."""
     return OnElement(closure.function) if node.leaves_out else closure.function
 
 
@@ -69,7 +69,7 @@ def mergeable(node: Node) -> Mergeable:
 
 
 def in_order_machine(node: aggregate.Fold | aggregate.Reduce, emission: Emission) -> FoldMachine:
-    """The machine of a fold that sees one element after the other."""
+    """The machine of a fold in row order."""
     result, origin = arguments(node.type)[-1], in_order.origin(node, emission)
     if isinstance(node, aggregate.Fold):
         return FoldMachine("fold", FoldAccumulator(node.init, node.function.function, result), origin)
@@ -99,5 +99,5 @@ def emit_fold(node: aggregate.Aggregation, emission: Emission, frame: Frame, ste
 
 @emits(InOrderOp, aggregate.Fold, aggregate.Reduce)
 def emit_fold_in_order(node: aggregate.Fold | aggregate.Reduce, emission: Emission, frame: Frame) -> Frame:
-    """A fold that is no native aggregate: one element after the other."""
+    """A fold without a native form, element by element."""
     return in_order.in_order(node, emission, frame.untimed(), in_order_machine(node, emission))

@@ -1,1 +1,1 @@
-"""Sources that need more than a reader of files."""
+"""Sources other than files."""

@@ -1,4 +1,4 @@
-"""Topics of Kafka's as frames, by Spark's own connector, which PySpark comes without."""
+"""Kafka topics as frames, by Spark's connector, which PySpark does not contain."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 
 from morisot.engines.spark.emit.core.emission import Emission
-from morisot.engines.spark.emit.frames.frame import PLACE, Frame, named
+from morisot.engines.spark.emit.frames.frame import ROW_ORDER, Frame, named
 from morisot.engines.spark.emit.frames.sql import EPOCH, sql_text
 from morisot.engines.spark.emit.frames.tables import BAD_ROW
 from morisot.engines.spark.internals import kafka as client
@@ -25,16 +25,20 @@ from morisot.types.element import BYTES, Optional, Record, Type
 from morisot.types.infer import without_none
 
 _MOST_READ_ONE_BY_ONE = 64
-_PLACED = "concat(CAST(topic AS BINARY), X'00', unhex(lpad(hex(partition), 8, '0')), unhex(lpad(hex(offset), 16, '0')))"
+_ROW_ORDER = (
+    "concat(CAST(topic AS BINARY), X'00', unhex(lpad(hex(partition), 8, '0')), unhex(lpad(hex(offset), 16, '0')))"
+)
 _TIME = f"timestampadd(MICROSECOND, unix_micros(timestamp), {EPOCH})"
-"""In UTC, whatever the session's time zone is."""
+"""The timestamp in UTC, independent of the session's time zone."""
 
 
 def require_connector(spark: SparkSession, node: StreamKafka | WriteKafka) -> None:
-    """Refuse a plan with Kafka on a session that cannot talk to it."""
+    """Raises an error for a plan with Kafka on a session without the connector."""
     try:
         reader = spark.read.format("kafka").option("kafka.bootstrap.servers", node.servers)
-        assert reader.option("subscribe", "any").load().columns  # nobody is asked: the columns are always the same
+        assert (
+            reader.option("subscribe", "any").load().columns
+        )  # no connection is made: the columns are always the same
     except AnalysisException:
         package = coordinates("kafka", spark.version)
         raise PlanError(
@@ -47,7 +51,7 @@ def require_connector(spark: SparkSession, node: StreamKafka | WriteKafka) -> No
 
 
 def client_options(node: StreamKafka | WriteKafka) -> dict[str, str]:
-    """How the connector reaches Kafka."""
+    """The connector's options of the Kafka client."""
     return {"kafka.bootstrap.servers": node.servers, **{f"kafka.{name}": each for name, each in node.settings.items()}}
 
 
@@ -55,17 +59,17 @@ def client_options(node: StreamKafka | WriteKafka) -> dict[str, str]:
 
 
 def records(node: StreamKafka, emission: Emission) -> Frame:
-    """The records of the topics: those of a partition in their order, one partition after the other."""
+    """The records of the topics, partition by partition, in order within each partition."""
     rows = followed(node, emission) if node.unbounded else held(node, emission)
     values = named(expressions(node), node.type)
     if node.bounded or not emission.needs_order(node):
         return Frame(rows.selectExpr(*values), node.type)
-    return Frame(rows.selectExpr(*values, f"{_PLACED} AS {PLACE}"), node.type, placed=True)
+    return Frame(rows.selectExpr(*values, f"{_ROW_ORDER} AS {ROW_ORDER}"), node.type, has_row_order=True)
 
 
 def followed(node: StreamKafka, emission: Emission) -> DataFrame:
-    """What is in the topics, and what comes."""
-    end_offsets(node, emission.spark)  # a topic that is not there is said now, and not by a query that fails later
+    """The records of the topics, and new ones."""
+    end_offsets(node, emission.spark)  # a missing topic is an error now, and not when the query runs
     reader = emission.spark.readStream.format("kafka").options(**client_options(node))
     limits = [limit for limit in (node.records_per_batch, emission.query.trigger.elements) if limit is not None]
     if limits:
@@ -74,13 +78,13 @@ def followed(node: StreamKafka, emission: Emission) -> DataFrame:
 
 
 def held(node: StreamKafka, emission: Emission) -> DataFrame:
-    """What is in the topics now."""
+    """The records that the topics have now."""
     spark, ordered = emission.spark, emission.is_ordered(node)
     ends = end_offsets(node, spark)
     if ends is None:
         rows = spark.read.format("kafka").options(**client_options(node), subscribe=",".join(node.topics)).load()
     elif ordered and len(ends) <= _MOST_READ_ONE_BY_ONE:
-        # Spark reads each partition of a topic in one task, but puts the tasks into no order
+        # Spark reads each partition of a topic in one task, but the tasks have no order
         each = (read(node, spark, {partition: end}) for partition, end in ends.items())
         return functools.reduce(DataFrame.unionAll, each)
     else:
@@ -89,7 +93,7 @@ def held(node: StreamKafka, emission: Emission) -> DataFrame:
 
 
 def read(node: StreamKafka, spark: SparkSession, ends: Ends) -> DataFrame:
-    """What some partitions hold before the given offsets."""
+    """The records of some partitions before the given offsets."""
     until: dict[str, dict[str, int]] = {}
     for (topic, partition), end in ends.items():
         until.setdefault(topic, {})[str(partition)] = end
@@ -108,7 +112,7 @@ def expressions(node: StreamKafka) -> list[str]:
 
 
 def part(node: StreamKafka, column: str, type_: Type) -> str:
-    """The key or the value of a record; one that the type has no place for stops the job."""
+    """The key or the value of a record. One that does not fit the type stops the job."""
     plain = column if without_none(type_) == BYTES else f"CAST({column} AS STRING)"
     problems = []
     if not isinstance(type_, Optional):
@@ -124,7 +128,7 @@ def part(node: StreamKafka, column: str, type_: Type) -> str:
 
 
 def stop(node: StreamKafka, what: str) -> str:
-    """Stop the job because of a record."""
+    """An expression that stops the job because of a record."""
     begin = sql_text(f"{BAD_ROW}{node.operator} ({node.location}): the record at offset ")
     where = f"{begin}, offset, ' of partition ', partition, ' of ', topic, {sql_text(f' {what}')}"
     return f"raise_error(concat({where}))"
@@ -134,7 +138,7 @@ def stop(node: StreamKafka, what: str) -> str:
 
 
 def end_offsets(node: StreamKafka, spark: SparkSession) -> Ends | None:
-    """How far the topics go; None on a Spark server, whose JVM cannot be asked."""
+    """The end offsets of the topics; None on Spark Connect, whose JVM is not accessible."""
     settings = {**node.settings, "bootstrap.servers": node.servers, "allow.auto.create.topics": "false"}
     try:
         return client.end_offsets(spark, settings, node.topics)

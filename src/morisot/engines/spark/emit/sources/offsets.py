@@ -1,4 +1,4 @@
-"""Unbounded sources of users as Spark's Python data sources."""
+"""User-defined unbounded sources as Python data sources of Spark."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from morisot.worker.report.signature import Seal
 
 
 def stream(spark: SparkSession, node: StreamOffsets) -> DataFrame:
-    """The source's elements, a column a leaf. Spark reads it in a Python process of its own."""
+    """The elements of the source, with a column for each leaf. Spark reads it in a separate Python process."""
     reader = OffsetReader(node.source, node.type, f"{node.operator} ({node.location})", current_seal())
     name = f"morisot_{uuid.uuid4().hex}"
 
@@ -42,7 +42,7 @@ def stream(spark: SparkSession, node: StreamOffsets) -> DataFrame:
 
 
 class OffsetReader(SimpleDataSourceStreamReader):
-    """What Spark asks of a source, answered by the user's."""
+    """Spark's interface of a source, which calls the user's source."""
 
     def __init__(self, source: OffsetSource[Any], type_: Type, title: str, seal: Seal) -> None:
         self._source = source
@@ -71,7 +71,7 @@ class OffsetReader(SimpleDataSourceStreamReader):
             columns = [as_plain(column) for column in encode(given, self._type, dumps)]
         except Misfit as error:
             raise self._failed(asked, TypeError(f"{error}; correct the type given to stream(…)")) from None
-        return iter(list(zip(*columns, strict=True)))  # a list's iterator: Spark copies it to read it again
+        return iter(list(zip(*columns, strict=True)))  # the iterator of a list, which Spark copies to read it again
 
     def _asked(self, asked: str, method: Any, *arguments: Any) -> Any:
         try:
@@ -80,14 +80,14 @@ class OffsetReader(SimpleDataSourceStreamReader):
             raise self._failed(asked, error) from None
 
     def _failed(self, asked: str, error: Exception) -> Exception:
-        """The failure, signed, so that the driver knows that it is the source's."""
+        """The signed failure, by which the driver knows that it is the source's."""
         name = type(self._source).__name__
         said = f"{self._title}: {name}.{asked} failed: {type(error).__name__}: {error}"
         return WorkerFailure(f"{self._seal.sealed({'kind': SOURCE, 'said': said})} {said}")
 
 
 def as_plain(column: Any) -> list[Any]:
-    """The values of a column as Spark takes them in a row: what Arrow gives, but maps as dicts."""
+    """The values of a column as Spark requires them in a row: as from Arrow, but maps as dicts."""
     return [_plain(value, column.type) for value in column.to_pylist()]
 
 

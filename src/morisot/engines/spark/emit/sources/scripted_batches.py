@@ -1,4 +1,4 @@
-"""The source of programs under test."""
+"""The source of tested programs."""
 
 from __future__ import annotations
 

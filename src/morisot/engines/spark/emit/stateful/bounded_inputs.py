@@ -1,4 +1,4 @@
-"""Bounded inputs of unbounded operators: their elements are in files, all of which the first micro-batch reads."""
+"""Bounded inputs of unbounded operators: their elements are in files, which the first micro-batch reads."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from pyspark.sql import DataFrame
 
 from morisot.engines.spark.emit.frames.frame import TIME, Frame
 from morisot.engines.spark.emit.frames.sql import quoted, sql_type
-from morisot.engines.spark.emit.stateful.row_order import with_places
-from morisot.engines.spark.emit.stateful.watermark_column import LATEST, MARK, watched
+from morisot.engines.spark.emit.stateful.row_order import with_row_order
+from morisot.engines.spark.emit.stateful.watermark_column import LATEST, WATERMARK, watched
 from morisot.types.element import NONE, leaves
 
 if TYPE_CHECKING:
@@ -19,28 +19,28 @@ if TYPE_CHECKING:
     from morisot.plan.nodes.node import Node
 
 _ROW = quoted("row")
-"""A column for files of elements that have no other which a file can hold."""
+"""A column for elements that have no other column that files can store."""
 
 
 def for_files(frame: Frame) -> DataFrame:
-    """The rows of a bounded frame as files hold them: no file has a column in which there is nothing but None."""
+    """The rows of a bounded frame for files, without columns that are always None, which files cannot store."""
     held = [quoted(leaf.column) for leaf in leaves(frame.type) if leaf.type != NONE]
     return frame.df.selectExpr(*([*held, *frame.hidden] or [f"true AS {_ROW}"]))
 
 
-def from_files(spark: SparkSession, node: Node, directory: Path, *, placed: bool) -> Frame:
+def from_files(spark: SparkSession, node: Node, directory: Path, *, ordered: bool) -> Frame:
     """The elements of a bounded stream as an unbounded one whose watermark has reached its end."""
     timed = node.time is not None
     held = [f"{quoted(leaf.column)} {sql_type(leaf.type)}" for leaf in leaves(node.type) if leaf.type != NONE]
     held += [f"{TIME} BIGINT"] if timed else []
     rows = spark.readStream.schema(", ".join(held or [f"{_ROW} BOOLEAN"])).parquet(str(directory))
     frame = Frame(rows, node.type, timed)
-    if placed:
-        frame = with_places(frame, by_age=False)
+    if ordered:
+        frame = with_row_order(frame, by_age=False)
     named = [
         f"NULL AS {quoted(leaf.column)}" if leaf.type == NONE else quoted(leaf.column) for leaf in leaves(node.type)
     ]
-    if not timed or not any(directory.glob("*.parquet")):  # of a stream without elements nothing is waited for
+    if not timed or not any(directory.glob("*.parquet")):  # the watermark is at its maximum, also without elements
         return frame.over(frame.df.selectExpr(*named, *frame.hidden))
-    marked = frame.df.selectExpr(*named, *frame.hidden, f"timestamp_millis({LATEST}L) AS {MARK}")
-    return frame.over(watched(marked, [*frame.columns, *frame.hidden]))
+    with_watermark = frame.df.selectExpr(*named, *frame.hidden, f"timestamp_millis({LATEST}L) AS {WATERMARK}")
+    return frame.over(watched(with_watermark, [*frame.columns, *frame.hidden]))

@@ -1,4 +1,4 @@
-"""Machines on unbounded input: their states are in Spark's state store, a bucket of keys in each entry."""
+"""Machines on unbounded input: their states are in Spark's state store, with a bucket of keys in each entry."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import DataFrame
 
-from morisot.engines.spark.emit.frames.frame import PLACE, Frame
+from morisot.engines.spark.emit.frames.frame import ROW_ORDER, Frame
 from morisot.engines.spark.emit.frames.sql import quoted
 from morisot.engines.spark.emit.python import left_out as ledgers
 from morisot.engines.spark.emit.python.fused_stage import dumps, in_worker
@@ -28,27 +28,29 @@ _BUCKET = quoted("bucket")
 
 
 def in_buckets(node: Node, emission: Emission, frame: Frame, machine: Machine, *, by_key: bool = True) -> Frame:
-    """The frame after a machine that sees the elements of each key, or all, in row order."""
+    """The frame after a machine that processes the elements of each key, or all elements, in row order."""
     for _, closure in node.closures:
         check_travels(closure)
     by_key, stamps = by_key and isinstance(frame.type, Keyed), node.time is not None
     running = gives_running_values(node)
     came_from = origin(node, emission)
     account = emission.account([came_from.policy] if came_from.policy is not None else [])
-    placed = emission.gives_places(node)
-    bucket = Bucket(machine, came_from, frame.type, node.type, dumps, frame.timed, stamps, by_key, running, placed)
+    has_row_order = emission.provides_row_order(node)
+    bucket = Bucket(
+        machine, came_from, frame.type, node.type, dumps, frame.timed, stamps, by_key, running, has_row_order
+    )
     rows, where = by_bucket_of_key(node, emission, frame) if by_key else (frame.df, "0")
     packed = gathered_in_buckets(frame, rows, where)
     results = packed.groupBy("bucket").transformWithStateInPandas(
         BucketProcessor(bucket, current_seal()), "results BINARY, left_out BINARY", emission.plan.output_mode, "None"
     )
-    output = Frame(results, node.type, stamps, placed)
+    output = Frame(results, node.type, stamps, has_row_order)
     unpack = UnpackBuckets(came_from.policy, account)
     return output.over(results.mapInArrow(in_worker(unpack), output.ddl(node.type)))
 
 
 def by_bucket_of_key(node: Node, emission: Emission, frame: Frame) -> tuple[DataFrame, str]:
-    """The rows, perhaps with a column more, and an expression for the bucket of each row's key."""
+    """The rows, perhaps with an additional column, and an expression for the bucket of each row's key."""
     rows, group = grouped_by_key(node, frame.df, frame.type)
     return rows, bucket_of(emission, *group)
 
@@ -59,7 +61,9 @@ def bucket_of(emission: Emission, *columns: str) -> str:
 
 
 def gathered_in_buckets(frame: Frame, rows: DataFrame, where: str) -> DataFrame:
-    """The rows of a frame packed, a value for each batch and bucket; `where` is the expression of the bucket."""
-    place = [] if frame.placed else [f"X'' AS {PLACE}"]  # an aggregate that needs no order takes any
-    placed = rows.selectExpr(*frame.columns, *frame.hidden, *place, f"{where} AS {_BUCKET}")
-    return placed.mapInArrow(in_worker(PackBuckets(ledgers.place())), "bucket INT, rows BINARY")
+    """The packed rows of a frame, one value for each batch and bucket. `where` is the expression of the bucket."""
+    empty = (
+        [] if frame.has_row_order else [f"X'' AS {ROW_ORDER}"]
+    )  # empty for aggregates that do not depend on the order
+    with_bucket = rows.selectExpr(*frame.columns, *frame.hidden, *empty, f"{where} AS {_BUCKET}")
+    return with_bucket.mapInArrow(in_worker(PackBuckets(ledgers.current_task())), "bucket INT, rows BINARY")

@@ -1,7 +1,7 @@
-"""What Spark calls for the states of an unbounded job.
+"""The stateful processors of unbounded jobs, which Spark calls.
 
-Before the first micro-batch Spark starts a Python process for each operator with a state, only to ask which states it
-has. So this module imports little, and what a processor runs is unpickled, with all that it imports, at its first rows.
+Before the first micro-batch Spark starts a Python process for each stateful operator, only to get its state variables.
+So this module imports little, and the task of a processor is unpickled, with its imports, at its first rows.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from pyspark import cloudpickle
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
-from morisot.worker.garbage import leave_modules_alone
+from morisot.worker.garbage import freeze_modules
 from morisot.worker.report.failure import reporting
 from morisot.worker.report.signature import Seal
 
@@ -36,12 +36,12 @@ class Processor(StatefulProcessor):
         return pickle.loads(self._pickled)
 
     def close(self) -> None:
-        """Spark has stored the states."""
-        leave_modules_alone()
+        """Called when Spark has stored the states."""
+        freeze_modules()
 
 
 class BucketProcessor(Processor):
-    """Called for each bucket of a micro-batch, with the bucket's saved states."""
+    """Called for each bucket of a micro-batch, with the bucket's stored states."""
 
     def __init__(self, bucket: Bucket, seal: Seal) -> None:
         super().__init__(bucket, seal)
@@ -63,7 +63,7 @@ class BucketProcessor(Processor):
 
 
 class TimerProcessor(Processor):
-    """Called for each bucket that has rows in a micro-batch, or whose timer is over."""
+    """Called for each bucket that has rows in a micro-batch, or whose timer has expired."""
 
     def __init__(self, bucket: TimerBucket, clock: Clock, seal: Seal) -> None:
         super().__init__((bucket, clock), seal)
@@ -92,7 +92,7 @@ class TimerProcessor(Processor):
             yield pd.DataFrame({"results": [outcome.results], "late": [late]})
 
     def _timed(self, timer: int | None, expired: int | None, outcome: BucketOutcome) -> int | None:
-        """Set the timer of the bucket, which has one at most; the one that is over is gone by itself."""
+        """Sets the timer of the bucket, which has at most one. Spark removes an expired timer itself."""
         _, clock = self.task
         wanted: int | None = None if outcome.deadline is None else clock.timer(outcome.deadline)
         if timer == wanted:

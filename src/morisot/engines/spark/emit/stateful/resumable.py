@@ -1,4 +1,4 @@
-"""Bounded plans in pieces: the elements of a source in files, and what the pieces gave."""
+"""Resumable parts: the copied elements of a source, and the stored output of splits."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from pyspark.sql import functions as F  # noqa: N812 - the name every Spark prog
 from morisot.engines.spark.emit.core.emission import Emission
 from morisot.engines.spark.emit.core.registry import emits
 from morisot.engines.spark.emit.frames import schema
-from morisot.engines.spark.emit.frames.frame import PLACE, TIME, Frame
+from morisot.engines.spark.emit.frames.frame import ROW_ORDER, TIME, Frame
 from morisot.engines.spark.emit.frames.sql import quoted
 from morisot.engines.spark.emit.python.in_order import grouped_by_key
 from morisot.engines.spark.emit.source import in_order, of_listed_files
-from morisot.engines.spark.emit.stateful.row_order import place_in_files
+from morisot.engines.spark.emit.stateful.row_order import row_order_in_files
 from morisot.physical.ops import ReadOp, WriteOp
-from morisot.plan.analysis.resumable import KeepPieces, SavedPieces, StreamCopied
+from morisot.plan.analysis.resumable import StoredSplits, StoreSplits, StreamCopied
 from morisot.types.element import Keyed
 
 NUMBER = quoted("piece")
-"""The column with the number of the piece, where values replace those of earlier ones."""
+"""The column with the number of the split, for running values."""
 
 
 @emits(ReadOp, StreamCopied)
@@ -30,19 +30,19 @@ def emit_stream_copied(node: StreamCopied, emission: Emission) -> Frame:
     df = of_listed_files(emission.spark.readStream.schema(columns)).parquet(node.listed)
     if not stretches:
         return Frame(df, node.type)
-    placed = emission.needs_order(node)  # what is generated is in no file any more
-    hidden = [f"{place_in_files()} AS {PLACE}"] if placed else []
+    ordered = emission.needs_order(node)  # generated elements have no file metadata
+    hidden = [f"{row_order_in_files()} AS {ROW_ORDER}"] if ordered else []
     generated = df.selectExpr(f"explode(sequence(first, last, {node.step}L)) AS value", *hidden)
-    return Frame(generated, node.type, placed=placed)
+    return Frame(generated, node.type, has_row_order=ordered)
 
 
-@emits(WriteOp, KeepPieces)
-def emit_keep_pieces(node: KeepPieces, emission: Emission, frame: Frame) -> Frame:
+@emits(WriteOp, StoreSplits)
+def emit_store_splits(node: StoreSplits, emission: Emission, frame: Frame) -> Frame:
     return frame
 
 
-@emits(ReadOp, SavedPieces)
-def emit_saved_pieces(node: SavedPieces, emission: Emission) -> Frame:
+@emits(ReadOp, StoredSplits)
+def emit_stored_splits(node: StoredSplits, emission: Emission) -> Frame:
     timed = node.time is not None
     columns = schema.ddl(node.type, *([TIME] if timed else []), *([NUMBER] if node.running else []))
 
@@ -56,13 +56,13 @@ def emit_saved_pieces(node: SavedPieces, emission: Emission) -> Frame:
     return Frame(in_order(df, emission, load) if emission.is_ordered(node) else df, node.type, timed)
 
 
-def last_values(node: SavedPieces, df: DataFrame) -> DataFrame:
-    """The values that no later piece replaced: of each key as it came first, or of the whole stream."""
+def last_values(node: StoredSplits, df: DataFrame) -> DataFrame:
+    """The last values: of each key, in the order of first occurrences, or of the whole stream."""
     frame = Frame(df, node.type)
     if not isinstance(node.type, Keyed):
         return df.orderBy(F.desc("piece")).limit(1).select(*frame.columns)
     rows, group = grouped_by_key(node, df, node.type)
-    key, value = (", ".join(frame.columns_under(place)) for place in (0, 1))
+    key, value = (", ".join(frame.columns_under(position)) for position in (0, 1))
     last = rows.groupBy(*map(F.expr, group)).agg(
         F.expr(f"min_by(struct({key}), {NUMBER})").alias("first"),
         F.expr(f"max_by(struct({value}), {NUMBER})").alias("last"),

@@ -27,7 +27,7 @@ from morisot.worker.stateful.state import Firsts, FoldMachine
 
 @emits(KeyedStateOp, Fold, Reduce, First, Sum, Avg, MinElement, MaxElement, ReduceAssoc, FoldAssoc)
 def emit_running(node: Aggregation, emission: Emission, frame: Frame) -> Frame:
-    """Spark's own aggregates may fail on a value that only Python can do, and their state cannot change hands."""
+    """Runs in Python: native aggregates may fail on an unsupported value, and their state cannot be converted."""
     return in_buckets(node, emission, frame if node.keeps_time else frame.untimed(), machine(node, emission))
 
 

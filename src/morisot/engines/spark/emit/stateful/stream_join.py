@@ -1,4 +1,4 @@
-"""Joins of two unbounded streams: both sides are brought into the same buckets of keys, and buffered there."""
+"""Joins of two unbounded streams: both sides are shuffled to the same buckets of keys, and buffered there."""
 
 from __future__ import annotations
 

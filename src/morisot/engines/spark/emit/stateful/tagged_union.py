@@ -1,8 +1,8 @@
-"""Two streams as one of marked elements, for operators with two inputs that see elements one after the other."""
+"""A tagged union of two streams, for operators with two inputs that process elements in row order."""
 
 from __future__ import annotations
 
-from morisot.engines.spark.emit.frames.frame import PLACE, Frame
+from morisot.engines.spark.emit.frames.frame import ROW_ORDER, Frame
 from morisot.engines.spark.emit.frames.sql import quoted
 from morisot.engines.spark.emit.frames.widen import as_type
 from morisot.engines.spark.emit.python.fused_stage import dumps
@@ -13,25 +13,25 @@ from morisot.types.element import ANY, INT, NONE, Keyed, Tuple, Type, arguments,
 
 
 def both_sides(node: Node, left: Frame, right: Frame) -> Frame:
-    """The elements of both streams as `(side, left, right)`, of which one is None; keyed streams keep their keys."""
+    """The elements of both streams as `(side, left, right)`, of which one is None, with their keys if they have any."""
     if isinstance(left.type, Keyed) and isinstance(right.type, Keyed):
         key = infer.unify(left.type.key, right.type.key)
         left, right = (as_type(frame, Keyed(key, arguments(frame.type)[-1]), node) for frame in (left, right))
-    placed = left.placed or right.placed
-    first, second = (marked(frame, side, (left, right), placed) for side, frame in enumerate((left, right)))
+    ordered = left.has_row_order or right.has_row_order
+    first, second = (tagged(frame, side, (left, right), ordered) for side, frame in enumerate((left, right)))
     return first.over(first.df.unionAll(second.df))
 
 
 def types_of_sides(frame: Frame) -> tuple[Type, Type]:
-    """The types of the elements of both streams in such a frame, None among them."""
+    """The types of the elements of both streams in such a frame, including None."""
     element = arguments(frame.type)[-1]
     assert isinstance(element, Tuple)
     _, left, right = element.items
     return left, right
 
 
-def marked(frame: Frame, side: int, sides: tuple[Frame, Frame], placed: bool) -> Frame:
-    """The elements of one side."""
+def tagged(frame: Frame, side: int, sides: tuple[Frame, Frame], ordered: bool) -> Frame:
+    """The tagged elements of one side."""
     values = [infer.unify(arguments(each.type)[-1], NONE) for each in sides]
     type_: Type = Tuple((INT, *values))
     key: list[str] = []
@@ -45,5 +45,5 @@ def marked(frame: Frame, side: int, sides: tuple[Frame, Frame], placed: bool) ->
         f"{expression} AS {quoted(leaf.column)}"
         for expression, leaf in zip([*key, f"{side}L", *parts], leaves(type_), strict=True)
     ]
-    place = [] if frame.placed or not placed else [f"X'' AS {PLACE}"]
-    return Frame(frame.df.selectExpr(*columns, *frame.hidden, *place), type_, frame.timed, placed)
+    empty = [] if frame.has_row_order or not ordered else [f"X'' AS {ROW_ORDER}"]
+    return Frame(frame.df.selectExpr(*columns, *frame.hidden, *empty), type_, frame.timed, ordered)

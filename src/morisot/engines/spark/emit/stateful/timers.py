@@ -1,4 +1,4 @@
-"""Operators with timers on unbounded input: in buckets like other machines, one timer for each bucket."""
+"""Operators with timers on unbounded input: in buckets like other machines, with one timer for each bucket."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Clock:
-    """Event time or processing time, in milliseconds of Spark's, and the ticks of elements in one of them."""
+    """Event time or processing time, and the number of ticks in one of Spark's milliseconds."""
 
     processing: bool
     per_millisecond: int
@@ -38,11 +38,13 @@ class Clock:
         if self.processing:
             now = timers.getCurrentProcessingTimeInMs() * self.per_millisecond
             return Moment(now - 1, now)
-        mark = timers.getCurrentWatermarkInMs()
-        return Moment(mark * self.per_millisecond if mark > 0 else None)  # Spark begins with 0, before any element
+        watermark = timers.getCurrentWatermarkInMs()
+        return Moment(
+            watermark * self.per_millisecond if watermark > 0 else None
+        )  # Spark's watermark is 0 before the first element
 
     def timer(self, deadline: int) -> int:
-        """The first millisecond at which the deadline has passed; no timer is for 0, where watermarks begin."""
+        """The first millisecond at which the deadline has passed. It is at least 1, because watermarks start with 0."""
         reached = deadline + 1 if self.processing else deadline
         return min(max(-(-reached // self.per_millisecond), 1), LATEST)
 
@@ -54,7 +56,7 @@ def clock_of(time: Type, *, processing: bool = False) -> Clock:
 def in_buckets_with_timers(
     node: Node, emission: Emission, frame: Frame, rows: DataFrame, where: str, bucket: TimerBucket, clock: Clock
 ) -> Frame:
-    """The frame after buckets with timers, over rows of the frame; `where` is the expression of a row's bucket."""
+    """The frame after buckets with timers, over rows of the frame. `where` is the expression of a row's bucket."""
     packed = gathered_in_buckets(frame, rows, where)
     results = packed.groupBy("bucket").transformWithStateInPandas(
         TimerProcessor(bucket, clock, current_seal()),
@@ -64,6 +66,6 @@ def in_buckets_with_timers(
     )
     policy = emission.policy(node)
     account = emission.account([policy]) if policy else None
-    output = Frame(results, node.type, node.time is not None, placed=True)
+    output = Frame(results, node.type, node.time is not None, has_row_order=True)
     unpack = UnpackTimerBuckets(policy, account, dumps)
     return output.over(results.mapInArrow(in_worker(unpack), output.ddl(node.type)))

@@ -1,4 +1,4 @@
-"""The column of which Spark keeps a watermark: up to which timestamp all elements have come."""
+"""The column with the watermark of each element, from which Spark computes its watermark."""
 
 from __future__ import annotations
 
@@ -9,17 +9,19 @@ from pyspark.sql import DataFrame
 from morisot.engines.spark.emit.frames.frame import TIME
 from morisot.engines.spark.emit.frames.sql import quoted
 
-MARK = quoted("mark")
+WATERMARK = quoted("mark")
 LATEST = (2**63 - 1) // 1000
-"""The largest number of milliseconds that a timestamp of Spark's has."""
+"""The largest timestamp of Spark in milliseconds."""
 
 
-def watched(marked: DataFrame, names: Sequence[str]) -> DataFrame:
-    """The rows of some columns, TIME among them, behind a watermark of what MARK says; NULL says nothing.
+def watched(with_watermark: DataFrame, names: Sequence[str]) -> DataFrame:
+    """The rows of some columns, including TIME, after Spark's watermark of the column WATERMARK. NULL is ignored.
 
-    Spark would move a filter of the user's before the watermark, and elements that are filtered out would not count.
-    It moves nothing past an expression that it cannot repeat; this one adds zero. It is the same in each micro-batch:
-    Spark gives each one another seed of rand(), and would compile the stage anew.
+    Spark would move a user's filter before the watermark, and elements that are filtered out would not advance it. It
+    moves nothing past a nondeterministic expression; this one adds zero. It is the same text in each micro-batch: a
+    rand() would have another seed in each of them, and Spark would compile the stage again.
     """
-    kept = [f"{TIME} + CAST(spark_partition_id() < 0 AS BIGINT) AS {TIME}" if name == TIME else name for name in names]
-    return marked.withWatermark("mark", "0 seconds").selectExpr(*kept)
+    columns = [
+        f"{TIME} + CAST(spark_partition_id() < 0 AS BIGINT) AS {TIME}" if name == TIME else name for name in names
+    ]
+    return with_watermark.withWatermark("mark", "0 seconds").selectExpr(*columns)

@@ -1,7 +1,7 @@
-"""Windows on Spark: a file for each kind, and what they share.
+"""Windows on Spark, with a file for each kind.
 
-`measures` has what is computed of a window, `grouping` the way from rows to one row for each window, `panes` the
-windows that overlap, `machines` everything that runs in Python, `unbounded` all windows on unbounded input.
+`measures` has the aggregates of a window, `grouping` groups rows to one row for each window, `panes` has overlapping
+windows, `machines` windows that run in Python, `unbounded` all windows on unbounded input.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _NATIVE = {
 """The kinds of windows that have a native form."""
 
 RULES = (join, unbounded)
-"""Importing them registers the rules of joins, and of unbounded input."""
+"""Importing them registers the emission of joins, and of unbounded input."""
 
 
 @emits(NativeAggregateOp, Window)

@@ -1,4 +1,4 @@
-"""One window with everything, natively: a plain aggregate."""
+"""One window with all elements, natively: a plain aggregate."""
 
 from __future__ import annotations
 
@@ -10,6 +10,6 @@ from morisot.plan.nodes.window import Window
 
 def emit_all_window(node: Window, emission: Emission, frame: Frame) -> Frame:
     rows = prepared(node, emission, frame, ROWS, *([NEWEST] if node.time is not None else []))
-    windows = rows.aggregated(rows.df).where(f"{ROWS} > 0")  # Spark gives a row for an empty stream
+    windows = rows.aggregated(rows.df).where(f"{ROWS} > 0")  # Spark returns a row for an empty stream
     bounded = windows.selectExpr("*", f"0L AS {START}", f"{ROWS} AS {END}")
     return finished(node, emission, rows, bounded, order=[FIRST] if rows.group else [])

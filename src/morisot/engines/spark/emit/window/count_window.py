@@ -1,4 +1,4 @@
-"""Windows of a number of elements, natively: rows are numbered within their key, and the numbers are cut into panes."""
+"""Native count windows: rows are numbered within their key, and the numbers are split into panes."""
 
 from __future__ import annotations
 
@@ -33,27 +33,27 @@ def emit_count_window(node: Window, emission: Emission, frame: Frame) -> Frame:
     if ordered and not kind.exact:
         extras.append(KEY_FIRST)
     rows = prepared(node, emission, frame, *extras)
-    placed = positioned(rows.df, rows.group, key_first=KEY_FIRST in extras)
+    numbered = positioned(rows.df, rows.group, key_first=KEY_FIRST in extras)
     windows = windows_of(
-        Rows(placed, rows.group, rows.key, rows.measures, rows.extras), POSITION, kind.size, kind.slide
+        Rows(numbered, rows.group, rows.key, rows.measures, rows.extras), POSITION, kind.size, kind.slide
     )
     windows = windows.where(f"{START} >= 0")  # positions begin at 0, and so do windows
     complete = f"{ROWS} = {kind.size}L"
     if kind.exact:
         return finished(node, emission, rows, windows.where(complete), order=[LAST])
-    # of the incomplete windows only the first is wanted: the one before it, if there is one, is complete
+    # only the first incomplete window is emitted: the one before it, if there is one, is complete
     wanted = windows.where(f"{complete} OR {START} = 0 OR {ROWS} >= {kind.size - kind.slide}L")
     wanted = wanted.withColumn("end", wanted["start"] + wanted["rows"])
-    places = [
+    order = [
         f"CASE WHEN {complete} THEN {LAST} ELSE {AFTER_ALL}L END",
         f"CASE WHEN {complete} THEN 0L ELSE {KEY_FIRST} END",
     ]
-    return finished(node, emission, rows, wanted, order=places)
+    return finished(node, emission, rows, wanted, order=order)
 
 
 def positioned(df: DataFrame, group: Sequence[str], *, key_first: bool = False) -> DataFrame:
-    """The rows with their position among those of their key, and perhaps the number of the key's first row."""
-    if not group:  # a window function without a partition would warn about what is meant here
+    """The rows with their position in their key, and perhaps the number of the key's first row."""
+    if not group:  # a window function without a partition would log a warning
         moved = df.repartition(1).sortWithinPartitions(ORDER)
         firsts = [f"0L AS {KEY_FIRST}"] if key_first else []
         return moved.selectExpr("*", f"monotonically_increasing_id() AS {POSITION}", *firsts)

@@ -1,4 +1,4 @@
-"""From rows to one row for each window: what is grouped by, what comes along, and the result in its order."""
+"""Groups rows to one row for each window: the grouping columns, the aggregates, and the order of results."""
 
 from __future__ import annotations
 
@@ -29,17 +29,17 @@ EXTRAS = {
     ROWS: AggregateColumn(ROWS, "count(1)", "sum({})"),
     KEY_FIRST: AggregateColumn(KEY_FIRST, f"min({KEY_FIRST})", "min({})"),
 }
-"""What may be known of a window beside its measures: the numbers of its first and last element, its newest timestamp,
-how many elements it has, and the number of the key's first element."""
+"""Further aggregates of a window: the numbers of its first and last element, its newest timestamp, the number of its
+elements, and the number of the key's first element."""
 
 
 @dataclass(frozen=True)
 class Rows:
-    """Rows on their way to windows."""
+    """Rows before they are grouped to windows."""
 
     df: DataFrame
     group: Sequence[str]
-    """The columns that are equal exactly where the keys are; none if there are no keys."""
+    """The grouping columns, which are equal exactly if the keys are; none if there are no keys."""
     key: Sequence[str]
     """The columns of the key."""
     measures: Sequence[NativeMeasure]
@@ -47,7 +47,7 @@ class Rows:
 
     @property
     def steps(self) -> list[AggregateColumn]:
-        """Every column that is aggregated; keys that are not grouped by come from the first element."""
+        """All aggregates. A key that is not a grouping column is taken from the first element."""
         carried = [column for column in self.key if column not in self.group]
         keys = [AggregateColumn(column, f"min_by({column}, {ORDER})", f"min_by({{}}, {FIRST})") for column in carried]
         return [*keys, *self.extras, *(step for measure in self.measures for step in measure.steps)]
@@ -67,7 +67,7 @@ def _grouped(df: DataFrame, by: Sequence[str], aggregates: Sequence[str]) -> Dat
 
 
 def prepared(node: Window, emission: Emission, frame: Frame, *extras: str) -> Rows:
-    """The frame's rows with what the measures aggregate, numbered if anybody asks for their order."""
+    """The frame's rows with the values of the measures, numbered if the order is needed."""
     columns = Columns(node, emission, frame)
     measures = native_measures(columns)
     df = columns.frame.df
@@ -82,7 +82,7 @@ def prepared(node: Window, emission: Emission, frame: Frame, *extras: str) -> Ro
 
 
 def grouped_by(node: Node, df: DataFrame, frame: Frame) -> tuple[DataFrame, list[str], list[str]]:
-    """The rows, the columns that are equal where the keys are, and the columns of the key."""
+    """The rows, the grouping columns, and the columns of the key."""
     if not isinstance(frame.type, Keyed):
         return df, [], []
     key = frame.columns_under(0)
@@ -92,7 +92,7 @@ def grouped_by(node: Node, df: DataFrame, frame: Frame) -> tuple[DataFrame, list
 
 
 def finished(node: Window, emission: Emission, rows: Rows, windows: DataFrame, *, order: Sequence[str]) -> Frame:
-    """The results of windows; their rows have START, END and everything the measures and the order need."""
+    """The results of windows, from rows with START, END and the columns of the measures and the order."""
     results = [expression for measure in rows.measures for expression in measure.finish]
     stamps = [f"{END if node.kind.timed else NEWEST} AS {TIME}"] if node.time is not None else []
     return in_their_order(node, emission, windows, [*rows.key, *with_bounds(node, results)], stamps, order)
@@ -106,19 +106,19 @@ def in_their_order(
     stamps: Sequence[str],
     order: Sequence[str],
 ) -> Frame:
-    """The frame of the results, in their order if an operator after it depends on that."""
+    """The frame of the results, sorted if a downstream operator depends on the order."""
     columns = [quoted(leaf.column) for leaf in leaves(node.type)]
     named = [f"{expression} AS {column}" for expression, column in zip(expressions, columns, strict=True)]
     if not order or not emission.needs_order(node):
         return Frame(windows.selectExpr(*named, *stamps), node.type, bool(stamps))
-    places = [f"place{number}" for number in range(len(order))]
-    placed = [f"{expression} AS {place}" for expression, place in zip(order, places, strict=True)]
-    df = windows.selectExpr(*named, *stamps, *placed).orderBy(*places).drop(*places)
+    names = [f"order{number}" for number in range(len(order))]
+    sorted_by = [f"{expression} AS {name}" for expression, name in zip(order, names, strict=True)]
+    df = windows.selectExpr(*named, *stamps, *sorted_by).orderBy(*names).drop(*names)
     return Frame(df, node.type, bool(stamps))
 
 
 def with_bounds(node: Window | WindowJoin, results: Sequence[str]) -> list[str]:
-    """The expressions of a result's leaves, those of its bounds before them if they are wanted."""
+    """The expressions of a result's leaves, after those of the bounds if it has bounds."""
     if not node.bounds:
         return list(results)
     bounds = [START, END]

@@ -1,4 +1,4 @@
-"""The pairs of elements in the same window: each side is placed in its windows, then windows meet in a native join."""
+"""Joins of windows: the rows of each side are assigned to windows, then joined natively by window."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ def emit_window_join(node: WindowJoin, emission: Emission, left: Frame, right: F
     frames = [clocked(node.kind, frame) for frame in (left, right)]
     named = [side(node, frame, name) for name, frame in zip(("left", "right"), frames, strict=True)]
     if isinstance(node.kind, plan.SessionKind):
-        placed = in_sessions(node.kind, *named)
+        assigned = in_sessions(node.kind, *named)
     else:
-        placed = [placed_side(node, each) for each in named]
-    (left_rows, group), right_rows = (placed[0], named[0][1]), placed[1]
+        assigned = [assigned_side(node, each) for each in named]
+    (left_rows, group), right_rows = (assigned[0], named[0][1]), assigned[1]
     right_rows = right_rows.selectExpr(
         *(f"{column} AS {quoted(f'other{index}')}" for index, column in enumerate(group)),
         f"{START} AS {quoted('other_start')}",
@@ -42,14 +42,14 @@ def emit_window_join(node: WindowJoin, emission: Emission, left: Frame, right: F
         *columns_of(right_rows, "right"),
     )
     same = [f"{column} <=> {quoted(f'other{index}')}" for index, column in enumerate(group)]
-    met = left_rows.withColumnRenamed("order", "left_order").join(
+    pairs = left_rows.withColumnRenamed("order", "left_order").join(
         right_rows, F.expr(" AND ".join([*same, f"{START} = {quoted('other_start')}"]))
     )
     key = columns_of(left_rows, "key")
     values = [*columns_of(left_rows, "left"), *columns_of(right_rows, "right")]
     stamps = [f"{END} AS {TIME}"] if node.time is not None else []
     order = [END if node.kind.timed else START, _LEFT_ORDER, _RIGHT_ORDER]
-    return in_their_order(node, emission, met, [*key, *with_bounds(node, values)], stamps, order)
+    return in_their_order(node, emission, pairs, [*key, *with_bounds(node, values)], stamps, order)
 
 
 def columns_of(df: DataFrame, part: str) -> list[str]:
@@ -57,7 +57,7 @@ def columns_of(df: DataFrame, part: str) -> list[str]:
 
 
 def side(node: WindowJoin, frame: Frame, name: str) -> tuple[DataFrame, list[str]]:
-    """The rows of one side, numbered, with columns that tell whose they are; and what is equal where the keys are."""
+    """The rows of one side, numbered, with renamed columns, and the grouping columns of the key."""
     keyed = isinstance(frame.type, Keyed)
     key, value = (frame.columns_under(0), frame.columns_under(1)) if keyed else ([], frame.columns)
     rows = numbered(frame.df)
@@ -76,14 +76,14 @@ def side(node: WindowJoin, frame: Frame, name: str) -> tuple[DataFrame, list[str
 
 
 def by_canonical(node: WindowJoin) -> bool:
-    """Whether keys are compared as Python does: they are not of one type that Spark compares alike."""
+    """Whether keys are compared by canonical bytes, because Spark does not compare them as Python does."""
     if not isinstance(node.left.type, Keyed) or not isinstance(node.right.type, Keyed):
         return False
     return node.left.type.key != node.right.type.key or contains_any(node.left.type.key)
 
 
-def placed_side(node: WindowJoin, named: tuple[DataFrame, Sequence[str]]) -> DataFrame:
-    """The rows of one side, once for each window they are in."""
+def assigned_side(node: WindowJoin, named: tuple[DataFrame, Sequence[str]]) -> DataFrame:
+    """The rows of one side, once for each window that they are in."""
     df, group = named
     match node.kind:
         case plan.TimeKind(size, slide, offset):
@@ -101,7 +101,7 @@ def placed_side(node: WindowJoin, named: tuple[DataFrame, Sequence[str]]) -> Dat
 def in_sessions(
     kind: plan.SessionKind, left: tuple[DataFrame, list[str]], right: tuple[DataFrame, list[str]]
 ) -> list[DataFrame]:
-    """Both sides with the bounds of their sessions, which the elements of both sides make together."""
+    """Both sides with the bounds of their sessions, which have elements of both sides."""
     sides = [df.selectExpr("*", f"{number} AS {_SIDE}") for number, (df, _) in enumerate((left, right))]
     both = sides[0].unionByName(sides[1], allowMissingColumns=True)
     rows = ended(begun(both, left[1], kind.gap), left[1], kind.gap)

@@ -1,4 +1,4 @@
-"""The last few elements at each one, natively: aggregates over the rows before a row."""
+"""Native windows of the last elements: aggregates over the rows before a row."""
 
 from __future__ import annotations
 

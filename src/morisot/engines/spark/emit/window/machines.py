@@ -1,4 +1,4 @@
-"""Windows that run in Python: one element after the other; only the accumulated values are held."""
+"""Windows that run in Python, element by element. Only accumulated values are stored."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _WINDOWERS: dict[type[plan.WindowKind], Callable[[Any, Window], Windower]] = {
 
 
 def emit_in_python(node: Window, emission: Emission, frame: Frame) -> Frame:
-    """Windows of time are groups of their own; the others depend on the order of a key's elements, which meet in it."""
+    """Windows of time are grouped by window. Other windows depend on the order of a key's elements."""
     if node.kind.timed:
         return window_by_window(node, emission, frame)
     return in_order(node, emission, frame, machine_in_order(node))
@@ -58,10 +58,10 @@ def machine(node: Window, windower: Windower, bounds: bool, stamps: bool) -> Win
 
 
 def window_by_window(node: Window, emission: Emission, frame: Frame) -> Frame:
-    """The rows of one window are brought together: a task holds one window at a time, however large its key is."""
+    """Shuffles the rows by window: a task processes one window at a time, even of a large key."""
     for _, closure in node.closures:
         check_travels(closure)
-    rows, group = placed(node, frame)
+    rows, group = by_window(node, frame)
     rows = gathered(emission, rows, [*group, START], [ORDER])
     keyed = isinstance(frame.type, Keyed)
     key_type = Tuple((frame.type.key, INT, INT)) if isinstance(frame.type, Keyed) else Tuple((INT, INT))
@@ -91,8 +91,8 @@ def named(node: Window, emission: Emission, results: DataFrame, output: Keyed) -
     return in_their_order(node, emission, rows, expressions, stamps, [END, *order])
 
 
-def placed(node: Window, frame: Frame) -> tuple[DataFrame, Sequence[str]]:
-    """Each row once for every window it is in, with the window's bounds; and what is equal where the keys are."""
+def by_window(node: Window, frame: Frame) -> tuple[DataFrame, Sequence[str]]:
+    """Each row once for every window that it is in, with the window's bounds, and the grouping columns of the key."""
     timed = clocked(node.kind, frame)
     rows, group = numbered(timed.df), list[str]()
     if node.input.keyed:

@@ -1,7 +1,7 @@
-"""The measures of windows: as Spark's own aggregates where those give exactly what Python gives, else in Python.
+"""The measures of windows: as native aggregates if they give exactly Python's results, else in Python.
 
-A native measure has three steps, so that a window can be put together from panes: aggregates over rows, aggregates
-over those of several panes, and the result.
+A native measure has three steps, so that a window can be merged from panes: aggregates over rows, aggregates over
+those of several panes, and the result.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from morisot.worker.aggregate.accumulators import (
 )
 
 _EXACT = 2**53
-"""The largest integer up to which every integer is a double."""
+"""The limit up to which every integer is exactly a double."""
 
 
 # -- in Python -------------------------------------------------------------------------------------------------------
@@ -60,7 +60,7 @@ def _in_python(measure: Measure, element: Type) -> Accumulates:
     plain = _plain_measure(measure, element)
     if not measure.leaves_out:
         return plain
-    assert isinstance(plain, FoldAccumulator | ReduceAccumulator), f"{measure.kind} leaves no elements out"
+    assert isinstance(plain, FoldAccumulator | ReduceAccumulator), f"{measure.kind} does not skip elements"
     assert measure.function is not None
     operator, location = measure.function.operator, measure.function.location
     return SkippingAccumulator(plain, operator, location, isinstance(measure.on_error, Divert), dumps, element)
@@ -89,7 +89,7 @@ def _plain_measure(measure: Measure, element: Type) -> Accumulates:
         case "map":
             return ListAccumulator(function, element)
         case "custom":
-            raise AssertionError("an accumulator of the user's is its own measure")
+            raise AssertionError("a user-defined accumulator is its own measure")
 
 
 # -- natively --------------------------------------------------------------------------------------------------------
@@ -97,7 +97,7 @@ def _plain_measure(measure: Measure, element: Type) -> Accumulates:
 
 @dataclass(frozen=True)
 class AggregateColumn:
-    """One column on the way: an aggregate over rows, and the one that merges it; `{}` is the column itself."""
+    """An intermediate column: an aggregate over rows, and the aggregate that merges it; `{}` is the column."""
 
     column: str
     of_rows: str
@@ -106,7 +106,7 @@ class AggregateColumn:
 
 @dataclass(frozen=True)
 class NativeMeasure:
-    """A measure as Spark's aggregates; `finish` has an expression for each leaf of the result."""
+    """A measure as native aggregates. `finish` has an expression for each leaf of the result."""
 
     steps: tuple[AggregateColumn, ...]
     finish: tuple[str, ...]
@@ -127,7 +127,7 @@ class Columns:
         self.added: list[str] = []
 
     def add(self, frame: Frame, expression: str) -> str:
-        """The name of a new column; `frame` is this one's with the values the expression shares with others."""
+        """Adds a column, and returns its name. `frame` is this frame with the shared values of the expression."""
         name = quoted(f"of{len(self.added)}")
         df = frame.df.selectExpr(*self.base, *self.added, f"{expression} AS {name}")
         self.added.append(name)
@@ -135,7 +135,7 @@ class Columns:
         return name
 
     def value(self, measure: Measure) -> tuple[str, Type]:
-        """The column of a measure's values, and their type; a bool counts as the int it is."""
+        """The column of a measure's values, and their type. A bool counts as an int."""
         if measure.function is None:
             (column,), type_ = self.element, self.node.element
         else:
@@ -146,7 +146,7 @@ class Columns:
         return column, type_
 
     def part(self, frame: Frame, part: FoldPart, name_of: NameOf) -> str:
-        """The column of one part of a fold: NULL, which aggregates leave out, where its condition does not hold."""
+        """The column of one part of a fold. It is NULL, which aggregates ignore, where its condition does not hold."""
         operand = render(part.operand, name_of)
         if part.type == FLOAT:
             operand = plain_float(operand)
@@ -156,10 +156,10 @@ class Columns:
 
 
 def native(columns: Columns, measure: Measure, number: int) -> NativeMeasure:
-    """A measure as Spark's aggregates; the values it needs are added to the columns."""
+    """A measure as native aggregates. Its values are added to the columns."""
 
-    def name(place: int = 0) -> str:
-        return quoted(f"m{number}_{place}")
+    def name(index: int = 0) -> str:
+        return quoted(f"m{number}_{index}")
 
     match measure.kind:
         case "count":
@@ -179,8 +179,7 @@ def native(columns: Columns, measure: Measure, number: int) -> NativeMeasure:
         case "min_element" | "max_element":
             return chosen(columns, measure, name)
         case "first" | "last" as which:
-            by, place = ("min", ORDER) if which == "first" else ("max", ORDER)
-            return picked(columns, by, place, name)
+            return picked(columns, "min" if which == "first" else "max", ORDER, name)
         case _:
             return folded(columns, measure, name)
 
@@ -191,7 +190,7 @@ def summable(columns: Columns, measure: Measure) -> tuple[str, Type]:
 
 
 def quotient(total: str, count: str, type_: Type) -> str:
-    """The mean; a sum of ints that no float stands for exactly is Python's to divide."""
+    """The mean. A sum of ints that is not exactly a float is left to Python."""
     if type_ == FLOAT:
         return f"{total} / {count}"
     refused = guard("the sum is too large for an exact mean")
@@ -200,7 +199,7 @@ def quotient(total: str, count: str, type_: Type) -> str:
 
 
 def plain_float(column: str) -> str:
-    """A float that has one place in an order; where NaN and -0.0 come is a matter of where they stand in the stream."""
+    """A float with a defined order. The order of NaN and -0.0 depends on the row order, so they are left to Python."""
     refused = guard("NaN and -0.0 have no rank in an order")
     return (
         f"CASE WHEN isnan({column}) OR ({column} = 0.0D AND CAST({column} AS STRING) = '-0.0') "
@@ -209,7 +208,7 @@ def plain_float(column: str) -> str:
 
 
 def chosen(columns: Columns, measure: Measure, name: Callable[[int], str]) -> NativeMeasure:
-    """The element that is first by a value, and of equals by its place in the stream."""
+    """The first element by a value; of equal values the first in row order."""
     column, type_ = columns.value(measure)
     if type_ == FLOAT:
         column = f"CASE WHEN isnan({column}) THEN {guard(NAN)} ELSE {column} END"
@@ -218,14 +217,14 @@ def chosen(columns: Columns, measure: Measure, name: Callable[[int], str]) -> Na
     return picked(columns, "max", f"struct({column}, -{ORDER})", name)
 
 
-def picked(columns: Columns, extreme: str, place: str, name: Callable[[int], str]) -> NativeMeasure:
-    """The element at the smallest or largest place."""
+def picked(columns: Columns, extreme: str, order: str, name: Callable[[int], str]) -> NativeMeasure:
+    """The element with the smallest or largest value of an order."""
     at = name(len(columns.element))
     leaves = [
-        AggregateColumn(name(number), f"{extreme}_by({column}, {place})", f"{extreme}_by({{}}, {at})")
+        AggregateColumn(name(number), f"{extreme}_by({column}, {order})", f"{extreme}_by({{}}, {at})")
         for number, column in enumerate(columns.element)
     ]
-    steps = (*leaves, AggregateColumn(at, f"{extreme}({place})", f"{extreme}({{}})"))
+    steps = (*leaves, AggregateColumn(at, f"{extreme}({order})", f"{extreme}({{}})"))
     return NativeMeasure(steps, tuple(step.column for step in leaves), ordered=True)
 
 
@@ -234,7 +233,7 @@ def folded(columns: Columns, measure: Measure, name: Callable[[int], str]) -> Na
     fold = recognised_fold(columns.node, measure)
     assert not isinstance(fold, Refusal), "a fold without a native form should have run in Python"
     if isinstance(fold, NativeExtreme):
-        return kept(columns, measure, fold, name)
+        return selected(columns, measure, fold, name)
     steps: list[AggregateColumn] = []
     finish: list[str] = []
     for number, part in enumerate(fold.parts):
@@ -246,8 +245,8 @@ def folded(columns: Columns, measure: Measure, name: Callable[[int], str]) -> Na
     return NativeMeasure(tuple(steps), tuple(finish))
 
 
-def kept(columns: Columns, measure: Measure, fold: NativeExtreme, name: Callable[[int], str]) -> NativeMeasure:
-    """A fold that keeps one of its elements, by its key and then by its place; or the start, where that stays."""
+def selected(columns: Columns, measure: Measure, fold: NativeExtreme, name: Callable[[int], str]) -> NativeMeasure:
+    """A fold that selects one of its elements, by its key and then by row order; or the initial value."""
     names = columns.frame.names((), columns.at)
     key = render(fold.key, names)
     if fold.is_float:
@@ -273,7 +272,7 @@ def kept(columns: Columns, measure: Measure, fold: NativeExtreme, name: Callable
 
 
 def shared_only(fold: NativeFold) -> ColumnForm:
-    """What the parts of a fold share, without the result."""
+    """The shared values of a fold, without the result."""
     import dataclasses
 
     from morisot.engines.spark.emit.aggregate import NO_RESULT

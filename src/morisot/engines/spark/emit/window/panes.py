@@ -1,7 +1,7 @@
-"""Windows that begin at regular places of a number line: timestamps, or positions in the stream.
+"""Windows that begin at regular intervals: of timestamps, or of positions in the stream.
 
-Overlapping windows share panes: rows are aggregated by pane first, and panes are put together to windows. So the work
-of a row does not grow with how many windows it is in.
+Overlapping windows share panes: rows are aggregated by pane first, and panes are merged to windows. So the cost of a
+row does not depend on the number of its windows.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _PANE = "`pane`"
 
 
 def windows_of(rows: Rows, at: str, size: int, slide: int, offset: int = 0) -> DataFrame:
-    """One row for each window that has elements; `at` is the column that tells where a row stands."""
+    """One row for each window that has elements. `at` is the column with the timestamp or position of a row."""
     pane = math.gcd(size, slide)
     if slide >= size:
         inside = rows.df if slide == size else rows.df.where(f"{beyond(at, slide, offset)} < {size}L")
@@ -29,7 +29,7 @@ def windows_of(rows: Rows, at: str, size: int, slide: int, offset: int = 0) -> D
 
 
 def exploded(df: DataFrame, at: str, size: int, slide: int, offset: int) -> DataFrame:
-    """Each row once for every window it is in."""
+    """Each row once for every window that it is in."""
     last = f"({at} - {beyond(at, slide, offset)})"
     if slide >= size:
         inside = df if slide == size else df.where(f"{beyond(at, slide, offset)} < {size}L")
@@ -39,5 +39,5 @@ def exploded(df: DataFrame, at: str, size: int, slide: int, offset: int) -> Data
 
 
 def beyond(at: str, slide: int, offset: int) -> str:
-    """How far a place is beyond the nearest beginning at or before it; negative places too."""
+    """The distance of a value from the nearest window start at or before it, also for negative values."""
     return f"pmod({at} - {offset}L, {slide}L)" if offset else f"pmod({at}, {slide}L)"

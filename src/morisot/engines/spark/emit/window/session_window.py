@@ -1,4 +1,4 @@
-"""Sessions, natively: rows in the order of time, cut where more than the gap passes between two."""
+"""Native session windows: rows in the order of time, split where the time distance of two exceeds the gap."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ def emit_session_window(node: Window, emission: Emission, frame: Frame) -> Frame
 
 
 def begun(df: DataFrame, group: Sequence[str], gap: int) -> DataFrame:
-    """The rows with the time at which their session begins."""
+    """The rows with the start of their session."""
     df, by = (df, group) if group else (df.selectExpr("*", f"0 AS {_ALL}"), [_ALL])
     within = f"OVER (PARTITION BY {', '.join(by)} ORDER BY {TIME}"
     begins = f"CASE WHEN {TIME} - lag({TIME}) {within}) <= {gap}L THEN NULL ELSE {TIME} END AS {_BEGINS}"
-    # rows of the same time have the same frame, so it is the same session for all of them, whichever is first
+    # rows with equal timestamps have the same frame, so they are in the same session, in any order
     start = f"max({_BEGINS}) {within} RANGE BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS {START}"
     return df.selectExpr("*", begins).selectExpr("*", start).drop("begins", "all")
 
 
 def ended(df: DataFrame, group: Sequence[str], gap: int) -> DataFrame:
-    """The rows with the time at which their session ends."""
+    """The rows with the end of their session."""
     within = f"OVER (PARTITION BY {', '.join([*group, START])})"
     return df.selectExpr("*", f"max({TIME}) {within} + {gap}L AS {END}")

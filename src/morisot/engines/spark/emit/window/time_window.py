@@ -1,4 +1,4 @@
-"""Tumbling and sliding windows of event time, natively; of processing time too, where all elements have one time."""
+"""Native tumbling and sliding windows of event time, and of processing time, where all elements have one time."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def emit_time_window(node: Window, emission: Emission, frame: Frame) -> Frame:
 
 
 def clocked(kind: WindowKind, frame: Frame) -> Frame:
-    """The frame with the time its windows are made of: a bounded run processes all its elements at one instant."""
+    """The frame with the time of its windows. A bounded job processes all elements at one instant."""
     if not kind.processing:
         return frame
     instant = time.time_ns() // 1000

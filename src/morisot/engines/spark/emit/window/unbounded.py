@@ -1,4 +1,4 @@
-"""Windows on unbounded input: machines whose state is kept between micro-batches, some of which wait for time."""
+"""Windows on unbounded input: machines with keyed state, some of them with timers."""
 
 from __future__ import annotations
 

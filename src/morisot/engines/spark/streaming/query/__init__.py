@@ -1,1 +1,1 @@
-"""One streaming query and what leads it: its lifecycle, its starts and restarts, its counts, its end."""
+"""One streaming query: its lifecycle, its starts and restarts, its counts, and its end."""

@@ -18,20 +18,20 @@ from morisot.worker.report.left_out import Reports, totals
 
 
 class BatchCounts:
-    """What the micro-batches of a part read, gave and left out, whichever of its queries processed them."""
+    """The numbers of elements that the micro-batches of a part read, emitted and skipped, over all its queries."""
 
     def __init__(self, spec: QuerySpec, channels: ChannelReader) -> None:
         self._spec = spec
         self._channels = channels
         self.measures = Measures()
         self.tally = Tally()
-        """The elements that were left out."""
+        """The skipped elements."""
         self.failure: MorisotError | None = None
-        """What a handler of the user's raised first."""
-        self._lock = threading.RLock()  # a handler may ask for the metrics of its own job
+        """The first exception of a user's handler."""
+        self._lock = threading.RLock()  # reentrant, because a handler may read the metrics of its own job
 
     def count(self, attempt: Attempt) -> None:
-        """Count the micro-batches of a query that are new."""
+        """Counts the new micro-batches of a query."""
         with self._lock:
             for progress in attempt.reports.new():
                 self._count(attempt, progress)
@@ -40,7 +40,7 @@ class BatchCounts:
         nodes = attempt.emission.nodes
         self.measures.watch(progress, nodes)
         attempt.idle_inputs.note(progress)
-        if "addBatch" not in progress["durationMs"]:  # the report of a query that waits for data
+        if "addBatch" not in progress["durationMs"]:  # the report of a query without new data
             return
         batch = int(progress["batchId"])
         self._spec.checkpoint.note_sizes(batch, self.measures.state)
@@ -58,13 +58,13 @@ class BatchCounts:
             self._count_left_out(attempt, batch, reports)
 
     def _reports(self, attempt: Attempt, batch: int) -> Reports:
-        """What the tasks of a committed micro-batch have reported."""
+        """The reports of the tasks of a committed micro-batch."""
         if not self._spec.counted and not self._spec.counts_operators:
             return {}
         return self._spec.runner.ledger.take(attempt.emission.run, batch)
 
     def _count_left_out(self, attempt: Attempt, batch: int, reports: Reports) -> None:
-        """Count what a committed micro-batch left out, and call the handlers of what was diverted."""
+        """Counts the skipped elements of a committed micro-batch, and calls the handlers of diverted ones."""
         numbered = {number: node for number, node in enumerate(attempt.emission.nodes) if node.leaves_out}
         for failures in (by_operator(reports, numbered), *attempt.delivery.left_out(batch)):
             self._note_left_out({node: each for node, each in failures.items() if node in self._spec.counted})
@@ -73,5 +73,5 @@ class BatchCounts:
         self.tally.add(failures)
         try:
             divert(failures)
-        except MorisotError as error:  # the thread that watches the query raises it
+        except MorisotError as error:  # raised by the thread that watches the query
             self.failure = self.failure or error

@@ -1,13 +1,12 @@
-"""The states of a part of a job, and the one query that it runs: no part of Spark is known here.
+"""The states of a part of a job, and the query that it runs. It is independent of Spark.
 
     Created -> Starting -> Running -> Stopped
                              |  ^
                              v  |
                           Restarting
 
-A stop may be requested in every state. From then on no query starts, and the part goes to Stopped from the state that
-it is in. A query that starts at the same moment is the lifecycle's as soon as it runs, so whoever ends the part finds
-and stops it.
+A stop may be requested in every state. From then on no query starts, and the part goes to Stopped from its current
+state. A query that starts at the same time is registered as soon as it runs, so the end of the part stops it.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from typing import Generic, Protocol, TypeVar
 
 
 class PartState(enum.Enum):
-    """Where a part is between its construction and its end."""
+    """The states of a part."""
 
     CREATED = "created"
     STARTING = "starting"
@@ -29,13 +28,13 @@ class PartState(enum.Enum):
 
 
 class Stoppable(Protocol):
-    """What is asked of a query."""
+    """The interface of a query."""
 
     @property
     def is_active(self) -> bool: ...
 
     def stop(self) -> None:
-        """End it, and wait for that; nothing happens if it has ended."""
+        """Ends the query, and waits for its end. Does nothing if it has ended."""
         ...
 
 
@@ -43,7 +42,7 @@ Q = TypeVar("Q", bound=Stoppable)
 
 
 class Lifecycle(Generic[Q]):
-    """The state of a part. One lock guards it, which is never held while a query starts or stops."""
+    """The state of a part, guarded by one lock, which is never held while a query starts or stops."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -67,16 +66,16 @@ class Lifecycle(Generic[Q]):
 
     @property
     def is_running(self) -> bool:
-        """Whether there is a query to watch."""
+        """Whether there is a running query."""
         with self._lock:
             return self._state is PartState.RUNNING and not self._stop_requested
 
     def begin(self) -> bool:
-        """Created -> Starting; whether that is wanted."""
+        """Created -> Starting. Returns whether no stop was requested."""
         return self._move(PartState.CREATED, PartState.STARTING)
 
     def restart(self) -> bool:
-        """Running -> Restarting; whether that is wanted. The query that failed is replaced by the next one."""
+        """Running -> Restarting. Returns whether no stop was requested. The next query replaces the failed one."""
         return self._move(PartState.RUNNING, PartState.RESTARTING)
 
     def _move(self, before: PartState, after: PartState) -> bool:
@@ -88,10 +87,10 @@ class Lifecycle(Generic[Q]):
             return True
 
     def run(self, begin: Callable[[], Q]) -> bool:
-        """Starting or Restarting -> Running, with the query that `begin` starts; whether it is to run on.
+        """Starting or Restarting -> Running, with the query that `begin` starts. Returns whether it should continue.
 
-        Nothing is started once a stop was requested. An earlier query that still runs, because something else than the
-        query failed, is stopped before: two would write to one checkpoint.
+        No query is started after a stop was requested. An earlier query that still runs, because something other than
+        the query failed, is stopped before: two queries would write to one checkpoint.
         """
         earlier = self._query
         if earlier is not None and earlier.is_active:
@@ -104,20 +103,20 @@ class Lifecycle(Generic[Q]):
             return not self._stop_requested
 
     def request_stop(self) -> None:
-        """Start no query any more; a part that was never started has stopped with that."""
+        """Requests a stop: no query starts any more. A part that was never started is Stopped."""
         with self._lock:
             self._stop_requested = True
             if self._state is PartState.CREATED:
                 self._become_stopped()
 
     def stop_query(self) -> None:
-        """Stop the query that was started last, if it runs."""
+        """Stops the last started query, if it runs."""
         query = self._query
         if query is not None:
             query.stop()
 
     def finish(self) -> None:
-        """Any state -> Stopped: everything has ended."""
+        """Any state -> Stopped, when everything has ended."""
         with self._lock:
             self._become_stopped()
 
@@ -126,5 +125,5 @@ class Lifecycle(Generic[Q]):
         self._stopped.set()
 
     def join(self, timeout: float | None = None) -> bool:
-        """Wait for Stopped, at most `timeout` seconds; whether it came."""
+        """Waits for Stopped, at most `timeout` seconds. Returns whether it was reached."""
         return self._stopped.wait(timeout)

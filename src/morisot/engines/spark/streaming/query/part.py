@@ -1,11 +1,11 @@
-"""A part of an unbounded job: the sinks of one query group, as the job sees them."""
+"""A part of an unbounded job: the sinks of one query group."""
 
 from __future__ import annotations
 
 import contextlib
 
 from morisot.engines.spark.session.ending import Worker, stop_at_exit
-from morisot.engines.spark.session.jvm_death import JvmEnded, told_of_death
+from morisot.engines.spark.session.jvm_death import JvmEnded, reporting_death
 from morisot.engines.spark.streaming.backlog import backlog
 from morisot.engines.spark.streaming.query.channel_reader import ChannelReader
 from morisot.engines.spark.streaming.query.counts import BatchCounts
@@ -34,12 +34,12 @@ class StreamPart:
 
     @property
     def error(self) -> BaseException | None:
-        """Why the part failed."""
+        """The error of the part; None if it has not failed."""
         return self._watch.error
 
     @property
     def names(self) -> list[str]:
-        """What the sinks are called in the snapshots."""
+        """The names of the sinks in the snapshots."""
         return self._spec.checkpoint.names
 
     @property
@@ -50,30 +50,32 @@ class StreamPart:
         return self._spec.checkpoint.snapshots() if self._spec.snapshots is not None else []
 
     def clean(self) -> None:
-        """Remove the snapshots."""
+        """Removes the snapshots."""
         self._spec.checkpoint.clean()
 
     # -- start and end ------------------------------------------------------------------------------------------------
 
     def start(self) -> None:
-        """Start the query, and the thread that watches it; raises if the query does not start."""
+        """Starts the query, and the thread that watches it. Raises an error if the query does not start."""
         stop_at_exit(self)
         self._watch.start()
 
     def ask_to_stop(self) -> None:
-        """Let the thread that watches the query end it."""
+        """Requests that the watching thread ends the query."""
         self._watch.ask_to_stop()
 
     def stop(self) -> None:
-        """End the query and wait for that."""
+        """Ends the query, and waits for its end."""
         self._watch.stop()
 
     def join(self, timeout: float | None) -> bool:
         return self._lifecycle.join(timeout)
 
     def catch_up(self) -> None:
-        """Wait until what the sources have now has been delivered, or the part has ended."""
-        Worker("catch-up", self._catch_up).join()  # Ctrl-C must not break this thread's connection to the JVM
+        """Waits until all elements that the sources have now were delivered, or the part has ended."""
+        Worker(
+            "catch-up", self._catch_up
+        ).join()  # in another thread, because Ctrl-C must not break this thread's connection to the JVM
 
     def _catch_up(self) -> None:
         while not self.join(0):
@@ -83,33 +85,33 @@ class StreamPart:
                     attempt.query.processAllAvailable()
                     if attempt.is_active and attempt is self._lifecycle.query:
                         return
-            self.join(POLL_SECONDS)  # it failed: another query follows, or the part ends
+            self.join(POLL_SECONDS)  # the query failed: it is restarted, or the part ends
 
     # -- metrics ------------------------------------------------------------------------------------------------------
 
     def metrics(self) -> JobMetrics:
-        """What was read counts once, however many sinks it was read for."""
+        """The metrics of the part. Elements that several sinks share are counted once."""
         if isinstance(self.error, JvmEnded):
             raise self.error
         attempt, spec, counts = self._lifecycle.query, self._spec, self._counts
         if attempt is not None:
-            with told_of_death(spec.runner.spark):
+            with reporting_death(spec.runner.spark):
                 counts.count(attempt)
-        waiting = backlog(self._starter.emission.nodes, self._channels.channels, spec.checkpoint)
+        unread = backlog(self._starter.emission.nodes, self._channels.channels, spec.checkpoint)
         return {
             "elements_in": counts.measures.elements_in,
             "elements_out": sum(writer.elements_out for writer in spec.writers),
             "batches": counts.measures.batches,
             **counts.tally.metrics(),
-            "sinks": [self._metrics_of(writer, waiting, attempt) for writer in spec.writers],
+            "sinks": [self._metrics_of(writer, unread, attempt) for writer in spec.writers],
         }
 
-    def _metrics_of(self, writer: SinkWriter, waiting: BacklogMetrics, attempt: Attempt | None) -> SinkMetrics:
+    def _metrics_of(self, writer: SinkWriter, unread: BacklogMetrics, attempt: Attempt | None) -> SinkMetrics:
         measures = self._counts.measures
         metrics: SinkMetrics = {
             "sink": writer.sink.label or writer.sink.operator,
             **measures.metrics(writer.elements_out),
-            **waiting,
+            **unread,
             "silent": [] if attempt is None else attempt.idle_inputs.idle,
             **self._counts.tally.metrics(walk(self._spec.group.stream, writer.sink)),
         }

@@ -1,4 +1,4 @@
-"""Whether a query that failed is started again."""
+"""Decides whether a failed query is restarted."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from morisot.errors import JobError, SnapshotError
 from morisot.plan.analysis.graph import walk
 
 _MOST_TRIES = 5
-"""So often a micro-batch is tried again after a Python worker died."""
+"""The number of retries of a micro-batch after a Python worker died."""
 
 
 class RestartPolicy:
-    """Decides what a failure of a query means: a restart after a demotion or a lost worker, or the end of the job."""
+    """Decides about a failure of a query: a restart after a demotion or a lost worker, or the end of the job."""
 
     def __init__(self, spec: QuerySpec) -> None:
         self._spec = spec
@@ -21,15 +21,15 @@ class RestartPolicy:
         self._batches_at_last_try = -1
 
     def check(self, attempt: Attempt, failure: BaseException, batches: int) -> None:
-        """Return if a restart may help, now that so many micro-batches are done; else raise what the user should read.
+        """Returns if a restart may help, after `batches` committed micro-batches; else raises the error for the user.
 
-        Operators that are to blame are demoted.
+        Operators whose native form failed are demoted.
         """
         if not self._may_try_again(attempt, failure, batches):
             self._demote_or_raise(attempt, failure)
 
     def _may_try_again(self, attempt: Attempt, failure: BaseException, batches: int) -> bool:
-        """Whether a Python worker died, and not again and again in the same micro-batch."""
+        """Whether a Python worker died, and not too often in the same micro-batch."""
         if not is_lost_worker(failure) or users_error(failure, attempt.emission.seals) is not None:
             return False
         self._tries = self._tries + 1 if batches == self._batches_at_last_try else 1
@@ -47,4 +47,4 @@ class RestartPolicy:
         except JobError as error:
             if failure is not attempt.delivery.failure:
                 raise
-            raise JobError(f"{error}\n  while {attempt.delivery.failed} was served") from None
+            raise JobError(f"{error}\n  while {attempt.delivery.failed} was written") from None

@@ -1,4 +1,4 @@
-"""Makes the checkpoint and the output directories of a query ready: new ones, or those of a snapshot."""
+"""Prepares the checkpoint and the output directories of a query: empty ones, or those of a snapshot."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from morisot.engines.spark.emit.core.emission import Emission
 from morisot.engines.spark.emit.stateful.keyed_state import BUCKETS_PER_PARTITION
 from morisot.engines.spark.internals.sessions import is_classic
 from morisot.engines.spark.io.file_output import FileOutput
-from morisot.engines.spark.streaming.queries import waits_for_time
+from morisot.engines.spark.streaming.queries import uses_timers
 from morisot.engines.spark.streaming.query.spec import QuerySpec
 from morisot.plan.analysis.fingerprint import Description, describe
-from morisot.plan.analysis.resumable import KeepPieces
+from morisot.plan.analysis.resumable import StoreSplits
 from morisot.plan.nodes.sink import WriteSink
 
 
 def resume_or_begin(spec: QuerySpec, emission: Emission) -> bool:
-    """Restore the snapshot that the user wants, or begin with empty directories; whether the query resumes."""
+    """Restores the selected snapshot, or starts with empty directories. Returns whether the query resumes."""
     settings = {"parallelism": emission.parallelism, "buckets": BUCKETS_PER_PARTITION}
     plan = describe(*spec.checkpoint.sinks, **settings)
     resumes = spec.checkpoint.can_resume(spec.restart)
@@ -26,10 +26,10 @@ def resume_or_begin(spec: QuerySpec, emission: Emission) -> bool:
 
 
 def _resume(spec: QuerySpec, emission: Emission, plan: Description) -> None:
-    bounded = isinstance(spec.group.stream, KeepPieces)  # a resumable part of a bounded job, without timers
+    bounded = isinstance(spec.group.stream, StoreSplits)  # a resumable part of a bounded job, without timers
     spec.checkpoint.resume(plan, spec.restart, replays_input=not bounded)
-    if not bounded and any(waits_for_time(node) for node in emission.nodes):
-        spec.checkpoint.let_time_pass()
+    if not bounded and any(uses_timers(node) for node in emission.nodes):
+        spec.checkpoint.plan_empty_batch()
 
 
 def _begin(spec: QuerySpec, plan: Description) -> None:

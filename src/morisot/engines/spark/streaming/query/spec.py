@@ -1,4 +1,4 @@
-"""What the classes that run one streaming query have in common."""
+"""The description of a streaming query, for the classes that run it."""
 
 from __future__ import annotations
 
@@ -17,26 +17,26 @@ from morisot.runtime.tally import Tally
 
 @dataclass(frozen=True)
 class QuerySpec:
-    """A query group, and how it is served."""
+    """A query group, its writers, and its checkpoint."""
 
     runner: BatchRunner
     group: Group
     writers: Sequence[SinkWriter]
-    """In the order of the group's sinks."""
+    """The writers, in the order of the group's sinks."""
     checkpoint: Checkpoint
     trigger: Trigger
     snapshots: Snapshots | None = None
     counted: frozenset[Node] = frozenset()
-    """The operators whose left-out elements this query counts; queries that share an operator each run it."""
+    """The operators whose skipped elements this query counts. Queries that share an operator each run it."""
     report: Callable[[Tally], None] = lambda _: None
-    """Told at the end what was left out."""
+    """Called at the end with the skipped elements."""
     reader: str = "query"
     """The name of the query in the channels that it reads."""
     counts_operators: bool = False
 
     @property
     def restart(self) -> str | int | None:
-        """The snapshot from which the user wants to resume; None: from none."""
+        """The snapshot to resume from; None: start from scratch."""
         return None if self.snapshots is None else self.snapshots.restart
 
     @property

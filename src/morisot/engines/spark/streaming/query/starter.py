@@ -23,7 +23,7 @@ from morisot.plan.nodes.sink import WriteSink
 
 @dataclass(frozen=True)
 class Attempt:
-    """One start of a query, and what was made for it. After a failure another one follows."""
+    """One start of a query, with its emission. After a failure another one may follow."""
 
     emission: Emission
     delivery: Delivery
@@ -40,7 +40,7 @@ class Attempt:
 
 
 class QueryStarter:
-    """Starts the query of a part, as often as the part needs another one."""
+    """Starts and restarts the query of a part."""
 
     def __init__(self, spec: QuerySpec, lifecycle: Lifecycle[Attempt]) -> None:
         self._spec = spec
@@ -52,15 +52,15 @@ class QueryStarter:
         self.query = spec.runner.planned_query(spec.group, spec.trigger, operator_metrics=spec.counts_operators)
         inputs = QueryInputs(checkpoint.idle_inputs, checkpoint.bounded_inputs, spec.trigger)
         self.emission = spec.runner.emission(self.query.stream, query=inputs)
-        """What makes the frames of the next query, or of the one that runs."""
+        """The emission of the next query, or of the running one."""
 
     def plan_again(self) -> None:
-        """Plan with what was demoted meanwhile."""
+        """Plans again, with newly demoted operators."""
         self.emission.release()
         self._plan()
 
     def start(self) -> None:
-        """Start a query, unless a stop is requested; a table beside the stream may fail on its data in planning."""
+        """Starts a query, unless a stop was requested. A bounded input may fail on its data during planning."""
         while not self._lifecycle.stop_requested:
             try:
                 self._start()

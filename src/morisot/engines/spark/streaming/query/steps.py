@@ -1,4 +1,4 @@
-"""What is done with the query of a part, from its first start to its end."""
+"""The steps of the query of a part, from its first start to its end."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from pyspark.errors import StreamingQueryException
 
 from morisot.engines.spark.failures import SPARK_ERRORS
-from morisot.engines.spark.session.jvm_death import is_dead, refuse_stopped, told
+from morisot.engines.spark.session.jvm_death import caused_by_death, is_dead, refuse_stopped
 from morisot.engines.spark.streaming.bounded_inputs import copy_bounded_inputs
 from morisot.engines.spark.streaming.query.channel_reader import ChannelReader
 from morisot.engines.spark.streaming.query.counts import BatchCounts
@@ -18,7 +18,7 @@ from morisot.engines.spark.streaming.query.resume import resume_or_begin
 from morisot.engines.spark.streaming.query.spec import QuerySpec
 from morisot.engines.spark.streaming.query.starter import Attempt, QueryStarter
 from morisot.errors import MorisotError
-from morisot.plan.nodes.source import Spooled
+from morisot.plan.nodes.source import BufferedSource
 
 POLL_SECONDS = 0.2
 
@@ -77,14 +77,14 @@ class QuerySteps:
         return False
 
     def _is_drained(self, query: Attempt) -> bool:
-        """Whether the query reads nothing but channels, and these are closed and read to the end."""
+        """Whether the query reads only channels, and these are closed and read to the end."""
         if self._starter.query.bounded_inputs and not self._counts.measures.batches:
-            return False  # the first micro-batch reads those
+            return False  # the first micro-batch reads bounded inputs
         sources = [node for node in query.emission.nodes if not node.inputs and not node.bounded]
-        return all(isinstance(node, Spooled) for node in sources) and self._channels.is_drained
+        return all(isinstance(node, BufferedSource) for node in sources) and self._channels.is_drained
 
     def recover(self, query: Attempt, error: BaseException) -> None:
-        death = told(self._spark, error)
+        death = caused_by_death(self._spark, error)
         if death is not None:
             raise death
         failure = query.delivery.failure or error
@@ -124,7 +124,7 @@ class QuerySteps:
             raise failure
 
     def _release(self) -> MorisotError | None:
-        """Detach from channels, close sinks and free what Spark persists; what goes wrong when sinks are closed."""
+        """Detaches from channels, closes sinks, and unpersists frames. Returns errors of closing sinks."""
         self._channels.detach()
         closing = [writer.close() for writer in self._spec.writers]
         self._spec.runner.ledger.take(self._starter.emission.run)
@@ -134,8 +134,8 @@ class QuerySteps:
 
     def abandon(self, *, query_ended: bool) -> None:
         self._release()
-        if query_ended and self._spec.checkpoint.keep is None:  # snapshots may be those of another program
+        if query_ended and self._spec.checkpoint.keep is None:  # the snapshots may belong to another program
             self._spec.checkpoint.clean()
 
-    def told(self, error: BaseException) -> BaseException:
-        return told(self._spark, error) or error
+    def user_error(self, error: BaseException) -> BaseException:
+        return caused_by_death(self._spark, error) or error

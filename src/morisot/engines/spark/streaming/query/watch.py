@@ -1,4 +1,4 @@
-"""The thread that leads a part through its lifecycle: no part of Spark is known here."""
+"""The thread that runs a part through its lifecycle. It is independent of Spark."""
 
 from __future__ import annotations
 
@@ -14,62 +14,62 @@ Q_contra = TypeVar("Q_contra", bound=Stoppable, contravariant=True)
 
 
 class Steps(Protocol[Q_contra]):
-    """What is done with the query of a part, step by step."""
+    """The interface of the steps of a part."""
 
     @property
     def restartable(self) -> tuple[type[BaseException], ...]:
-        """The errors after which `recover` is asked."""
+        """The errors after which `recover` is called."""
         ...
 
     def open(self) -> None:
-        """Make ready for the first query."""
+        """Prepares the first query."""
         ...
 
     def start(self) -> None:
-        """Start a query by `Lifecycle.run`."""
+        """Starts a query with `Lifecycle.run`."""
         ...
 
     def poll(self, query: Q_contra) -> bool:
-        """Wait for a moment, and count; whether the query has ended."""
+        """Waits briefly, and counts micro-batches. Returns whether the query has ended."""
         ...
 
     def recover(self, query: Q_contra, error: BaseException) -> None:
-        """Make ready for another query after one that failed, or raise what the user should read."""
+        """Prepares another query after one that failed, or raises the error for the user."""
         ...
 
     def unblock(self) -> None:
-        """Let a micro-batch end that waits for the reader of a channel."""
+        """Unblocks a micro-batch that waits for the reader of a channel."""
         ...
 
     def stop_query(self) -> None:
-        """Stop the query that runs."""
+        """Stops the running query."""
         ...
 
     def closing(self, *, query_ended: bool) -> Iterable[Callable[[], None]]:
-        """What is left to do at the end, whatever of it fails; a query that did not end needs its checkpoint."""
+        """The steps at the end, which all run even if one fails. A query that did not end needs its checkpoint."""
         ...
 
     def abandon(self, *, query_ended: bool) -> None:
-        """Close what was opened for a first query that did not start, or cannot be watched."""
+        """Releases the resources of a first query that did not start, or cannot be watched."""
         ...
 
-    def told(self, error: BaseException) -> BaseException:
-        """What the user is told of an error."""
+    def user_error(self, error: BaseException) -> BaseException:
+        """The error for the user."""
         ...
 
 
 class Watch(Generic[Q]):
-    """Starts the query of a part, restarts it where that helps, and ends the part."""
+    """Starts the query of a part, restarts it after recoverable failures, and ends the part."""
 
     def __init__(self, name: str, lifecycle: Lifecycle[Q], steps: Steps[Q]) -> None:
         self._name = name
         self._lifecycle = lifecycle
         self._steps = steps
         self.error: BaseException | None = None
-        """Why the part failed: the first error counts."""
+        """The first error of the part."""
 
     def start(self) -> None:
-        """Start the query, and the thread that watches it; if that fails, nothing runs afterwards."""
+        """Starts the query, and the thread that watches it. If that fails, neither runs."""
         if not self._lifecycle.begin():
             return
         try:
@@ -81,14 +81,14 @@ class Watch(Generic[Q]):
             raise
 
     def ask_to_stop(self) -> None:
-        """Let the thread end the query; no other one starts."""
+        """Requests that the thread ends the query. No other query starts."""
         self._lifecycle.request_stop()
         self._steps.unblock()
 
     def stop(self) -> None:
-        """End the query and wait for that."""
+        """Ends the query, and waits for its end."""
         self.ask_to_stop()
-        with contextlib.suppress(Exception):  # the thread has the same error, and keeps it
+        with contextlib.suppress(Exception):  # the thread stores the same error
             self._lifecycle.stop_query()
         self._lifecycle.join()
 
@@ -109,7 +109,7 @@ class Watch(Generic[Q]):
             self._end()
 
     def _watch(self) -> None:
-        """Return when the query has ended or a stop was requested; raise if it failed for good."""
+        """Returns when the query has ended or a stop was requested. Raises an error if it cannot be restarted."""
         while self._lifecycle.is_running:
             query = self._lifecycle.query
             assert query is not None, "a part that runs has a query"
@@ -138,4 +138,4 @@ class Watch(Generic[Q]):
         return True
 
     def _fail(self, error: BaseException) -> None:
-        self.error = self.error or self._steps.told(error)
+        self.error = self.error or self._steps.user_error(error)
