@@ -146,6 +146,13 @@ def test_a_decorated_function() -> None:
     assert text_of(decorated).endswith("return x + 1")
 
 
+def test_annotations_that_are_not_postponed(tmp_path: Path) -> None:
+    """From Python 3.14 on they are a code of their own, on the line of the function."""
+    text = "def same(*_): return lambda f: f\n@same(lambda z: z)\ndef f(x: int, y: list[int]) -> int: return x + 1\n"
+    module = load(tmp_path / "annotated.py", text)
+    assert text_of(module.f).endswith("return x + 1")
+
+
 def test_a_wrapper_is_read_not_what_it_wraps() -> None:
     def doubling(function: Callable[[int], int]) -> Callable[[int], int]:
         @functools.wraps(function)

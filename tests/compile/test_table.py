@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import calendar
 import dataclasses
 import datetime as dt
 import functools
@@ -581,3 +582,16 @@ def test_filters_stay_plain_for_push_down() -> None:
         (1,),
         (2,),
     }
+
+
+def test_the_days_of_a_month_have_a_column_form_and_its_first_day_where_it_is_an_int() -> None:
+    def form(function: Callable[..., Any]) -> str:
+        return str(verdict_of(Closure(function, Location(__file__, 1), "map"), (INT, INT)).form)
+
+    first = "column" if type(calendar.monthrange(2024, 2)[0]) is int else "stage"  # an enum from Python 3.12 on
+    assert form(lambda year, month: calendar.monthrange(year, month)[1]) == "column"
+    assert form(lambda year, month: calendar.monthrange(year, month)) == first
+    assert form(lambda year, month: calendar.monthrange(year, month)[0]) == first
+    assert form(lambda year, month: calendar.monthrange(year, month)[0] == 1) == first
+    assert form(lambda year, month: 1 if calendar.monthrange(year, month)[0] else 2) == first
+    assert form(lambda year, month: f"{calendar.monthrange(year, month)[0]}") == first

@@ -165,7 +165,7 @@ def _member_lines(cls: type, name: str) -> Iterator[str]:
         case _ if inspect.isfunction(value):
             yield from function_lines(name, value)
         case _:
-            annotation = vars(cls).get("__annotations__", {}).get(name)
+            annotation = inspect.get_annotations(cls).get(name)
             yield f"{name}: {_annotation(annotation)}" if annotation is not None else name
 
 

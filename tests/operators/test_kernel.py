@@ -123,7 +123,7 @@ def test_an_exception_is_an_element_error(ctx: mo.StreamContext) -> None:
             total += math.log(x - i)
         return total
 
-    with pytest.raises(mo.ElementError, match="math domain error") as caught:
+    with pytest.raises(mo.ElementError, match="ValueError: (math domain error|expected a positive input)") as caught:
         ctx.stream_iter([10.0, 11.0, 2.5, 12.0]).map(logarithm).collect()
     assert caught.value.operator == "map"
     assert caught.value.element == "2.5"

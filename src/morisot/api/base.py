@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import inspect
 import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
@@ -19,6 +18,7 @@ from morisot.plan.nodes.rowwise import Inspect
 from morisot.plan.on_error import Divert
 from morisot.plan.on_error import OnError as Policy
 from morisot.types import infer
+from morisot.types.annotations import signature_of
 from morisot.types.element import Type, arguments
 
 if TYPE_CHECKING:
@@ -150,7 +150,7 @@ def check_callable(
             f"{operator} needs a function, not {function!r}", location=location, advice="pass a lambda or a def"
         )
     try:
-        signature = inspect.signature(function)
+        signature = signature_of(function)
     except (TypeError, ValueError):  # some builtins have no signature to check
         return
     try:

@@ -11,6 +11,7 @@ import typing
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+from morisot.types.annotations import annotations_of
 from morisot.types.element import (
     ANY,
     BOOL,
@@ -212,8 +213,8 @@ def of_return(function: Callable[..., Any]) -> Type | None:
 
 def return_hint(function: Callable[..., Any]) -> dict[str, Any]:
     """`{"return": …}` if it is annotated. Annotations of parameters are ignored: they may use unknown names."""
-    annotations = getattr(function, "__annotations__", None)
-    if not isinstance(annotations, dict) or "return" not in annotations:
+    annotations = annotations_of(function)
+    if "return" not in annotations:
         return {}
     alone = python_types.SimpleNamespace(__annotations__={"return": annotations["return"]}, __wrapped__=function)
     try:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 from morisot.compile.exact.characters import BEYOND_LATIN, CASED_DIFFERENTLY, WHITESPACE
 from morisot.compile.exact.forms import Form, call, checked, guard, integer, number, text
 from morisot.compile.ir.expressions import Call, Case, Expr, Literal, Raise
@@ -219,9 +221,13 @@ def text_to_float(a: Expr) -> Expr:
     return when(quick, checked("double", a), slow)
 
 
+SUM_OF_FLOATS = "fold_sum" if sys.version_info < (3, 12) else "compensated_sum"
+"""How sum() adds floats: from left to right. From Python 3.12 on it compensates for rounding errors."""
+
+
 def list_sum(a: Expr) -> Expr:
-    """The sum of floats, from left to right. An empty sum is the int 0, so it is left to Python."""
-    total = call("fold_sum", a, Literal(0.0, FLOAT))
+    """The sum of floats. An empty sum is the int 0, so it is left to Python."""
+    total = call(SUM_OF_FLOATS, a, Literal(0.0, FLOAT))
     return guard(call("greater", call("size", a), integer(0)), total, "the sum of an empty list")
 
 

@@ -41,6 +41,9 @@ EMPTY_LIST = List(NONE)
 DELTA = Scalar("timedelta")
 """A timedelta inside a closure, as its microseconds. No column holds a timedelta, so no closure returns one."""
 
+DAY = Scalar("calendar.Day")
+"""A weekday that the module calendar returns. From Python 3.12 on it is an enum, which no column holds."""
+
 NEVER = Scalar("never")
 """The type of code that raises on every path. It joins with any other type."""
 
@@ -316,4 +319,4 @@ def refine(value: Value, known: dict[Expr, bool]) -> Value:
 
 def is_opaque(type_: Type) -> bool:
     """Whether values of the type can only be passed on, because their content is unknown."""
-    return type_ == ANY or isinstance(type_, Decimal)
+    return type_ in (ANY, DAY) or isinstance(type_, Decimal)

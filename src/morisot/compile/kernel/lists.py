@@ -6,7 +6,7 @@ import ast
 import sys
 from collections.abc import Sequence
 
-from morisot.compile.kernel.arithmetic import binary, compare
+from morisot.compile.kernel.arithmetic import binary, compare, finite
 from morisot.compile.kernel.terms import Term, Writer, is_list
 from morisot.compile.syntax.scope import refuse
 from morisot.compile.syntax.translate import STAGE
@@ -58,19 +58,35 @@ def _clamped(out: Writer, term: Term, bound: Term | None) -> str:
 
 
 def total(out: Writer, node: ast.AST, arguments: Sequence[Term]) -> Term:
-    """`sum(xs)`. Floats are added from left to right, which is exact up to Python 3.11. An empty sum is the int 0."""
+    """`sum(xs)`. An empty sum is the int 0."""
     (term,) = arguments
     type_ = item_type(node, term)
-    if type_ == FLOAT and sys.version_info >= (3, 12):
-        refuse(node, "from Python 3.12 on sum() of floats keeps what rounding loses", "add them up in a loop")
     if type_ == FLOAT:
         out.bad_if(f"{length(term).text} == 0")
+        if sys.version_info >= (3, 12):
+            return _compensated(out, term)
     result = out.bound(INT if type_ == BOOL else type_, "0.0" if type_ == FLOAT else "0")
     position = out.new()
     with out.block(f"for {position} in range({term.text}_start, {term.text}_stop):"):
         added = binary(out, node, ast.Add(), result, Term(type_, f"{term.text}_items[{position}]"))
         out.line(f"{result.text} = {added.text}")
     return result
+
+
+def _compensated(out: Writer, term: Term) -> Term:
+    """Neumaier's summation, as in CPython 3.12: the sum of the rounding errors is added at the end if it is finite."""
+    total, lost = out.bound(FLOAT, "0.0"), out.bound(FLOAT, "0.0")
+    position = out.new()
+    with out.block(f"for {position} in range({term.text}_start, {term.text}_stop):"):
+        item = out.bound(FLOAT, f"{term.text}_items[{position}]").text
+        next_ = out.bound(FLOAT, f"{total.text} + {item}").text
+        with out.block(f"if abs({total.text}) >= abs({item}):"):
+            out.line(f"{lost.text} += ({total.text} - {next_}) + {item}")
+        with out.block("else:"):
+            out.line(f"{lost.text} += ({item} - {next_}) + {total.text}")
+        out.line(f"{total.text} = {next_}")
+    out.line(f"if {lost.text} != 0.0 and {finite(lost.text)}: {total.text} += {lost.text}")
+    return total
 
 
 def extreme(out: Writer, node: ast.AST, sign: ast.cmpop, term: Term) -> Term:

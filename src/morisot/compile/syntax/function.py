@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from morisot.compile.exact import dicts, formats, regex, sets, sorting
 from morisot.compile.ir.common_subexpressions import share_equal
-from morisot.compile.ir.values import DELTA, NEVER, Match, Set, parameter
+from morisot.compile.ir.values import DAY, DELTA, NEVER, Match, Set, parameter
 from morisot.compile.syntax import calls, inlining, translate
 from morisot.compile.syntax.expressions import (
     access,
@@ -59,6 +59,8 @@ def _check_result(result: Value) -> None:
         refuse(None, "the function raises on every path", "return a value")
     if holds(result.type, DELTA):
         refuse(None, "a timedelta has no column form", "return its .total_seconds() or its .days")
+    if holds(result.type, DAY):
+        refuse(None, "a day of the module calendar has no column form", "use the weekday() of a date")
     if _has_unheld(result.type):
         refuse(None, f"{result.type} is no value that a column can hold", "return a sorted list, or a text")
     if _has_unknown(result.type):

@@ -78,10 +78,7 @@ def read(function: types.FunctionType) -> FunctionSource | Refusal:
     linecache.checkcache(code.co_filename)
     text = "".join(linecache.getlines(code.co_filename, function.__globals__))
     if not text:
-        return Refusal(
-            f"there is no source text for {code.co_name}",
-            advice="write the function in a file or a notebook cell instead of exec, eval or standard input",
-        )
+        return _without_text(code)
     module = _module(code.co_filename, text, code.co_flags & _FUTURES)
     if module is None:
         return _changed(code)
@@ -97,7 +94,18 @@ def read(function: types.FunctionType) -> FunctionSource | Refusal:
     return _changed(code)
 
 
+def _without_text(code: types.CodeType) -> Refusal:
+    return Refusal(
+        f"there is no source text for {code.co_name}",
+        advice="write the function in a file or a notebook cell instead of exec, eval or standard input",
+    )
+
+
 def _changed(code: types.CodeType) -> Refusal:
+    if (
+        code.co_filename == "<string>"
+    ):  # from Python 3.13 on `python -c` registers its text under the name that exec uses
+        return _without_text(code)
     return Refusal(
         f"the text of {code.co_filename} is not what {code.co_name} was compiled from",
         line=code.co_firstlineno,
@@ -174,7 +182,8 @@ def _compile_moved(module: _Module, candidate: _Candidate) -> types.CodeType | N
     statements, but CPython compiles `math.sin(x)` differently if `math` is the name of a module.
     """
     statement = module.movable[candidate.statement]
-    first = _first_node(next(itertools.islice(_functions(statement), candidate.index, None)))
+    function = next(itertools.islice(_functions(statement), candidate.index, None))
+    first = _first_node(function)
     lines = first.lineno, first.end_lineno or first.lineno
     moved = module.text.count("\n") + 10
     first.lineno, first.end_lineno = moved, moved + lines[1] - lines[0]
@@ -183,7 +192,9 @@ def _compile_moved(module: _Module, candidate: _Candidate) -> types.CodeType | N
         compiled = _quietly_compiled(ast.Module([*others, statement], []), module.file, module.futures)
     finally:
         first.lineno, first.end_lineno = lines
-    found = [code for code in _codes(compiled) if code.co_firstlineno == moved]
+    name = "<lambda>" if isinstance(function, ast.Lambda) else function.name
+    # Also by name: from Python 3.14 on the annotations of a function have a code object of their own on its line.
+    found = [code for code in _codes(compiled) if code.co_firstlineno == moved and code.co_name == name]
     return found[0] if len(found) == 1 else None
 
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import ast
 import calendar
+import sys
 
 from morisot.compile.exact import dates
 from morisot.compile.exact.forms import call
 from morisot.compile.ir.expressions import Expr
-from morisot.compile.ir.values import pack
+from morisot.compile.ir.values import DAY, pack
 from morisot.compile.syntax import calls
 from morisot.compile.syntax.scope import Scope, refuse
 from morisot.compile.syntax.translate import STAGE, Arguments, Keywords, operand, usable
@@ -51,5 +52,6 @@ def _month_range(node: ast.AST, arguments: Arguments, keywords: Keywords, scope:
     year, month = (scope.small(usable(one, node)) for one in given)
     if (year.type, month.type) != (INT, INT):
         refuse(node, f"calendar.monthrange({year.type}, {month.type}) has no exact column form", STAGE)
-    parts = dates.month_range(pack(year), pack(month))
-    return Value(Tuple((INT, INT)), items=tuple(Value(INT, part) for part in parts))
+    first, days = dates.month_range(pack(year), pack(month))
+    weekday = Value(INT if sys.version_info < (3, 12) else DAY, first)
+    return Value(Tuple((weekday.type, INT)), items=(weekday, Value(INT, days)))

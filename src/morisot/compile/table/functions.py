@@ -11,7 +11,6 @@ import calendar
 import datetime as dt
 import math
 import operator
-import sys
 import zlib
 from collections.abc import Callable
 from typing import Any
@@ -143,11 +142,6 @@ IN: tuple[Row, ...] = (
 )
 
 _SORTED = (INT, STR, BYTES, DATE, DATETIME, BOOL)
-_SUMS_OF_FLOATS = (
-    # sum([]) is the int 0; from Python 3.12 on sum() of floats compensates for rounding errors
-    Row((List(FLOAT),), FLOAT, texts.list_sum),
-    Row((List(FLOAT), FLOAT), FLOAT, Plain("fold_sum")),
-) * (sys.version_info < (3, 12))
 
 FUNCTIONS: dict[Any, tuple[Row, ...]] = {
     len: (
@@ -178,7 +172,8 @@ FUNCTIONS: dict[Any, tuple[Row, ...]] = {
         Row((List(INT),), INT, Simplified("sum", fails=True)),
         Row((List(INT), INT), INT, Plain("fold_sum", fails=True)),
         Row((List(BOOL),), INT, Simplified("sum_of_bools")),
-        *_SUMS_OF_FLOATS,
+        Row((List(FLOAT),), FLOAT, texts.list_sum),
+        Row((List(FLOAT), FLOAT), FLOAT, Plain(texts.SUM_OF_FLOATS)),
     ),
     sorted: (
         *(Row((List(type_),), List(type_), Plain("sorted")) for type_ in _SORTED),

@@ -11,10 +11,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from morisot.errors import Location
+from morisot.types.annotations import portable_annotations
 from morisot.types.element import Type
 
 _PROGRAM = (types.ModuleType, types.FunctionType, types.BuiltinFunctionType, type)
 """Classes of code objects, as opposed to values."""
+_GLOBAL = frozenset({"LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS", "STORE_GLOBAL", "DELETE_GLOBAL"})
+"""The instructions that name a global variable, also those of Python 3.12 and newer."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +69,7 @@ def freeze(function: Callable[..., Any]) -> Callable[..., Any]:
     captured["__builtins__"] = function.__globals__.get("__builtins__", builtins)
     copy = types.FunctionType(function.__code__, captured, function.__name__, function.__defaults__, cells)
     copy.__kwdefaults__ = function.__kwdefaults__
-    copy.__annotations__ = function.__annotations__
+    copy.__annotations__ = portable_annotations(function)
     copy.__module__ = function.__module__
     copy.__qualname__ = function.__qualname__
     copy.__doc__ = function.__doc__
@@ -83,11 +86,7 @@ def _copy_cell(cell: types.CellType) -> types.CellType:
 
 def global_names(code: types.CodeType) -> frozenset[str]:
     """The global names that a function and its inner functions may read."""
-    names = {
-        instruction.argval
-        for instruction in dis.get_instructions(code)
-        if instruction.opname in ("LOAD_GLOBAL", "LOAD_NAME", "STORE_GLOBAL", "DELETE_GLOBAL")
-    }
+    names = {instruction.argval for instruction in dis.get_instructions(code) if instruction.opname in _GLOBAL}
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):
             names |= global_names(constant)

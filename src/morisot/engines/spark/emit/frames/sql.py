@@ -176,6 +176,13 @@ TEMPLATES: dict[str, str] = {
     "repeat_list": "flatten(array_repeat({0}, int({1})))",
     "sequence": "sequence({0}, {1}, {2})",
     "fold_sum": "aggregate({0}, {1}, (total, item) -> total + item)",
+    # Neumaier's summation, as in CPython 3.12: rounding errors are added at the end, if their sum is finite and not 0
+    "compensated_sum": (
+        "aggregate({0}, struct({1} AS total, 0D AS lost), (state, item) -> struct("
+        "state.total + item AS total, state.lost + IF(abs(state.total) >= abs(item), "
+        "(state.total - (state.total + item)) + item, (item - (state.total + item)) + state.total) AS lost), "
+        "state -> IF(state.lost <> 0D AND abs(state.lost) < double('Infinity'), state.total + state.lost, state.total))"
+    ),
     "keys": "map_keys({0})",
     "values": "map_values({0})",
     "entries": "map_entries({0})",
