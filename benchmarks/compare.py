@@ -26,8 +26,8 @@ FACTS = ("cpu", "cores", "memory_gb", "java", "python", "spark")
 class Ratio:
     """How many times the old CPU time the new one is.
 
-    `low` and `high` are the smallest and the largest ratio of a new run to an old one. None: a result has one run, and
-    how far runs differ is unknown.
+    `low` and `high` are the smallest and the largest ratio of a new run to an old one. They are None if a result has
+    one run only, because the spread is unknown then.
     """
 
     middle: float
