@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 import morisot as mo
-from morisot.plan.nodes.closure import freeze
+from morisot.errors import Location
+from morisot.plan.nodes.closure import Closure, freeze
 from morisot.types.annotations import annotations_of, portable_annotations, signature_of
 from morisot.types.element import INT, List
 from morisot.types.infer import of_return
@@ -38,12 +39,16 @@ def function(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[..., An
     """A function with an annotation that names something unknown, of a module of its own."""
     file = tmp_path / "unknown_names.py"
     file.write_text(request.param)
-    spec = importlib.util.spec_from_file_location("unknown_names", file)
+    return load(file).f  # type: ignore[no-any-return]
+
+
+def load(file: Path) -> Any:
+    spec = importlib.util.spec_from_file_location(file.stem, file)
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    return module.f  # type: ignore[no-any-return]
+    return module
 
 
 def test_the_return_annotation_counts(function: Callable[..., Any]) -> None:
@@ -72,3 +77,15 @@ def test_a_program_runs(function: Callable[..., Any]) -> None:
 @pytest.mark.parametrize("value", [len, int, 3, None, "text"])
 def test_what_has_no_annotations_declares_nothing(value: Any) -> None:
     assert annotations_of(value) == portable_annotations(value) == {}
+
+
+@pytest.mark.skipif(sys.version_info < (3, 14), reason="before Python 3.14 the definition raises an exception")
+def test_a_called_function_with_an_unknown_name_is_refused_with_advice(tmp_path: Path) -> None:
+    from morisot.engines.spark.emit.python.pickling import check_travels
+
+    file = tmp_path / "calling.py"
+    file.write_text(f"{UNQUOTED}\ndef g(x: Other) -> int:\n    return len(f(x))\n")
+    function = load(file).g
+    with pytest.raises(mo.PlanError, match="name 'Row' is not defined") as caught:
+        check_travels(Closure(function, Location(str(file), 1), "map"))
+    assert "write the annotation as text" in str(caught.value)

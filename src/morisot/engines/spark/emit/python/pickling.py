@@ -23,6 +23,11 @@ _OWN = str(Path(sys.modules[__name__.partition(".")[0]].__path__[0]).resolve())
 """The directory of Morisot, which workers import."""
 
 
+_PLAIN = "create the captured objects inside the function, or capture plain values"
+# From Python 3.14 on pickling a function evaluates its annotations. Those of the closure itself are copied as text.
+_POSTPONE = "a function that it calls has an annotation with this name: import it, or write the annotation as text"
+
+
 def carry_by_value(closure: Closure) -> None:
     """Registers the modules that a closure refers to for pickling by value, unless they are installed packages.
 
@@ -58,7 +63,7 @@ def check_travels(closure: Closure) -> None:
     except Exception as error:
         raise PlanError(
             f"the function given to {closure.operator} ({closure.location}) cannot be sent to the workers: {error}",
-            advice="create the captured objects inside the function, or capture plain values",
+            advice=_POSTPONE if isinstance(error, NameError) else _PLAIN,
         ) from None
 
 
