@@ -93,6 +93,49 @@ def guarded_share(x: int, y: int) -> int:
     return 0
 
 
+def quotient_of_text(a: str, b: int) -> int:
+    """`int(a)` fails first, whatever b is."""
+    try:
+        return int(a) // b
+    except ZeroDivisionError:
+        return 0
+
+
+def either_failure(a: str, b: int) -> int:
+    try:
+        return ord(a[1]) // b
+    except IndexError:
+        return -1
+    except ZeroDivisionError:
+        return 0
+
+
+def early_statement(a: str, b: int) -> int:
+    """The first statement is evaluated before the one that is handled."""
+    try:
+        whole = int(a)
+        part = 10 // b
+    except ZeroDivisionError:
+        return -1
+    return whole % 7 + part % 7
+
+
+def right_operand(a: str, b: int) -> float:
+    try:
+        return float(a) + 10 // b
+    except ZeroDivisionError:
+        return 0.5
+
+
+def tried_in_branch(a: str, b: int) -> int:
+    if b < 7:
+        try:
+            return (int(a) % 5 if b > 0 else 1) // b
+        except (ZeroDivisionError, ValueError):
+            return 3
+    return b
+
+
 def matched(x: int) -> str:
     match x:
         case 0:
@@ -258,6 +301,20 @@ def case(function: Callable[..., Any], *types: Type, refuses: bool = False) -> C
 
 
 CASES = [
+    # what is evaluated first decides
+    case(quotient_of_text, STR, INT, refuses=True),
+    case(either_failure, STR, INT, refuses=True),
+    case(early_statement, STR, INT, refuses=True),
+    case(right_operand, STR, INT, refuses=True),
+    case(tried_in_branch, STR, INT, refuses=True),
+    case(lambda a: {1: "st"}.get(a, str(1 // a)), INT),
+    case(lambda xs: max(xs, default=10 // len(xs)), List(INT)),
+    case(lambda d: d.get("k", d["z"]), Dict(INT)),
+    case(lambda a, b: (max(a, b), min(a, b), divmod(a, b))[0], INT, INT, refuses=True),
+    # a container compares by identity first
+    case(lambda a, b: (a in (a, b), b in [a, b], a not in (b, 1.0)), FLOAT, FLOAT, refuses=True),
+    case(lambda a: ((a, math.nan) == (a, math.nan), (a, 1) in ((a, 1), (a, 2))), FLOAT, refuses=True),
+    case(lambda a: ((a, 1.5) == (a, 1.5), a in (1.5, 2)), FLOAT, refuses=True),
     # int
     case(lambda a, b: a + b, INT, INT),
     case(lambda a, b: a - b, INT, INT),

@@ -46,8 +46,9 @@ def read(source: str) -> Spec | None:
     Spec(fill='0', align='=', plus=False, width=5, comma=False, precision=None, kind='d')
     """
     found = _SYNTAX.fullmatch(source)
-    if found is None or (found["zero"] and (found["align"] or found["comma"])):
-        return None
+    zeros = found is not None and (found["zero"] or (found["fill"], found["align"]) == ("0", "="))
+    if found is None or (found["zero"] and found["align"]) or (zeros and found["comma"]):
+        return None  # zeros are grouped, too
     width = int(found["width"] or 0)
     precision = None if found["precision"] is None else int(found["precision"])
     if width > text_edges.LONGEST or (precision or 0) > text_edges.LONGEST:

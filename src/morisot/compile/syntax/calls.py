@@ -89,6 +89,7 @@ def applied(node: ast.AST, function: object, arguments: Arguments, keywords: Key
     if type(function) in CALLABLE_CLASSES:
         return CALLABLE_CLASSES[type(function)](node, function, arguments, keywords, scope)
     if is_hashable(function) and function in SPECIAL:
+        add_all_strict([*arguments, *keywords.values()], scope)
         return SPECIAL[function](node, arguments, keywords, scope)
     if isinstance(function, type) and is_record_class(function):
         return construct(node, function, arguments, keywords)
@@ -115,6 +116,7 @@ def by_table(node: ast.AST, function: object, arguments: Arguments, keywords: Ke
     if keywords:
         refuse(node, f"{name}({min(keywords)}=…) has no column form", STAGE)
     values = [value_of(argument, node) for argument in arguments]
+    add_all_strict(values, scope)
     folded = _folded(function, values)
     if folded is not None:
         return folded
@@ -126,6 +128,13 @@ def by_table(node: ast.AST, function: object, arguments: Arguments, keywords: Ke
             result = _by_row(node, name, found, [result, argument], scope)
         return result
     return _by_row(node, name, found, usables, scope)
+
+
+def add_all_strict(arguments: Arguments, scope: Scope) -> None:
+    """Python evaluates all arguments before a call, also one that the function does not use."""
+    for argument in arguments:
+        if isinstance(argument, Value):
+            scope.add_strict(argument)
 
 
 def refuse_unknown(node: ast.AST, function: object) -> None:

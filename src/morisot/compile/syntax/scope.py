@@ -7,7 +7,7 @@ import builtins
 import dataclasses
 import itertools
 import types
-from collections.abc import Container, Mapping
+from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -18,7 +18,7 @@ from morisot.compile.verdict import Refusal, Value
 from morisot.types.element import Type
 
 if TYPE_CHECKING:
-    from morisot.compile.syntax.try_except import Failure
+    from morisot.compile.syntax.try_except import Trial
 
 _LARGEST = 20_000
 """The most expressions that are translated: Spark would plan a larger closure for longer than Python runs it."""
@@ -124,7 +124,7 @@ class Scope:
     """Variables set by := before this point. It grows as expressions are translated, in order of evaluation."""
     set_if: dict[Expr, dict[str, Value | Known]] = field(default_factory=dict)
     """Variables that are set if a condition is true: by a := inside an `and`."""
-    trial: list[Failure] | None = None
+    trial: Trial | None = None
     """Where operations inside a `try` record the conditions under which they fail; None outside of a `try`."""
 
     def where(self, condition: Expr, truth: bool = True) -> Scope:
@@ -154,9 +154,16 @@ class Scope:
 
     def add_strict(self, value: Value) -> None:
         """Records that Python evaluates the value here, even if it is unused: if it fails, the result has to fail."""
-        for leaf, type_ in _leaves(value):
-            if self.sharing.may_raise(leaf):
-                self.sharing.strict.append(StrictExpr(self.condition, leaf, type_))
+        self.sharing.strict += self._failing(value)
+
+    def note_evaluated(self, value: Value) -> None:
+        """Records that the body of a `try` evaluates the value here, before what follows."""
+        if self.trial is not None and not self.per_item:
+            self.trial.evaluated.extend(self._failing(value))
+
+    def _failing(self, value: Value) -> Iterator[StrictExpr]:
+        leaves = ((leaf, type_) for leaf, type_ in _leaves(value) if self.sharing.may_raise(leaf))
+        return (StrictExpr(self.condition, leaf, type_) for leaf, type_ in leaves)
 
     def enforce_strict(self, result: Value, since: int) -> Value:
         """The result, extended to evaluate the strict expressions that were recorded after the first `since`."""

@@ -57,7 +57,10 @@ def expression(node: ast.AST, scope: Scope) -> Value | Known:
     if rule is None:
         refuse(node, f"{_describe(node)} has no column form", STAGE)
     found = rule(node, scope)
-    return refine(found, scope.facts) if isinstance(found, Value) else found
+    if isinstance(found, Known):
+        return found
+    scope.note_evaluated(found)
+    return refine(found, scope.facts)
 
 
 def returned(node: FunctionNode, scope: Scope) -> Value:

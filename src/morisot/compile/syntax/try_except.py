@@ -1,18 +1,20 @@
 """`try … except …`: operations record conditions under which they fail, and the handler applies to those rows.
 
 A recorded condition holds only where CPython raises that exception. If the operation fails although the condition does
-not hold, the column fails, and the job runs in Python. So a condition need not cover every failure.
+not hold, the column fails, and the job runs in Python. So a condition need not cover every failure. The first failure
+in order of evaluation decides: the rows of a handler also evaluate what CPython evaluates before the operation.
 """
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from morisot.compile.exact import texts
 from morisot.compile.exact.forms import call, integer, text
-from morisot.compile.ir.expressions import Expr
+from morisot.compile.ir.expressions import Expr, walk
+from morisot.compile.ir.strictness import StrictExpr
 from morisot.compile.ir.values import Known, conjunction, disjunction, negate, pack
 from morisot.compile.syntax.scope import Scope, refuse
 from morisot.compile.syntax.translate import STAGE, expression
@@ -26,6 +28,26 @@ class Failure:
 
     exception: type[BaseException]
     condition: Expr
+    before: int
+    """How many values were evaluated before the operation."""
+
+
+@dataclass(frozen=True)
+class Trial:
+    """What is learned from reading the body of a try, in CPython's order of evaluation."""
+
+    failures: list[Failure] = field(default_factory=list)
+    evaluated: list[StrictExpr] = field(default_factory=list)
+    """The values that may fail."""
+
+    def before(self, failure: Failure) -> list[StrictExpr]:
+        """What is evaluated before an operation fails, without the parts of what is evaluated as a whole."""
+        found: list[StrictExpr] = []
+        for each in reversed(self.evaluated[: failure.before]):
+            parts = (part for other in found if other.condition == each.condition for part in walk(other.expr))
+            if each.expr not in parts:
+                found.append(each)
+        return found
 
 
 _SPACE = "[ \\t\\n\\r\\x0b\\f\\x1c-\\x1f]*"
@@ -55,7 +77,8 @@ def record_division(op: ast.operator, left: Value, right: Value, scope: Scope) -
 def record(exception: type[BaseException], condition: Expr, scope: Scope) -> None:
     """Records a failure. A failure inside a comprehension is not recorded: its condition depends on the item."""
     if scope.trial is not None and not scope.per_item:
-        scope.trial.append(Failure(exception, conjunction(scope.condition, condition)))
+        failure = Failure(exception, conjunction(scope.condition, condition), len(scope.trial.evaluated))
+        scope.trial.failures.append(failure)
 
 
 def handler_of(failure: Failure, handlers: Sequence[ast.ExceptHandler], scope: Scope) -> ast.ExceptHandler | None:

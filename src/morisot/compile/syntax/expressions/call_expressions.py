@@ -18,6 +18,7 @@ from morisot.compile.syntax.calls import (
     callable_class,
     is_hashable,
     is_users,
+    add_all_strict,
     refuse_unknown,
     with_fields,
 )
@@ -50,7 +51,9 @@ def call(node: ast.Call, scope: Scope) -> Value | Known:
         if isinstance(owner, Value):
             return _method(node, node.func.attr, usable(owner, node.func.value), scope)
         if type(owner.object) is dict and node.func.attr == "get":
-            return lookups.get(node, owner.object, [value(one, scope) for one in node.args], scope)
+            given = [value(one, scope) for one in node.args]
+            add_all_strict(given, scope)
+            return lookups.get(node, owner.object, given, scope)
         if type(owner.object) is list and node.func.attr in ("index", "count"):
             values = [value(one, scope) for one in node.args]
             return lookups.index_or_count(node, node.func.attr, owner.object, values, scope)
@@ -95,6 +98,7 @@ def _method(node: ast.Call, name: str, owner: Value, scope: Scope) -> Value:
     if rule is not None:
         return rule(node, owner, scope)
     arguments = [value(comprehensions.listed(one) if name == "join" else one, scope) for one in node.args]
+    add_all_strict(arguments, scope)
     if isinstance(owner.type, Dict):
         return access.dict_method(node, name, owner, arguments, scope)
     for keyword in node.keywords:

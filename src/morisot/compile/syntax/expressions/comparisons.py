@@ -192,12 +192,18 @@ def _is_comparable(type_: Type) -> bool:
 
 
 def _equal_items(node: ast.AST, a: Value, b: Value, scope: Scope) -> Expr:
-    """Compares items of tuples. Python compares them by identity first, so that a NaN may equal itself."""
-    if not without_none(a.type) == without_none(b.type) == FLOAT or literal_of(a) or literal_of(b):
+    """Compares items of containers. Python compares them by identity first, so that a NaN may equal itself."""
+    if not without_none(a.type) == without_none(b.type) == FLOAT or _is_a_number(a) or _is_a_number(b):
         return equal(node, a, b, scope)
     a, b = scope.small(a), scope.small(b)
     both_nan = conjunction(Call("is_nan", (pack(a),)), Call("is_nan", (pack(b),)))
-    return forms.guard(negate(both_nan), equal(node, a, b, scope), "NaN in a tuple")
+    return forms.guard(negate(both_nan), equal(node, a, b, scope), "NaN in a container")
+
+
+def _is_a_number(side: Value) -> bool:
+    """Whether a value is a constant, and not NaN."""
+    literal = literal_of(side)
+    return literal is not None and not (isinstance(literal.value, float) and math.isnan(literal.value))
 
 
 def _ordered(node: ast.AST, op: ast.cmpop, left: Value, right: Value, scope: Scope) -> Expr:
@@ -278,5 +284,5 @@ def _member(node: ast.AST, item: Value, members: Sequence[Value | Known], scope:
     if len(others) > 64:
         refuse(node, f"`in` {len(others)} values of other types has no column form", STAGE)
     for member in others:
-        found = disjunction(found, equal(node, item, member, scope))
+        found = disjunction(found, _equal_items(node, item, member, scope))
     return found

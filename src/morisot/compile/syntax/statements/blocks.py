@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from morisot.compile.ir.expressions import Expr, Literal, Raise
+from morisot.compile.ir.strictness import StrictExpr
 from morisot.compile.ir.values import NEVER, TRUE, Known, choose, conjunction
 from morisot.compile.syntax import translate, try_except
 from morisot.compile.syntax.calls import callable_class
@@ -106,16 +107,20 @@ class _Block:
         """Translates the body twice: first to find the conditions under which it fails, then for the other rows."""
         if node.finalbody or any(_returns(one) for one in node.body[:-1]):
             refuse(node, "this kind of try has no column form", "let the try hold one statement, and no finally")
-        trial: list[try_except.Failure] = []
+        trial = try_except.Trial()
         tried = dataclasses.replace(scope.on_path(), trial=trial, sharing=scope.sharing.copy())
         self._tried(node.body, tried)
         own = {name for name, _ in scope.sharing.entries}
         paths = []
-        for failure in trial:
+        for failure in trial.failures:
             handler = try_except.handler_of(failure, node.handlers, scope)
             if handler is not None:
-                condition = tried.sharing.expanded(failure.condition, own)
-                paths.append((scope.small_expr(condition, BOOL), handler))
+                condition = scope.small_expr(tried.sharing.expanded(failure.condition, own), BOOL)
+                paths.append((condition, handler))
+                for each in trial.before(failure):
+                    here = conjunction(condition, tried.sharing.expanded(each.condition, own))
+                    expr = tried.sharing.expanded(each.expr, own)
+                    scope.sharing.strict.append(StrictExpr(here, expr, each.type))
         if not paths:
             refuse(node, "nothing in this try is known to raise what it catches", translate.STAGE)
         fails = scope.small_expr(try_except.any_of([condition for condition, _ in paths]), BOOL)
