@@ -46,6 +46,18 @@ SIGNATURES = (
 NUMBERS = Signature({"a": "int", "b": "int", "x": "float", "y": "float"}, ("int", "float", "numbers", "bool"))
 
 
+_FAILURES = ("ZeroDivisionError", "ValueError", "IndexError", "KeyError", "(IndexError, ValueError)", "ArithmeticError")
+_MAY_FAIL = (
+    "(<int> {//|%} <int>)",
+    "int(<str>)",
+    "ord(<str>[<int>])",
+    "{'a': <int>}[<str>]",
+    "[<int>, 7][<int>]",
+    "SIZES[<str>]",
+    "(int(<str>) // <int>)",
+)
+
+
 class Bodies:
     """Makes functions that have a signature."""
 
@@ -69,9 +81,8 @@ class Bodies:
         """Statements that end in a return; every variable that is set is returned in some way or read before."""
         lines: list[str] = []
         for _ in range(self.chance.randint(1, length)):
-            lines += self.chance.choice([self._assignment, self._assignment, self._choice, self._early, self._match])(
-                names, result
-            )
+            ways = [self._assignment, self._assignment, self._choice, self._early, self._match, self._try]
+            lines += self.chance.choice(ways)(names, result)
         return [*lines, f"return {self.grammar.expression(result, names, 2)}"]
 
     def _assignment(self, names: Names, _: str) -> list[str]:
@@ -122,6 +133,24 @@ class Bodies:
             value = self.grammar.expression(result, {**names, **bound}, 1)
             lines += [f"    case {pattern}:", f"        return {value}"]
         return lines
+
+    def _try(self, names: Names, result: str) -> list[str]:
+        """Operations that fail in different ways, of which some are handled: the first failure decides."""
+        inside = dict(names)
+        lines = ["try:"]
+        for _ in range(self.chance.randint(0, 2)):
+            lines += [f"    {line}" for line in self._failing(inside)]
+        lines.append(f"    return {self.grammar.expression(result, inside, 2)}")
+        for handled in self.chance.sample(_FAILURES, self.chance.randint(1, 2)):
+            lines += [f"except {handled}:", f"    return {self.grammar.expression(result, names, 1)}"]
+        return lines
+
+    def _failing(self, names: Names) -> list[str]:
+        name = self.grammar.fresh()
+        template = self.chance.choice(_MAY_FAIL)
+        text = self.grammar.filled(template, names, 1)
+        names[name] = "int"
+        return [f"{name} = {text}"]
 
     # -- loops over numbers ------------------------------------------------------------------------------------------
 

@@ -32,7 +32,7 @@ class Spec:
 
     fill: str
     align: str
-    plus: bool
+    sign: str
     width: int
     comma: bool
     precision: int | None
@@ -43,7 +43,7 @@ def read(source: str) -> Spec | None:
     """The parts of a specification; None for one without a column form.
 
     >>> read("05d")
-    Spec(fill='0', align='=', plus=False, width=5, comma=False, precision=None, kind='d')
+    Spec(fill='0', align='=', sign='', width=5, comma=False, precision=None, kind='d')
     """
     found = _SYNTAX.fullmatch(source)
     zeros = found is not None and (found["zero"] or (found["fill"], found["align"]) == ("0", "="))
@@ -55,7 +55,7 @@ def read(source: str) -> Spec | None:
         return None
     fill = found["fill"] or ("0" if found["zero"] else " ")
     align = found["align"] or ("=" if found["zero"] else "")
-    return Spec(fill, align, found["sign"] == "+", width, bool(found["comma"]), precision, found["kind"] or "")
+    return Spec(fill, align, found["sign"] or "", width, bool(found["comma"]), precision, found["kind"] or "")
 
 
 def formatted(node: ast.AST, found: Value, source: str, scope: Scope) -> Expr:
@@ -82,7 +82,7 @@ def formatted(node: ast.AST, found: Value, source: str, scope: Scope) -> Expr:
 
 
 def _text(a: Expr, spec: Spec, scope: Scope) -> Expr | None:
-    if spec.kind not in ("", "s") or spec.align == "=" or spec.plus or spec.comma:
+    if spec.kind not in ("", "s") or spec.align == "=" or spec.sign or spec.comma:
         return None
     if spec.precision is not None:
         a = scope.small_expr(call("substring", a, integer(1), integer(spec.precision)), STR)
@@ -115,7 +115,7 @@ def _int(a: Expr, spec: Spec, scope: Scope) -> Expr | None:
     match spec.kind, spec.comma:
         case (("" | "d"), comma):
             shown = scope.small_expr(call("grouped" if comma else "string", a), STR)
-            if spec.align != "=" and not spec.plus:
+            if spec.align != "=" and spec.sign != "+":
                 return _aligned(shown, spec, spec.align or ">")
             return _signed(negative, when(negative, call("substring_from", shown, integer(2)), shown), spec, scope)
         case (("x" | "X" | "b" as kind), False):
@@ -139,13 +139,13 @@ def _float(a: Expr, spec: Spec, scope: Scope) -> Expr | None:
 
 def _signed(negative: Expr, shown: Expr, spec: Spec, scope: Scope) -> Expr:
     """The padded text of a number, from its sign and its digits."""
-    sign = when(negative, text("-"), text("+" if spec.plus else ""))
+    sign = when(negative, text("-"), text("+" if spec.sign == "+" else ""))
     if spec.align != "=" or not spec.width:
         return _aligned(scope.small_expr(call("concat", sign, shown), STR), spec, spec.align or ">")
     shown = scope.small_expr(shown, STR)
     pad = text_edges.padded("lpad")
     narrow = call("concat", sign, pad(shown, spec.width - 1, spec.fill))
-    return narrow if spec.plus else when(negate(negative), pad(shown, spec.width, spec.fill), narrow)
+    return narrow if spec.sign == "+" else when(negate(negative), pad(shown, spec.width, spec.fill), narrow)
 
 
 # ---- f-strings
