@@ -18,7 +18,7 @@ from morisot.compile.verdict import Refusal, Value
 from morisot.types.element import Type
 
 if TYPE_CHECKING:
-    from morisot.compile.syntax.try_except import Trial
+    from morisot.compile.syntax.try_except import TryBody
 
 _LARGEST = 20_000
 """The most expressions that are translated: Spark would plan a larger closure for longer than Python runs it."""
@@ -124,7 +124,7 @@ class Scope:
     """Variables set by := before this point. It grows as expressions are translated, in order of evaluation."""
     set_if: dict[Expr, dict[str, Value | Known]] = field(default_factory=dict)
     """Variables that are set if a condition is true: by a := inside an `and`."""
-    trial: Trial | None = None
+    trial: TryBody | None = None
     """Where operations inside a `try` record the conditions under which they fail; None outside of a `try`."""
 
     def where(self, condition: Expr, truth: bool = True) -> Scope:

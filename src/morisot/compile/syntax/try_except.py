@@ -33,7 +33,7 @@ class Failure:
 
 
 @dataclass(frozen=True)
-class Trial:
+class TryBody:
     """What is learned from reading the body of a try, in CPython's order of evaluation."""
 
     failures: list[Failure] = field(default_factory=list)

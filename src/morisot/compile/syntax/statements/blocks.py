@@ -107,7 +107,7 @@ class _Block:
         """Translates the body twice: first to find the conditions under which it fails, then for the other rows."""
         if node.finalbody or any(_returns(one) for one in node.body[:-1]):
             refuse(node, "this kind of try has no column form", "let the try hold one statement, and no finally")
-        trial = try_except.Trial()
+        trial = try_except.TryBody()
         tried = dataclasses.replace(scope.on_path(), trial=trial, sharing=scope.sharing.copy())
         self._tried(node.body, tried)
         own = {name for name, _ in scope.sharing.entries}
