@@ -21,7 +21,7 @@ from functools import cached_property
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-PATHS = ("ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md", "README.md", "SECURITY.md", "docs")
+PATHS = ("ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md", "README.md", "SECURITY.md", "docs", "src")
 """What `make lint` checks: files, and directories with all that is in them."""
 WIDTH = 120
 
