@@ -167,7 +167,7 @@ REFUSED: list[tuple[tuple[Type, ...], str, str]] = [
     ((ANY,), "lambda x: x is None", "is None has no kernel form"),
     ((INT, INT), "lambda a, b: a ** b", "is a float where the exponent is negative"),
     ((FLOAT,), "lambda x: x ** 0.5", "is complex where its base is negative"),
-    ((Optional(INT),), "lambda n: math.sin(n or 0)", "what it gives for None"),
+    ((Optional(INT),), "lambda n: math.sin(n or 0)", "its result for None"),
     ((INT, FLOAT), "lambda n, x: max(n, x)", "is int or float"),
     ((INT, FLOAT), "lambda n, x: n if n else x", "int in one branch and float in the other"),
     ((INT,), "lambda n: math.hypot(n, n)", "math.hypot has no kernel form"),
@@ -537,7 +537,7 @@ def test_a_pass_over_nulls() -> None:
 
     seen: list[Any] = []
     verdict = verdict_of(Closure(total, Location(__file__, 1), "map"), (Tuple((Optional(FLOAT), Optional(INT))),))
-    assert verdict.form == "stage"  # what it gives for None is not known
+    assert verdict.form == "stage"  # its result for None is not known
     kernel = kernel_of(total, (Tuple((Optional(FLOAT), Optional(INT))),), FLOAT)
     step = Step("map", "map", None, function=lambda t: seen.append(t) or total(t))  # type: ignore[func-returns-value, redundant-expr]
     task = kernel_stage.KernelStage(

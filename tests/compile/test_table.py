@@ -382,7 +382,7 @@ STAGE = [
     (
         (STR,),
         "def f(s):\n    try:\n        return s + 'a'\n    except OSError:\n        return ''",
-        "nothing in this try",
+        "no operation in this try",
     ),
     ((STR,), "lambda s: '%(a)s' % s", "this template has no column form"),
     ((STR,), "lambda s: '{} {0}'.format(s)", "numbers its fields in two ways"),

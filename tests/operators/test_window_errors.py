@@ -37,15 +37,15 @@ REFUSED: dict[str, tuple[Callable[[], object], str, str]] = {
     "no duration": (lambda: mo.EventTimeWindow.tumbling("soon"), "the size of a window: 'soon' is no duration", ""),
     "duration of nothing": (
         lambda: mo.EventTimeWindow.tumbling("0s"),
-        "the size of a window must be longer than nothing, not '0s'",
+        "the size of a window must be positive, not '0s'",
         "",
     ),
     "negative duration": (
         lambda: mo.EventTimeWindow.sliding(10, datetime.timedelta(seconds=-1)),
-        "the slide of a window must be longer than nothing",
+        "the slide of a window must be positive",
         "",
     ),
-    "no gap": (lambda: mo.EventTimeWindow.session(0), "the gap of a window must be longer than nothing, not 0", ""),
+    "no gap": (lambda: mo.EventTimeWindow.session(0), "the gap of a window must be positive, not 0", ""),
     "finer than milliseconds": (
         lambda: TIMED.window_all(mo.EventTimeWindow.tumbling(datetime.timedelta(microseconds=1500))),
         "the size: datetime.timedelta(microseconds=1500) is not a whole number of milliseconds",

@@ -195,5 +195,5 @@ def checked_duration(what: str, duration: Any, *, least: int | None = 1) -> Dura
     except ValueError as error:
         raise PlanError(f"{what} of a window: {error}", location=caller()) from None
     if least is not None and length < least:
-        raise PlanError(f"{what} of a window must be longer than nothing, not {duration!r}", location=caller())
+        raise PlanError(f"{what} of a window must be positive, not {duration!r}", location=caller())
     return duration  # type: ignore[no-any-return]

@@ -96,7 +96,7 @@ class SourceMethods(KafkaMethods):
 
     def _range(self, numbers: range, operator: str) -> Stream[int]:
         if numbers and not all(-(2**63) <= end < 2**63 for end in (numbers[0], numbers[-1])):
-            raise PlanError(f"{numbers} goes beyond 64 bits, the range of an int element", location=caller())
+            raise PlanError(f"{numbers} is beyond 64 bits, the range of an int element", location=caller())
         return self.plain(StreamRange(numbers, type=INT, location=caller(), operator=operator))
 
     def stream_file(

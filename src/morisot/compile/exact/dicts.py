@@ -91,7 +91,7 @@ def merge(node: ast.AST, left: Value | None, right: Value | Known, scope: Scope)
     """
     merged = as_dict(right)
     if merged is None:
-        refuse(node, "a dict is merged with what is no dict of texts and values of one type", STAGE)
+        refuse(node, "a dict is merged with something other than a dict of texts and values of one type", STAGE)
     merged = usable(merged, node)
     if left is None:
         return merged

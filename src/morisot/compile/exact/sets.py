@@ -47,7 +47,7 @@ calls.special(frozenset)(_set)
 
 def _constant(node: ast.AST, found: Known) -> Known:
     if type(found.object) not in (list, set, frozenset, dict, tuple):
-        refuse(node, "a set of what is not known has no column form", STAGE)
+        refuse(node, "a set of an unknown object has no column form", STAGE)
     try:
         return Known(frozenset(found.object))
     except TypeError as error:
@@ -90,7 +90,7 @@ def is_set(found: Value | Known) -> bool:
 def _listed(node: ast.AST, found: Value | Known) -> Value:
     """The items of a set, also of a constant one."""
     if isinstance(found, Known) and not is_set(found):
-        refuse(node, "a set is combined with what is none", STAGE)
+        refuse(node, "a set is combined with another object", STAGE)
     if isinstance(found, Known):
         items = [value_of(from_object(one), node) for one in sorted(found.object, key=repr)]
         return distinct(node, list_of(node, items)) if items else refuse(node, "an empty set", STAGE)

@@ -58,7 +58,7 @@ def _sorted(node: ast.AST, arguments: Arguments, keywords: Keywords, scope: Scop
     source = _list(node, arguments, keywords, ("key", "reverse"))
     known, backwards = rows.constant_of(value_of(keywords["reverse"], node)) if "reverse" in keywords else (True, False)
     if not known:
-        refuse(node, "sorted(reverse=…) with what is not constant has no column form", STAGE)
+        refuse(node, "sorted(reverse=…) with a value that is not constant has no column form", STAGE)
     ranked = _ranked(node, source, keywords.get("key"), bool(backwards), scope)
     ordered: Expr = Call("sorted", (ranked,))
     ordered = Call("reverse_list", (ordered,)) if backwards else ordered

@@ -69,7 +69,7 @@ def _passed(result: Term, parameters: Sequence[Type]) -> Iterator[tuple[int, Lea
         if leaf.is_number:
             continue
         if leaf.text not in parameter_leaves:
-            refuse(None, f"the result has a part of type {leaf.type}: a kernel gives numbers", STAGE)
+            refuse(None, f"the result has a part of type {leaf.type}: a kernel returns numbers", STAGE)
         yield number, parameter_leaves[leaf.text]
 
 
@@ -118,6 +118,6 @@ def _check_rows_in_python(
     """Refuses a kernel of which a row in Python may give another type, unless the user declares the type."""
     reason = program.may_differ
     if any(isinstance(type_, Optional) for _, _, type_ in inputs):
-        reason = "what it gives for None is not known"
+        reason = "its result for None is not known"
     if reason and declared in (None, ANY):
         refuse(None, f"the type of the result is not certain: {reason}", "annotate the return type, or pass returns=")

@@ -144,7 +144,7 @@ class _Loop:
             case "filter":
                 test = self._call(name, step.function, parts, 1)
                 if test.type not in NUMBERS:
-                    refuse(None, f"the predicate gives {test.type}: a kernel filters by a number", STAGE)
+                    refuse(None, f"the predicate returns {test.type}: a kernel filters by a number", STAGE)
                 self.lines.append(f"if not {test.text}: continue")
             case "key_by":
                 key = self._call(name, step.function, parts[-1:], 1)
@@ -285,7 +285,7 @@ class _LoopWriter(FunctionWriter):
         term = self.term(value)
         for leaf in term.leaves():
             if not _passed(leaf):
-                refuse(value, f"the result has a part of type {leaf.type}: a kernel gives numbers", STAGE)
+                refuse(value, f"the result has a part of type {leaf.type}: a kernel returns numbers", STAGE)
         if self.result is not None and self.result.type != term.type:
             refuse(
                 value,
@@ -327,7 +327,7 @@ class _LoopWriter(FunctionWriter):
         name = f"helper{len(self.program.functions)}_{len(self.program.active)}"
         result = writer.run(name, positional, named).type
         if any(text not in inside for text in writer.arrays or ()):
-            refuse(node, f"{function.__name__} gives an array that it did not get", STAGE)
+            refuse(node, f"{function.__name__} returns an array that it did not get", STAGE)
         names = [self.out.new() for _ in _numbers(result)]
         done = self.out.new()
         self.out.line(f"{', '.join([done, *names])}, = {name}({', '.join(self.texts(given))})")

@@ -287,7 +287,7 @@ class Expressions(ABC):
             self.program.helpers[key] = name, body.run(name, inner, named)
         name, result = self.program.helpers[key]
         if not all(leaf.is_number for leaf in result.leaves()):
-            refuse(node, f"{function.__name__} gives something else than numbers", STAGE)
+            refuse(node, f"{function.__name__} returns something other than numbers", STAGE)
         done = self.out.new()
         names = [self.out.new() for _ in result.leaves()]
         given = self.texts((*arguments, *keywords.values()))

@@ -51,7 +51,7 @@ def inline(
 ) -> Value:
     """The result of a call of the user's function, by inlining it."""
     if scope.depth >= DEEPEST:
-        refuse(node, f"{function.__name__} calls itself, or goes too deep", STAGE)
+        refuse(node, f"{function.__name__} calls itself, or its calls are nested too deeply", STAGE)
     try:
         return _inlined(function, arguments, keywords, scope)
     except Refused as refused:

@@ -81,7 +81,7 @@ def _make(node: ast.Call, cls: Any, scope: Scope) -> Known:
     found = [expression(one, scope) for one in (*node.args, *(keyword.value for keyword in node.keywords))]
     constants = [(True, one.object) if isinstance(one, Known) else rows.constant_of(one) for one in found]
     if not all(known_ for known_, _ in constants):
-        refuse(node, f"{shown(cls)} of what is not constant has no column form", STAGE)
+        refuse(node, f"{shown(cls)} of a value that is not constant has no column form", STAGE)
     objects = [one for _, one in constants]
     names = [keyword.arg or "" for keyword in node.keywords]
     count = len(node.args)

@@ -39,7 +39,7 @@ def _call_inner(
     if not complete:
         refuse(node, f"{function.node.name} does not get its {len(positional)} arguments", translate.STAGE)
     if scope.depth >= DEEPEST:
-        refuse(node, f"{function.node.name} calls itself, or goes too deep", translate.STAGE)
+        refuse(node, f"{function.node.name} calls itself, or its calls are nested too deeply", translate.STAGE)
     small = {name: scope.small(one) if isinstance(one, Value) else one for name, one in given.items()}
     names = {**function.scope.names, **dict.fromkeys(unpacking.stored(function.node)), **small}
     inner = dataclasses.replace(scope.on_path({}), function=function.scope.function, names=names, depth=scope.depth + 1)
@@ -122,7 +122,7 @@ class _Block:
                     expr = tried.sharing.expanded(each.expr, own)
                     scope.sharing.strict.append(StrictExpr(here, expr, each.type))
         if not paths:
-            refuse(node, "nothing in this try is known to raise what it catches", translate.STAGE)
+            refuse(node, "no operation in this try is known to raise a caught exception", translate.STAGE)
         fails = scope.small_expr(try_except.any_of([condition for condition, _ in paths]), BOOL)
         fine = scope.where(fails, False)
         if _returns(node.body[-1]):

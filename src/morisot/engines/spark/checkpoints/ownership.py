@@ -162,7 +162,7 @@ def _owner(file: Path) -> dict[str, Any] | None:
 
 def _warn_without_locks(directory: Path, error: OSError) -> None:
     warnings.warn(
-        f"the file system of {directory} has no locks ({error.strerror}): nothing keeps a second program from writing "
+        f"the file system of {directory} has no locks ({error.strerror}): a second program may write "
         "the same snapshots. Run one program at a time on this directory, or choose one on another file system.",
         RuntimeWarning,
         stacklevel=2,
