@@ -14,7 +14,7 @@ candidates=(python3 python3.14 python3.13 python3.12 python3.11)
 for candidate in "${candidates[@]}"; do
     if command -v "$candidate" >/dev/null && new_enough "$candidate"; then python=$candidate; break; fi
 done
-[ -n "$python" ] || [ -z "${PYTHON:-}" ] || stop "Morisot needs Python 3.11 or newer, and PYTHON is $PYTHON, which is none: let PYTHON name one or unset it."
+[ -n "$python" ] || [ -z "${PYTHON:-}" ] || stop "Morisot needs Python 3.11 or newer, and PYTHON is $PYTHON, which is none: set PYTHON to one or unset it."
 [ -n "$python" ] || stop "Morisot needs Python 3.11 or newer: install it with \`apt-get install python3.11 python3.11-venv\` (Debian/Ubuntu) or \`brew install python@3.11\` (macOS)."
 
 # The same choice as find_java in src/morisot/engines/spark/session/java_runtime.py.
@@ -23,7 +23,7 @@ get_java="install it with \`apt-get install openjdk-17-jre-headless\` (Debian/Ub
 # `java -version` says `version "17.0.15"`, and before Java 9 `version "1.8.0_402"`.
 version=$("$java" -version 2>&1 | sed -n 's/.*version "\(1\.\)\{0,1\}\([0-9]*\).*/\2/p' | head -n 1) || true
 [ -z "${JAVA_HOME:-}" ] || [ -n "$version" ] ||
-    stop "Morisot needs Java 17 or newer, and JAVA_HOME is $JAVA_HOME, which has none: let JAVA_HOME name one or unset it, or $get_java"
+    stop "Morisot needs Java 17 or newer, and JAVA_HOME is $JAVA_HOME, which has none: set JAVA_HOME to one or unset it, or $get_java"
 
 version_of() { "$1" -c 'import sys; print(sys.version_info[:2])'; }
 # An environment that there is stays, unless PYTHON asks for another version.

@@ -109,7 +109,7 @@ def test_set_up_stops_where_java_home_has_no_java(bare_path: Path) -> None:
     done = set_up(bare_path, JAVA_HOME="/nowhere")
     assert done.returncode == 1
     start = (
-        "Morisot needs Java 17 or newer, and JAVA_HOME is /nowhere, which has none: let JAVA_HOME name one or unset it"
+        "Morisot needs Java 17 or newer, and JAVA_HOME is /nowhere, which has none: set JAVA_HOME to one or unset it"
     )
     assert done.stderr.startswith(start)
     assert done.stderr.count("\n") == 1
