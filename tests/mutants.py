@@ -1,8 +1,8 @@
 """Mutants: small faults in the code, of which the tests have to find each one.
 
     python -m tests.mutants draw --seed 16 --number 30   # writes tests/mutants.json; needs the extra `mutation`
-    python -m tests.mutants run --tests fast             # runs the tests on each mutant, in a copy of the tree
-    python -m tests.mutants run --tests spark --only 4,17
+    python -m tests.mutants run                          # runs the tests on each mutant, in a copy of the tree
+    python -m tests.mutants run --tests near,near-spark --only 4,17
     python -m tests.mutants report                       # writes docs/testing/mutants.md
 
 cosmic-ray lists the mutations. The seed draws places of the source, as many from each area, and one mutation of each
@@ -58,79 +58,90 @@ class Area:
 
 AREAS = {
     "planner": Area(
-        ("src/morisot/physical", "src/morisot/plan/analysis"),
-        (
-            *(
-                "tests/physical",
-                "tests/run/test_description.py",
-                "tests/run/test_forks.py",
-                "tests/run/test_guarantees.py",
-            ),
-            *("tests/run/test_pieces.py", "tests/run/test_job.py", "tests/operators/test_explain.py"),
-            *("tests/operators/test_order.py", "tests/operators/test_chains.py", "tests/operators/test_errors.py"),
+        sources=(
+            "src/morisot/physical",
+            "src/morisot/plan/analysis",
+        ),
+        tests=(
+            "tests/physical",
+            "tests/run/test_description.py",
+            "tests/run/test_forks.py",
+            "tests/run/test_guarantees.py",
+            "tests/run/test_pieces.py",
+            "tests/run/test_job.py",
+            "tests/operators/test_explain.py",
+            "tests/operators/test_order.py",
+            "tests/operators/test_chains.py",
+            "tests/operators/test_errors.py",
             "src/morisot/plan",
         ),
     ),
     "compiler": Area(
-        ("src/morisot/compile",),
-        (
-            *(
-                "tests/compile",
-                "src/morisot/compile",
-                "tests/house/test_closure_corpus.py",
-                "tests/properties/test_closures.py",
-            ),
-            *("tests/properties/test_proof.py", "tests/operators/test_kernel.py", "tests/operators/test_rowwise.py"),
+        sources=("src/morisot/compile",),
+        tests=(
+            "tests/compile",
+            "src/morisot/compile",
+            "tests/house/test_closure_corpus.py",
+            "tests/properties/test_closures.py",
+            "tests/properties/test_proof.py",
+            "tests/operators/test_kernel.py",
+            "tests/operators/test_rowwise.py",
             "tests/physical",
         ),
     ),
     "worker machines": Area(
-        ("src/morisot/worker/stateful", "src/morisot/worker/aggregate", "src/morisot/worker/rowwise"),
-        (
-            *(
-                "tests/worker",
-                "src/morisot/worker",
-                "tests/properties/test_buckets.py",
-                "tests/properties/test_waiting.py",
-            ),
-            *(
-                "tests/operators/test_window_unbounded.py",
-                "tests/operators/test_state.py",
-                "tests/operators/test_window.py",
-            ),
-            *(
-                "tests/operators/test_window_join.py",
-                "tests/operators/test_kernel.py",
-                "tests/operators/test_aggregate.py",
-            ),
-            *(
-                "tests/operators/test_on_error.py",
-                "tests/operators/test_join.py",
-                "tests/operators/test_window_on_error.py",
-            ),
+        sources=(
+            "src/morisot/worker/stateful",
+            "src/morisot/worker/aggregate",
+            "src/morisot/worker/rowwise",
+        ),
+        tests=(
+            "tests/worker",
+            "src/morisot/worker",
+            "tests/properties/test_buckets.py",
+            "tests/properties/test_waiting.py",
+            "tests/operators/test_window_unbounded.py",
+            "tests/operators/test_state.py",
+            "tests/operators/test_window.py",
+            "tests/operators/test_window_join.py",
+            "tests/operators/test_kernel.py",
+            "tests/operators/test_aggregate.py",
+            "tests/operators/test_on_error.py",
+            "tests/operators/test_join.py",
+            "tests/operators/test_window_on_error.py",
         ),
     ),
     "checkpoints": Area(
-        ("src/morisot/engines/spark/checkpoints", "src/morisot/engines/spark/internals/query_log.py"),
-        (
-            *("tests/run/test_checkpoint.py", "tests/run/test_snapshot_files.py", "tests/run/test_ownership.py"),
-            *("tests/run/test_logs.py", "tests/internals/test_logs.py", "tests/run/test_loop.py", "tests/recovery"),
+        sources=(
+            "src/morisot/engines/spark/checkpoints",
+            "src/morisot/engines/spark/internals/query_log.py",
+        ),
+        tests=(
+            "tests/run/test_checkpoint.py",
+            "tests/run/test_snapshot_files.py",
+            "tests/run/test_ownership.py",
+            "tests/run/test_logs.py",
+            "tests/internals/test_logs.py",
+            "tests/run/test_loop.py",
+            "tests/recovery",
             "src/morisot/engines/spark/internals/query_log.py",
         ),
     ),
     "sinks": Area(
-        (
-            *("src/morisot/engines/spark/io", "src/morisot/engines/spark/streaming/sinks.py"),
-            *("src/morisot/engines/spark/streaming/micro_batch.py", "src/morisot/runtime/sink_protocol.py"),
+        sources=(
+            "src/morisot/engines/spark/io",
+            "src/morisot/engines/spark/streaming/sinks.py",
+            "src/morisot/engines/spark/streaming/micro_batch.py",
+            "src/morisot/runtime/sink_protocol.py",
             "src/morisot/engines/spark/bounded/part_sink.py",
         ),
-        (
-            *(
-                "tests/operators/test_sink.py",
-                "tests/operators/test_unbounded_sinks.py",
-                "tests/operators/test_endpoints.py",
-            ),
-            *("tests/run/test_failures.py", "tests/recovery"),
+        tests=(
+            "tests/run/test_checkpoint.py",
+            "tests/operators/test_sink.py",
+            "tests/operators/test_unbounded_sinks.py",
+            "tests/operators/test_endpoints.py",
+            "tests/run/test_failures.py",
+            "tests/recovery",
         ),
     ),
 }
@@ -313,19 +324,20 @@ def _mutant(number: int, area: str, file: str, operator: str, occurrence: int) -
 
 # --- run --------------------------------------------------------------------------------------------------------------
 
-FAST, ON_SPARK = "not jvm and not thorough", "jvm and not thorough"
 GROUPS = {
-    "fast": ("tests of the area without a JVM", "all tests without a JVM"),
-    "spark": ("tests of the area on Spark",),
-    "rest": ("all tests on Spark",),
+    "near": "not jvm and not thorough",
+    "near-spark": "jvm and not program and not thorough",
+    "fast": "not jvm and not thorough",
+    "rest": "jvm and not thorough",
 }
-"""What `--tests` may say, and the groups of tests that it runs; together they are `make test`."""
+"""The groups of tests, and their marks. `near` are those of the area. The last two together are `make test`."""
 
 
 def command_of(group: str, area: str) -> list[str]:
-    """What pytest is told to run."""
-    marks = ON_SPARK if "on Spark" in group else FAST
-    return ["-m", marks, *(AREAS[area].tests if "of the area" in group else ())]
+    """What pytest is told to run: a group, or the tests that have a path."""
+    if group not in GROUPS:
+        return ["-m", "not thorough", group]
+    return ["-m", GROUPS[group], *(AREAS[area].tests if group.startswith("near") else ())]
 
 
 class Copy:
@@ -333,7 +345,7 @@ class Copy:
 
     def __init__(self, directory: Path, python: str) -> None:
         self.directory = directory
-        self._python = python
+        self._python = str(Path(python).absolute())  # not resolved: a link tells its virtual environment
         shutil.rmtree(directory, ignore_errors=True)
         tracked = subprocess.run(
             ["git", "ls-files", "--cached", "--others", "--exclude-standard"],
@@ -409,14 +421,13 @@ def _reason(code: int, output: str) -> str:
 
 def run(file: Path, numbers: set[int], tests: Sequence[str], copy: Copy) -> None:
     """Run tests on the mutants that are not decided, and write each result."""
-    groups = [group for name in tests for group in GROUPS[name]]
     for number in sorted(numbers or {each.number for each in Record.read(file).mutants}):
         mutant = next(each for each in Record.read(file).mutants if each.number == number)
         if mutant.decided:
             continue
         began = time.monotonic()
         print(f"{number} {mutant.file}:{mutant.line} {mutant.operator}", flush=True)
-        result = tried(mutant, copy, groups)
+        result = tried(mutant, copy, tests)
         seconds = time.monotonic() - began
         print(f"  {f'found by {result.found_by}' if result.found_by else 'survived'} ({seconds:.0f} s)", flush=True)
         record = Record.read(file)  # what others have written meanwhile
@@ -453,12 +464,14 @@ def report(record: Record) -> str:
         lines += [f"- {len(undecided)} are not decided: {', '.join(undecided)}."]
     lines += ["", "| | area | source | code | mutant | found by |", "|---|---|---|---|---|---|"]
     for each in mutants:
-        before, after = _shown(each)
         found = f"`{_cell(each.found_by)}`" if "::" in each.found_by else each.found_by
         found = f"{found} (new)" if each.test_added else found
         found = f"equivalent: {each.equivalent}" if each.equivalent else found or "not decided"
-        source = f"`{each.file.removeprefix('src/morisot/')}:{each.line}`"
-        lines.append(f"| {each.number} | {each.area} | {source} | {before} | {after} | {found} |")
+        blank = next((index for index, line in enumerate(each.before) if line.strip()), 0)
+        source = f"`{each.file.removeprefix('src/morisot/')}:{each.line + blank}`"
+        lines.append(
+            f"| {each.number} | {each.area} | {source} | {_code(each.before)} | {_code(each.after)} | {found} |"
+        )
     lines += [
         "",
         "`python -m tests.mutants` draws mutants, runs the tests on them, and writes this page.",
@@ -467,12 +480,8 @@ def report(record: Record) -> str:
     return "\n".join(lines)
 
 
-def _shown(mutant: Mutant) -> tuple[str, str]:
-    """The lines that differ, as cells of a table."""
-    return _code(mutant.before), _code(mutant.after)
-
-
 def _code(lines: Sequence[str]) -> str:
+    """Some lines as a cell of the table."""
     text = _cell(" ".join(line.strip() for line in lines))
     return f"`` {text} ``" if text else ""
 
@@ -491,7 +500,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     drawing.add_argument("--seed", type=int, required=True)
     drawing.add_argument("--number", type=int, default=30)
     running = commands.add_parser("run", help="run the tests on each mutant that is not decided")
-    running.add_argument("--tests", default="fast,spark,rest", help="some of fast, spark, rest; in this order")
+    running.add_argument("--tests", default=",".join(GROUPS), help=f"{', '.join(GROUPS)}, or paths of tests")
     running.add_argument("--only", default="", help="numbers of mutants")
     running.add_argument("--copy", type=Path, help="where the copy of the tree is made")
     running.add_argument("--python", default=sys.executable, help="what runs the tests")

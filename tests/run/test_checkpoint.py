@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import json
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,8 @@ import pytest
 import morisot as mo
 from morisot.engines.spark.checkpoints.query import Checkpoint
 from morisot.engines.spark.checkpoints.snapshot_files import write_record
-from morisot.engines.spark.internals import spark_log
+from morisot.engines.spark.internals import query_log, spark_log
+from morisot.engines.spark.io.output_directory import OutputDirectory
 from morisot.errors import Location
 from morisot.plan.analysis.fingerprint import describe
 from morisot.plan.nodes.sink import SinkNode, WriteText
@@ -168,6 +170,16 @@ def test_going_back(checkpoint: Checkpoint, tmp_path: Path, number: int) -> None
     assert numbers_in(tmp_path / "out") == list(range(number + 1))
 
 
+def test_going_back_removes_the_directories_of_later_and_of_unfinished_micro_batches(tmp_path: Path) -> None:
+    """Running values have a directory for each micro-batch, and Spark lists none of them."""
+    names = ["batch=0", "batch=1", "batch=2", "batch=10", "batch=mine", "_writing-11"]
+    for name in names:
+        (tmp_path / "out" / name).mkdir(parents=True)
+        (tmp_path / "out" / name / "part-0").touch()
+    OutputDirectory(sink(tmp_path)).go_back(1)
+    assert {file.name for file in (tmp_path / "out").iterdir()} == {"batch=0", "batch=1", "batch=mine"}
+
+
 def test_going_back_is_finished_when_it_was_broken_off(checkpoint: Checkpoint, tmp_path: Path) -> None:
     write_record(tmp_path / "saves" / "going-back", "restore", 5)
     spark_log.cut(tmp_path / "out" / "_spark_metadata", 5)
@@ -198,6 +210,18 @@ def test_another_program_is_refused(checkpoint: Checkpoint, tmp_path: Path) -> N
         checkpoint.resume(other, "latest")
     assert checkpoint.can_resume("latest")
     assert not checkpoint.can_resume(None)
+
+
+def test_an_empty_micro_batch_starts_now(tmp_path: Path) -> None:
+    put(tmp_path / "offsets" / "3", started(3), {"logOffset": 7})
+    put(tmp_path / "commits" / "3", {"nextBatchWatermarkMs": 5000})
+    before = datetime.datetime.now(datetime.UTC) - datetime.timedelta(
+        milliseconds=1
+    )  # of which Spark counts whole ones
+    query_log.plan_empty_batch(tmp_path)
+    assert query_log.started(tmp_path) == [3, 4]
+    assert before <= query_log.started_at(tmp_path, 4) <= datetime.datetime.now(datetime.UTC)
+    assert (query_log.watermark(tmp_path, 4), query_log.offsets(tmp_path, 4)) == (5000, [{"logOffset": 7}])
 
 
 def test_a_fresh_start_forgets_everything(checkpoint: Checkpoint, tmp_path: Path) -> None:
