@@ -24,6 +24,7 @@ import pytest
 from morisot.compile import choose
 from morisot.compile.choose import verdict_of
 from morisot.compile.kernel import calls
+from morisot.compile.kernel.branchless import branchless
 from morisot.compile.kernel.function import compile_kernel
 from morisot.compile.verdict import KernelForm, Refusal, StageForm
 from morisot.errors import ElementError, Location
@@ -453,6 +454,24 @@ def test_a_function_with_loops_says_why_it_is_no_kernel() -> None:
     assert isinstance(verdict, StageForm)
     assert "a for loop has no column form; and t is int before the loop" in verdict.refusal.reason
     assert "0.0" in verdict.refusal.advice
+
+
+def test_a_short_branch_becomes_a_choice_between_two_results() -> None:
+    """Both sides are computed; only an overflow on the side that is taken fails."""
+    lines = [
+        *("if t1:", "    t2, t3 = add(n, 1)", "    if t3: return BAD", "    t4 = t2"),
+        *("else:", "    t4 = n"),
+    ]
+    assert branchless(lines) == [
+        *("t4c = t1", "t2, t3 = add(n, 1)", "t4a = t2", "t4b = n"),
+        *("if ((t3) & t4c): return BAD", "t4 = t4a if t4c else t4b"),
+    ]
+
+
+@pytest.mark.parametrize("line", ["    t2 = sqrt(n)", "    while t1: t1 = step(n)", "    total = n"])
+def test_a_branch_that_does_something_else_stays_a_jump(line: str) -> None:
+    lines = ["if t1:", line, "    t4 = n", "else:", "    t4 = 1"]
+    assert branchless(lines) == lines
 
 
 def test_a_kernel_keeps_why_it_is_no_column() -> None:

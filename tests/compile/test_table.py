@@ -378,6 +378,18 @@ STAGE = [
     ((STR,), "lambda s: strptime(s, '%d %B %Y')", "strptime"),
     ((STR,), "lambda s: hash(s)", "hash(str)"),
     ((INT,), "def f(x):\n    y = x\n    g = lambda: y\n    y = 2\n    return g()", "is set more than once"),
+    (
+        (INT,),
+        "def f(x):\n    def g(y, *, z=1):\n        return y + z\n    return g(x)",
+        "unless its parameters are plain",
+    ),
+    (
+        (INT,),
+        "def f(x):\n    def g(y, z=1):\n        return y + z\n    return g(x, 2)",
+        "unless its parameters are plain",
+    ),
+    ((INT,), "def f(x):\n    def g(*ys):\n        return ys[0]\n    return g(x)", "unless its parameters are plain"),
+    ((INT,), "def f(x):\n    def g(**ys):\n        return x\n    return g()", "unless its parameters are plain"),
     ((INT,), "def f(x):\n    raise ValueError", "raises on every path"),
     (
         (STR,),
