@@ -196,14 +196,16 @@ class Record:
     @classmethod
     def read(cls, file: Path) -> Record:
         content = json.loads(file.read_text("utf-8"))
-        mutants = [
-            Mutant(**{name: tuple(value) if isinstance(value, list) else value for name, value in each.items()})
-            for each in content.pop("mutants")
-        ]
+        mutants = [Mutant(**{**each, **_tuples(each)}) for each in content.pop("mutants")]
         return cls(**content, mutants=mutants)
 
     def write(self, file: Path) -> None:
         file.write_text(json.dumps(asdict(self), indent=1, ensure_ascii=False) + "\n", "utf-8")
+
+
+def _tuples(values: dict[str, Any]) -> dict[str, Any]:
+    """The lists of JSON as tuples."""
+    return {name: tuple(value) for name, value in values.items() if isinstance(value, list)}
 
 
 # --- draw -------------------------------------------------------------------------------------------------------------
@@ -388,28 +390,34 @@ class Copy:
 
 def tried(mutant: Mutant, copy: Copy, groups: Sequence[str]) -> Mutant:
     """The mutant, with the test that found it or the groups that did not."""
-    source = (copy.directory / mutant.file).read_text("utf-8")
     for group in groups:
-        if mutant.found_by or group in mutant.passed:
+        if group in mutant.passed:
             continue
-        left_out: list[str] = []
-        while not mutant.found_by and group not in mutant.passed:
-            copy.write(mutant.file, mutant.applied_to(source))
-            try:
-                code, output = copy.pytest(*command_of(group, mutant.area), *left_out)
-            finally:
-                copy.write(mutant.file, source)
-            if code in (_PASSED, _NO_TESTS):
-                mutant = replace(mutant, passed=(*mutant.passed, group))
-                continue
-            test = next(iter(_FAILURE.findall(output)), "") if code == _FAILED else ""
-            if test and copy.pytest(test)[0] != _PASSED:
-                print(f"  {test} fails without the mutant too")
-                left_out += ["--deselect", test]
-                continue
-            mutant = replace(mutant, found_by=test or _reason(code, output))
-            print(output[-1500:])
+        found = _finder(mutant, copy, group)
+        if found:
+            return replace(mutant, found_by=found)
+        mutant = replace(mutant, passed=(*mutant.passed, group))
     return mutant
+
+
+def _finder(mutant: Mutant, copy: Copy, group: str) -> str:
+    """The first test of a group that fails with the mutant, and passes without it."""
+    source = (copy.directory / mutant.file).read_text("utf-8")
+    left_out: list[str] = []
+    while True:
+        copy.write(mutant.file, mutant.applied_to(source))
+        try:
+            code, output = copy.pytest(*command_of(group, mutant.area), *left_out)
+        finally:
+            copy.write(mutant.file, source)
+        if code in (_PASSED, _NO_TESTS):
+            return ""
+        test = next(iter(_FAILURE.findall(output)), "") if code == _FAILED else ""
+        if not test or copy.pytest(test)[0] == _PASSED:
+            print(output[-1500:])
+            return test or _reason(code, output)
+        print(f"  {test} fails without the mutant too")
+        left_out += ["--deselect", test]
 
 
 def _reason(code: int, output: str) -> str:

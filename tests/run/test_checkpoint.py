@@ -16,7 +16,7 @@ from morisot.engines.spark.internals import query_log, spark_log
 from morisot.engines.spark.io.output_directory import OutputDirectory
 from morisot.errors import Location
 from morisot.plan.analysis.fingerprint import describe
-from morisot.plan.nodes.sink import SinkNode, WriteText
+from morisot.plan.nodes.sink import WriteText
 from morisot.plan.nodes.source import StreamFile
 from morisot.private import private_file
 from morisot.runtime import atomic_files
@@ -38,7 +38,7 @@ def read(number: int, directory: str = "/in") -> dict[str, Any]:
     return {"path": f"hdfs:{directory}/{number}", "timestamp": number, "batchId": number}
 
 
-def sink(directory: Path) -> SinkNode:
+def sink(directory: Path) -> WriteText:
     location = Location("program.py", 3)
     source = StreamFile(str(directory), unbounded=True, type=STR, location=location)
     return WriteText(source, str(directory / "out"), type=STR, location=location)
