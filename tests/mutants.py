@@ -39,7 +39,7 @@ SECONDS_OF_A_TEST = 120
 SECONDS_OF_A_RUN = 1500
 _PASSED, _FAILED, _NO_TESTS = 0, 1, 5
 """Exit codes of pytest; with others it did not run the tests, for instance because a module could not be imported."""
-_FAILURE = re.compile(r"^(?:FAILED|ERROR) ([^\[\n]+?|.+?\])(?: - .*)?$", re.MULTILINE)
+_FAILURE = re.compile(r"^(?:FAILED|ERROR) ((?:tests|src)/(?:[^\[\n]+?|.+?\]))(?: - .*)?$", re.MULTILINE)
 """A test in pytest's summary; its parameters may contain what separates it from the message."""
 _TYPING_ONLY = {"overload", "override"}
 """Decorators for type checkers."""

@@ -77,22 +77,22 @@ class FakeCopy(Copy):
 
     def pytest(self, *arguments: str) -> tuple[int, str]:
         mutated = "return  2" in (self.directory / MUTANT.file).read_text()
-        always = [test for test in self.failing if test.startswith("always")]
+        always = [test for test in self.failing if test.startswith("tests/always")]
         failed = [test for test in (self.failing if mutated else always) if test not in arguments or not mutated]
         chosen = [test for test in failed if "-m" in arguments or test in arguments]
-        return (1, f"FAILED {chosen[0]} - AssertionError\n") if chosen else (0, "")
+        return (1, f"ERROR    a log:file.py:3 message\nFAILED {chosen[0]} - assert [1]\n") if chosen else (0, "")
 
 
 def test_a_mutant_is_found_by_a_test_that_passes_without_it(tmp_path: Path) -> None:
-    copy = FakeCopy(tmp_path, ["always.py::test_broken", "test_f.py::test_f[a - b]"])
+    copy = FakeCopy(tmp_path, ["tests/always.py::test_broken", "tests/test_f.py::test_f[a - b]"])
     found = tried(MUTANT, copy, ["near", "fast"])
-    assert (found.found_by, found.passed) == ("test_f.py::test_f[a - b]", ())
+    assert (found.found_by, found.passed) == ("tests/test_f.py::test_f[a - b]", ())
     assert (tmp_path / MUTANT.file).read_text() == "def f():\n    return 1\n"
 
 
 def test_a_mutant_that_no_test_finds_survives(tmp_path: Path) -> None:
     groups = ("near", "fast")
-    survivor = tried(MUTANT, FakeCopy(tmp_path, ["always.py::test_broken"]), groups)
+    survivor = tried(MUTANT, FakeCopy(tmp_path, ["tests/always.py::test_broken"]), groups)
     assert (survivor.found_by, survivor.passed) == ("", groups)
     assert not survivor.decided
 

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import morisot as mo
+from morisot.compile.aggregates.extremes import ELEMENT, NativeExtreme
+from morisot.compile.ir.expressions import Input
 from morisot.physical.facts import Facts
 from morisot.physical.job import Batch, LoopStep, plan_job, plan_query, plan_stream
 from morisot.physical.ops import ColumnsOp, FusingOp, Given, KernelOp, Physical, ReadOp, StageOp, WriteOp
@@ -114,6 +117,36 @@ def test_a_loop_runs_right_before_the_first_root_that_reads_it() -> None:
     assert [len(step.roots) for step in found.steps if isinstance(step, Batch)] == [1, 2]
     (step,) = found.loops
     assert step.body is None  # its tasks do all rounds
+
+
+def test_a_key_that_may_fail_is_called_where_elements_are_left_out() -> None:
+    """A column remembers nothing and needs no key, but the elements on which the key fails must be known."""
+    stream = numbers(mo.StreamContext(engine="reference"))
+    for on_error, key, kind in (
+        ("raise", lambda n: 10 // n, ColumnsOp),
+        ("skip", lambda n: 10 // n, StageOp),
+        ("skip", lambda n: n, ColumnsOp),
+    ):
+        node = stream.map_memo_by(lambda n: n == 1, key, on_error=on_error)._node
+        assert plan_stream(node).choices[node].kind is kind
+
+
+@pytest.mark.parametrize(
+    ("function", "largest", "last"),
+    [
+        (lambda a, b: a if a[1] >= b[1] else b, True, False),
+        (lambda a, b: b if b[1] > a[1] else a, True, False),
+        (lambda a, b: a if b[1] < a[1] else b, True, True),
+        (lambda a, b: b if a[1] >= b[1] else a, False, True),
+    ],
+)
+def test_a_fold_that_keeps_an_element_compares_keys_of_elements(function: Any, largest: bool, last: bool) -> None:
+    pairs = mo.StreamContext(engine="reference").stream_iter([("a", 1), ("b", 2)])
+    node = pairs.reduce_assoc(function)._node
+    fold = plan_stream(node).choices[node].detail
+    assert isinstance(fold, NativeExtreme)
+    assert fold.key == Input(ELEMENT, (1,))
+    assert (fold.largest, fold.last) == (largest, last)
 
 
 def stages(found: Plan) -> list[int]:

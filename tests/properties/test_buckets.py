@@ -66,6 +66,12 @@ def note(state: list[int] | None, key: Any, value: int) -> tuple[list[int] | Non
     return (None if len(seen) == 3 else seen), str(seen)
 
 
+def test_each_key_meets_its_own_state() -> None:
+    batches = [[(1, 10), (2, 20)], [(1, 11)], [(1, 12), (2, 21), (1, 13)]]
+    found = results(RichMachine([], note, True, "map", ORIGIN), Keyed(INT, INT), batches)
+    assert found == ["[10]", "[20]", "[10, 11]", "[10, 11, 12]", "[20, 21]", "[13]"]
+
+
 @pytest.mark.parametrize("name", KEYS)
 @pytest.mark.parametrize("machine", ["rich", "tumbling"])
 @settings(max_examples=15, deadline=None)

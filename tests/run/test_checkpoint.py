@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import morisot as mo
-from morisot.engines.spark.checkpoints.query import Checkpoint
+from morisot.engines.spark.checkpoints.query import Checkpoint, was_alone
 from morisot.engines.spark.checkpoints.snapshot_files import write_record
 from morisot.engines.spark.internals import query_log, spark_log
 from morisot.engines.spark.io.output_directory import OutputDirectory
@@ -222,6 +222,13 @@ def test_an_empty_micro_batch_starts_now(tmp_path: Path) -> None:
     assert query_log.started(tmp_path) == [3, 4]
     assert before <= query_log.started_at(tmp_path, 4) <= datetime.datetime.now(datetime.UTC)
     assert (query_log.watermark(tmp_path, 4), query_log.offsets(tmp_path, 4)) == (5000, [{"logOffset": 7}])
+
+
+def test_a_sink_was_alone_if_the_saved_plan_has_no_other(tmp_path: Path) -> None:
+    for name, plan in {"alone": {"sinks": ["alone"]}, "old": {}, "shared": {"sinks": ["shared", "other"]}}.items():
+        (tmp_path / name).mkdir()
+        write_record(tmp_path / name / "plan.json", "plan", plan)
+    assert [name for name in ("alone", "old", "shared", "new") if was_alone(tmp_path / name)] == ["alone", "old"]
 
 
 def test_a_fresh_start_forgets_everything(checkpoint: Checkpoint, tmp_path: Path) -> None:
