@@ -5,8 +5,8 @@
     python -m tests.mutants run --tests near,near-spark --only 4,17
     python -m tests.mutants report                       # writes docs/testing/mutants.md
 
-cosmic-ray lists the mutations. The seed draws places of the source, as many from each area, and one mutation of each
-place. Nobody chooses: a mutation that is drawn stays in the record, whatever the tests say of it.
+cosmic-ray lists the mutations. The seed selects positions in the source, the same number in each area, and one mutation
+at each. A mutation that is drawn stays in the record, whatever the tests report.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import textwrap
 import time
 import warnings
 from collections import defaultdict
@@ -65,9 +66,9 @@ AREAS = {
         tests=(
             "tests/physical",
             "tests/run/test_description.py",
-            "tests/run/test_forks.py",
+            "tests/run/test_query_groups.py",
             "tests/run/test_guarantees.py",
-            "tests/run/test_pieces.py",
+            "tests/run/test_resumable.py",
             "tests/run/test_job.py",
             "tests/operators/test_explain.py",
             "tests/operators/test_order.py",
@@ -99,7 +100,7 @@ AREAS = {
             "tests/worker",
             "src/morisot/worker",
             "tests/properties/test_buckets.py",
-            "tests/properties/test_waiting.py",
+            "tests/properties/test_timers.py",
             "tests/operators/test_window_unbounded.py",
             "tests/operators/test_state.py",
             "tests/operators/test_window.py",
@@ -189,8 +190,8 @@ class Record:
     commit: str
     """The code of which the mutants are."""
     tool: str
-    places: dict[str, int]
-    """How many places each area has."""
+    positions: dict[str, int]
+    """How many positions each area has."""
     mutants: list[Mutant] = field(default_factory=list)
 
     @classmethod
@@ -216,17 +217,17 @@ def draw(seed: int, number: int) -> Record:
     import importlib.metadata
 
     drawn: list[Mutant] = []
-    places: dict[str, int] = {}
+    positions: dict[str, int] = {}
     for area in AREAS:
-        found = places_of(area)
-        places[area] = len(found)
+        found = positions_of(area)
+        positions[area] = len(found)
         chance = random.Random(f"{seed} {area}")
         waiting = sorted(found)
         chance.shuffle(waiting)
         wanted = len(drawn) + number // len(AREAS)
         while len(drawn) < wanted:
-            file, *_ = place = waiting.pop()
-            mutations = sorted(found[place])
+            file, *_ = position = waiting.pop()
+            mutations = sorted(found[position])
             chance.shuffle(mutations)
             valid = (_mutant(len(drawn) + 1, area, file, operator, at) for operator, at in mutations)
             mutant = next(filter(None, valid), None)
@@ -234,20 +235,20 @@ def draw(seed: int, number: int) -> Record:
                 drawn.append(mutant)
     commit = subprocess.run(["git", "rev-parse", "HEAD"], cwd=ROOT, check=True, capture_output=True, text=True)
     tool = f"cosmic-ray {importlib.metadata.version('cosmic-ray')}"
-    return Record(seed, commit.stdout.strip(), tool, places, drawn)
+    return Record(seed, commit.stdout.strip(), tool, positions, drawn)
 
 
-Place = tuple[str, Position, Position]
+Span = tuple[str, Position, Position]
 
 
-def places_of(area: str) -> dict[Place, list[tuple[str, int]]]:
-    """The places that can be mutated, each with its mutations: an operator, and which of its occurrences."""
+def positions_of(area: str) -> dict[Span, list[tuple[str, int]]]:
+    """The parts of the source that can be mutated. A mutation is an operator, and which of its occurrences."""
     from cosmic_ray import plugins
     from cosmic_ray.ast import ast_nodes, get_ast
 
     names = sorted(name for name in plugins.operator_names() if not plugins.get_operator(name).arguments())
     operators = {name: plugins.get_operator(name)() for name in names}
-    found: dict[Place, list[tuple[str, int]]] = defaultdict(list)
+    found: dict[Span, list[tuple[str, int]]] = defaultdict(list)
     for path in _files(AREAS[area].sources):
         source = path.read_text("utf-8")
         left_out = list(without_effect(source))
@@ -452,39 +453,40 @@ def report(record: Record) -> str:
     added = [each for each in mutants if each.test_added]
     equivalent = [each for each in mutants if each.equivalent]
     number = len(mutants) // len(AREAS)
-    places = ", ".join(f"{area} {count}" for area, count in record.places.items())
+    positions = ", ".join(f"{area} {count}" for area, count in record.positions.items())
+    drawn = (
+        f"{record.tool} lists the possible mutations of commit `{record.commit[:12]}`. A random generator with "
+        f"the seed {record.seed} selects {number} positions in each area, and one mutation at each. The areas have "
+        f"these numbers of positions: {positions}. Annotations, docstrings, blocks for type checkers and mutations "
+        "that do not compile are excluded. No mutation was selected or removed by hand."
+    )
     lines = [
         "# Mutants",
         "",
-        "A mutant is the code with one small fault. The tests are good if they find it.",
+        "A mutant is a copy of the code with one small fault. Good tests fail on it.",
         "",
-        f"{record.tool} lists the mutations of commit `{record.commit[:12]}`.",
-        f"Seed {record.seed} draws {number} of each area.",
-        "First a place of the source is drawn, then one of its mutations. Places that can be mutated: " + places + ".",
-        "Left out are annotations, docstrings, blocks for type checkers, and mutations that do not compile.",
+        textwrap.fill(drawn, 120),
         "",
-        f"- {len(at_once)} were found by the tests of that commit (`make test`).",
-        f"- {len(added)} were not; a test was written for each, and finds it.",
-        f"- {len(equivalent)} are equivalent: they behave like the code for every input.",
+        "| result | mutants |",
+        "|---|---|",
+        f"| found by the tests of that commit | {len(at_once)} |",
+        f"| found by a test that was added for it | {len(added)} |",
+        f"| equivalent: it behaves like the code for every input | {len(equivalent)} |",
     ]
     undecided = [str(each.number) for each in mutants if not each.decided]
     if undecided:
-        lines += [f"- {len(undecided)} are not decided: {', '.join(undecided)}."]
+        lines += [f"| not decided: {', '.join(undecided)} | {len(undecided)} |"]
     lines += ["", "| | area | source | code | mutant | found by |", "|---|---|---|---|---|---|"]
     for each in mutants:
         found = f"`{_cell(each.found_by)}`" if "::" in each.found_by else each.found_by
-        found = f"{found} (new)" if each.test_added else found
+        found = f"{found} (added)" if each.test_added else found
         found = f"equivalent: {each.equivalent}" if each.equivalent else found or "not decided"
         blank = next((index for index, line in enumerate(each.before) if line.strip()), 0)
         source = f"`{each.file.removeprefix('src/morisot/')}:{each.line + blank}`"
         lines.append(
             f"| {each.number} | {each.area} | {source} | {_code(each.before)} | {_code(each.after)} | {found} |"
         )
-    lines += [
-        "",
-        "`python -m tests.mutants` draws mutants, runs the tests on them, and writes this page.",
-        "",
-    ]
+    lines += ["", "`python -m tests.mutants` draws mutants, runs the tests on them, and writes this page.", ""]
     return "\n".join(lines)
 
 

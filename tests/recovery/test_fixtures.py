@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import morisot as mo
-from morisot.engines.spark.bounded.part_sink import check_pieces
+from morisot.engines.spark.bounded.part_sink import check_splits
 from morisot.engines.spark.emit.python.in_order import origin
 from morisot.engines.spark.emit.stateful import running_aggregates as running
 from morisot.worker.aggregate.accumulators import FoldAccumulator
@@ -47,12 +47,12 @@ def test_paths_are_those_of_the_directory_and_no_pickle_names_a_class_of_ours(ki
     assert {file: names for file in found if (names := own_globals_in(file.read_bytes()))} == {}
 
 
-def test_what_parts_gave_is_read_as_it_was_written(tmp_path: Path) -> None:
+def test_the_output_of_earlier_splits_is_accepted(tmp_path: Path) -> None:
     unpacked("resumable", tmp_path)
-    pieces = tmp_path / "saves" / "bounded" / "collect" / "part-0" / "pieces"
-    check_pieces(pieces, 3)
+    splits = tmp_path / "saves" / "bounded" / "collect" / "part-0" / "pieces"
+    check_splits(splits, 3)
     with pytest.raises(mo.SnapshotError, match="piece-00000003"):
-        check_pieces(pieces, 4)
+        check_splits(splits, 4)
 
 
 @pytest.mark.unbounded

@@ -170,13 +170,13 @@ def test_going_back(checkpoint: Checkpoint, tmp_path: Path, number: int) -> None
     assert numbers_in(tmp_path / "out") == list(range(number + 1))
 
 
-def test_going_back_removes_the_directories_of_later_and_of_unfinished_micro_batches(tmp_path: Path) -> None:
+def test_restoring_removes_the_directories_of_later_and_of_unfinished_micro_batches(tmp_path: Path) -> None:
     """Running values have a directory for each micro-batch, and Spark lists none of them."""
     names = ["batch=0", "batch=1", "batch=2", "batch=10", "batch=mine", "_writing-11"]
     for name in names:
         (tmp_path / "out" / name).mkdir(parents=True)
         (tmp_path / "out" / name / "part-0").touch()
-    OutputDirectory(sink(tmp_path)).go_back(1)
+    OutputDirectory(sink(tmp_path)).restore(1)
     assert {file.name for file in (tmp_path / "out").iterdir()} == {"batch=0", "batch=1", "batch=mine"}
 
 
