@@ -29,7 +29,7 @@ MUTANT = Mutant(1, "sinks", "beside.py", 2, "NumberReplacer", ("    return 1",),
 
 
 def text_of(source: str, start: tuple[int, int], end: tuple[int, int]) -> str:
-    """What stands between two positions, in one line."""
+    """The text between two positions of one line."""
     assert start[0] == end[0]
     return source.splitlines()[start[0] - 1][start[1] : end[1]]
 
