@@ -342,4 +342,4 @@ def test_watermarks_and_handlers_that_do_not_fit_are_refused() -> None:
 def test_explain_says_where_open_windows_are(spark_ctx: mo.StreamContext) -> None:
     stream = spark_ctx.stream_rate(1).window_all(mo.CountWindow.tumbling(2)).sum(lambda n: n + 1)
     (form,) = stream.forms()
-    assert (form.form, "kept in Python" in form.reason) == ("stage", True)
+    assert (form.form, "a state in Python" in form.reason) == ("stage", True)

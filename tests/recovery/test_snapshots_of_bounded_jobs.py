@@ -99,7 +99,7 @@ def by_time(
     with saving(spark, directory, **{"items": None, "keep": 1000, **settings}) as ctx:
         read = ctx.stream_iter(numbers).map(lambda n: noted(n, directory), returns=int)
         found = (read.rich_map(0, lambda total, n: (total + n, total + n)) if summed else read).collect()
-        return found, len(ctx.engine._pieces.snapshots())  # type: ignore[attr-defined]
+        return found, len(ctx.engine._resumable.snapshots())  # type: ignore[attr-defined]
 
 
 def test_pieces_of_a_long_time_grow(spark: Any, tmp_path: Path) -> None:
@@ -134,7 +134,7 @@ def test_a_changed_program_and_changed_files_are_refused(spark: Any, tmp_path: P
     write_files(tmp_path)
     at_once = {"items": 2 * len(ALL)}
     assert collected(spark, tmp_path, **at_once) == ALL
-    with pytest.raises(mo.PlanError, match=r"collect cannot go on .* map \(.*: its function changed"):
+    with pytest.raises(mo.PlanError, match=r"collect cannot resume .* map \(.*: its function changed"):
         collected(spark, tmp_path, step=2, **at_once)
     pq.write_table(pa.table({"n": [77]}), tmp_path / "in" / "6 of 5.parquet")
     with pytest.raises(mo.PlanError, match=r"stream_parquet has other elements .*: 6 of 5.parquet is new"):
@@ -224,7 +224,7 @@ def test_every_source_is_cut_and_keeps_its_order(name: str, spark: Any, tmp_path
     expected = SOURCES[name](plain, tmp_path).map(lambda x: str(x)).collect()
     with saving(spark, tmp_path, parallelism=2) as ctx:
         assert SOURCES[name](ctx, tmp_path).map(lambda x: str(x)).collect() == expected
-        pieces = len(ctx.engine._pieces.snapshots())  # type: ignore[attr-defined]
+        pieces = len(ctx.engine._resumable.snapshots())  # type: ignore[attr-defined]
     assert pieces > 1 or not expected
 
 
@@ -233,7 +233,7 @@ def test_one_large_file_is_copied_into_pieces(spark: Any, tmp_path: Path, monkey
     (tmp_path / "in.txt").write_text("".join(f"{n}\n" for n in ALL))
     with saving(spark, tmp_path) as ctx:
         assert ctx.stream_file(tmp_path / "in.txt").map(lambda line: int(line)).collect() == ALL
-        assert len(ctx.engine._pieces.snapshots()) == len(ALL) // ROWS  # type: ignore[attr-defined]
+        assert len(ctx.engine._resumable.snapshots()) == len(ALL) // ROWS  # type: ignore[attr-defined]
 
 
 def test_what_is_left_out_is_counted_by_run(spark: Any, tmp_path: Path) -> None:
