@@ -38,7 +38,7 @@ def emit_merge(node: Merge, emission: Emission, *frames: Frame) -> Frame:
     parts = [as_type(frame, node.type, node) for frame in frames]
     if any(frame.has_row_order for frame in parts):  # a machine upstream of one of them has added a row order
         parts = [frame if frame.has_row_order else with_empty_row_order(frame) for frame in parts]
-    return parts[0].over(functools.reduce(DataFrame.unionAll, (frame.df for frame in parts)))
+    return parts[0].over(functools.reduce(lambda one, other: one.unionAll(other), (frame.df for frame in parts)))
 
 
 def with_empty_row_order(frame: Frame) -> Frame:
