@@ -10,7 +10,6 @@ from pyspark.sql import DataFrame
 from morisot.engines.spark.emit.frames.frame import TIME, Frame
 from morisot.engines.spark.emit.frames.sql import quoted, sql_type
 from morisot.engines.spark.emit.stateful.row_order import with_row_order
-from morisot.engines.spark.emit.stateful.watermark_column import LATEST, WATERMARK, watched
 from morisot.types.element import NONE, leaves
 
 if TYPE_CHECKING:
@@ -29,7 +28,12 @@ def for_files(frame: Frame) -> DataFrame:
 
 
 def from_files(spark: SparkSession, node: Node, directory: Path, *, ordered: bool) -> Frame:
-    """The elements of a bounded stream as an unbounded one whose watermark has reached its end."""
+    """The elements of a bounded stream as an unbounded one.
+
+    It has no watermark, and does not delay other inputs. The first micro-batch reads all of its elements, so none of
+    them is late. A watermark would not work: Spark discards the watermarks of inputs when a query restarts, and does
+    not read the files again.
+    """
     timed = node.time is not None
     held = [f"{quoted(leaf.column)} {sql_type(leaf.type)}" for leaf in leaves(node.type) if leaf.type != NONE]
     held += [f"{TIME} BIGINT"] if timed else []
@@ -40,7 +44,4 @@ def from_files(spark: SparkSession, node: Node, directory: Path, *, ordered: boo
     named = [
         f"NULL AS {quoted(leaf.column)}" if leaf.type == NONE else quoted(leaf.column) for leaf in leaves(node.type)
     ]
-    if not timed or not any(directory.glob("*.parquet")):  # the watermark is at its maximum, also without elements
-        return frame.over(frame.df.selectExpr(*named, *frame.hidden))
-    with_watermark = frame.df.selectExpr(*named, *frame.hidden, f"timestamp_millis({LATEST}L) AS {WATERMARK}")
-    return frame.over(watched(with_watermark, [*frame.columns, *frame.hidden]))
+    return frame.over(frame.df.selectExpr(*named, *frame.hidden))
