@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the name every Spark program uses
 
@@ -104,7 +102,7 @@ def emit_unique_unbounded(node: Unique, emission: Emission, frame: Frame) -> Fra
     """The element is the key, and the state is whether it has occurred."""
     element = Tuple(arguments(frame.type)) if isinstance(frame.type, Keyed) else frame.type
     keyed = Keyed(element, BOOL)
-    firsts = in_buckets(replace(node, type=keyed), emission, frame.select(keyed, [*frame.columns, "true"]), Firsts())
+    firsts = in_buckets(node, emission, frame.select(keyed, [*frame.columns, "true"]), Firsts(), type_=keyed)
     return firsts.select(node.type, firsts.columns_under(0))
 
 

@@ -16,7 +16,7 @@ from morisot.engines.spark.emit.python.signing import current_seal
 from morisot.engines.spark.emit.stateful.processors import BucketProcessor
 from morisot.plan.analysis.validate import gives_running_values
 from morisot.plan.nodes.node import Node
-from morisot.types.element import Keyed
+from morisot.types.element import Keyed, Type
 from morisot.worker.stateful.buckets import Bucket, PackBuckets, UnpackBuckets
 from morisot.worker.stateful.machine import Machine
 
@@ -27,8 +27,13 @@ BUCKETS_PER_PARTITION = 4
 _BUCKET = quoted("bucket")
 
 
-def in_buckets(node: Node, emission: Emission, frame: Frame, machine: Machine, *, by_key: bool = True) -> Frame:
-    """The frame after a machine that processes the elements of each key, or all elements, in row order."""
+def in_buckets(
+    node: Node, emission: Emission, frame: Frame, machine: Machine, *, by_key: bool = True, type_: Type | None = None
+) -> Frame:
+    """The frame after a machine that processes the elements of each key, or all elements, in row order.
+
+    `type_` is the type of the results, by default that of the node.
+    """
     for _, closure in node.closures:
         check_travels(closure)
     by_key, stamps = by_key and isinstance(frame.type, Keyed), node.time is not None
@@ -36,17 +41,18 @@ def in_buckets(node: Node, emission: Emission, frame: Frame, machine: Machine, *
     came_from = origin(node, emission)
     account = emission.account([came_from.policy] if came_from.policy is not None else [])
     has_row_order = emission.provides_row_order(node)
+    output_type = type_ or node.type
     bucket = Bucket(
-        machine, came_from, frame.type, node.type, dumps, frame.timed, stamps, by_key, running, has_row_order
+        machine, came_from, frame.type, output_type, dumps, frame.timed, stamps, by_key, running, has_row_order
     )
     rows, where = by_bucket_of_key(node, emission, frame) if by_key else (frame.df, "0")
     packed = gathered_in_buckets(frame, rows, where)
     results = packed.groupBy("bucket").transformWithStateInPandas(
         BucketProcessor(bucket, current_seal()), "results BINARY, left_out BINARY", emission.plan.output_mode, "None"
     )
-    output = Frame(results, node.type, stamps, has_row_order)
+    output = Frame(results, output_type, stamps, has_row_order)
     unpack = UnpackBuckets(came_from.policy, account)
-    return output.over(results.mapInArrow(in_worker(unpack), output.ddl(node.type)))
+    return output.over(results.mapInArrow(in_worker(unpack), output.ddl(output_type)))
 
 
 def by_bucket_of_key(node: Node, emission: Emission, frame: Frame) -> tuple[DataFrame, str]:
