@@ -83,6 +83,7 @@ OF_NUMBERS: dict[str, Callable[[], Any]] = {
 lengths = st.integers(1, 12)
 DESCRIPTIONS: st.SearchStrategy[Any] = st.one_of(
     st.builds(mo.CountWindow.sliding, lengths, lengths, st.booleans()),
+    st.builds(mo.CountWindow.tumbling, lengths),
     st.builds(mo.EventTimeWindow.sliding, lengths, lengths, st.integers(-5, 5)),
     st.builds(mo.EventTimeWindow.session, lengths),
     st.builds(mo.LastK, st.integers(1, 4)),
@@ -104,7 +105,10 @@ class Plan:
 
     def on(self, context: mo.StreamContext) -> Any:
         """One text of all results in their order, so that the order matters."""
-        stream = context.stream_iter(self.elements).add_timestamps(lambda e: e[1])
+        return self.over(context.stream_iter(self.elements).add_timestamps(lambda e: e[1]))
+
+    def over(self, stream: Any) -> Any:
+        """The same over a stream with timestamps."""
         made = {name: (OF_ANY | OF_NUMBERS)[name]() for name in self.aggregates}
         windows = stream.group_by(lambda e: e[0]).window(self.desc) if self.keyed else stream.window_all(self.desc)
         results: Any = windows.aggregate(**made)
