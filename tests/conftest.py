@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.durations import Recorder, variant_of
+from tests.driver.spark_runs import SPARK_RUNS
+from tests.durations import ENGINES, Recorder, variant_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -22,6 +23,8 @@ USING_SPARK = {"spark", "spark_ctx"}
 """The fixtures that start Spark."""
 HEAVY = {"recovery", "hostile", "examples", "test_plain_session", "test_session", "test_loop", "test_benchmarks"}
 """Directories and files whose tests take long: they come first, so that the processes end together."""
+DRIVEN = {"operators", "cases"}
+"""Directories whose tests on unbounded input run on the driver, and on Spark in `make thorough` or by SPARK_RUNS."""
 COLLECTED = pytest.StashKey[tuple[pytest.Item, ...]]()
 """All tests that were found."""
 # Packages whose doctests run programs on Spark.
@@ -82,10 +85,12 @@ def mark(item: pytest.Item) -> None:
     if on_spark or USING_SPARK & fixtures or "make_context" in arguments:
         item.add_marker(pytest.mark.jvm)
     parameters = item.callspec.params.values() if hasattr(item, "callspec") else ()
-    engines = {"bounded", "unbounded"} & {each for each in parameters if isinstance(each, str)}
-    if "unbounded" in engines or "unbounded" in item.path.stem:
+    engines = {*ENGINES} & {each for each in parameters if isinstance(each, str)}
+    if "unbounded" in engines or ("unbounded" in item.path.stem and not engines):
         item.add_marker(pytest.mark.unbounded)
-    for engine in engines:
+    if "unbounded" in engines and DRIVEN & {*item.path.parts} and item.nodeid not in SPARK_RUNS:
+        item.add_marker(pytest.mark.thorough)
+    for engine in engines & {"bounded", "unbounded"}:
         variants = item.get_closest_marker(f"{engine}_thorough")
         if variants and variant_of(item) not in variants.kwargs.get("kept", ()):
             item.add_marker(pytest.mark.thorough)

@@ -18,6 +18,8 @@ from typing import Any
 import psutil
 import pytest
 
+ENGINES = ("reference", "bounded", "driver", "unbounded")
+"""The engines that tests have as a parameter."""
 GROUPS = ("fast", "bounded", "unbounded", "programs", "rest", "session")
 """The last one is the start of the session that tests share, which the first test that needs it does not pay."""
 LISTED_SECONDS = 0.5
@@ -44,7 +46,7 @@ def variant_of(item: pytest.Item) -> str:
     """The parameters of a test, but for the engine."""
     assert isinstance(item, pytest.Function)
     name = item.callspec.id
-    for engine in ("bounded", "unbounded"):
+    for engine in ENGINES:
         name = name.removeprefix(f"{engine}-").removesuffix(f"-{engine}")
     return name
 

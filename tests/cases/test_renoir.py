@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import math
+import random
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -267,17 +268,17 @@ def runs() -> Iterable[Any]:
         if "lambda" in str(CASES[name]["params"]):
             yield pytest.param(name, "bounded", False, id=f"{name}-bounded-stage", marks=pytest.mark.jvm)
         if CASES[name]["operator"] in ON_ANY_INPUT:
+            yield pytest.param(name, "driver", True, id=f"{name}-driver")
             yield pytest.param(name, "unbounded", True, id=f"{name}-unbounded", marks=pytest.mark.jvm)
 
 
 @pytest.mark.parametrize(("name", "engine", "with_source"), list(runs()))
-@pytest.mark.unbounded_thorough(kept=("flat_map_keyed", "group_by_count"))
-def test_case(name: str, engine: str, with_source: bool, make_context: Any) -> None:
+def test_case(name: str, engine: str, with_source: bool, make_context: Any, chance: random.Random) -> None:
     operator = CASES[name]["operator"]
     params = parameters(name, with_source)
-    runner = Runner(engine, make_context)
+    runner = Runner(engine, make_context, chance)
     result = runner.run(lambda stream: PROGRAMS[operator](stream, params), spread(CASES[name]["input"]))
-    if engine == "unbounded" and operator in RUNNING:
+    if not runner.is_bounded and operator in RUNNING:
         result = last_by_key(result)
     check(name, result)
 

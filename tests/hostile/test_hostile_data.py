@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import morisot as mo
+from tests.driver.run import drive
 from tests.hostile.paths import (
     LOOPS,
     NATIVE,
@@ -58,8 +59,9 @@ def texts(strings: list[str], *, all_of_them: bool) -> Iterator[str]:
 AMOUNTS = [pytest.param(False, id="at once"), pytest.param(True, id="one by one", marks=pytest.mark.thorough)]
 
 
-KINDS = ("column", "fold", "keyed rich_map", "map", "time window")
-"""One program for each way in which an operator runs on unbounded input."""
+KINDS = ("column", "keyed rich_map", "map")
+"""One program for each way in which a failure reaches this process from unbounded input: a native form, a processor,
+a stage."""
 BOUNDED_KINDS = ("map", "group_by", "fold", "keyed rich_map", "time window")
 LOOP_KINDS = ("generator", "barrier loop", "loop by rounds")
 
@@ -133,6 +135,14 @@ def test_functions_on_unbounded_input(name: str, all_of_them: bool, spark: Spark
             mo.testing.run(program, batches, engine="unbounded", spark=spark)
         if name in PROGRAMS:
             check(raised.value, text)
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_functions_on_the_driver(name: str, strings: list[str], chance: random.Random) -> None:
+    for text in texts(strings, all_of_them=False):
+        with pytest.raises(mo.ElementError) as raised:
+            drive(PROGRAMS[name], [[[text, text], mo.testing.advance_time(100)]], chance)
+        check(raised.value, text)
 
 
 @pytest.mark.parametrize("engine", ["spark", "unbounded"])

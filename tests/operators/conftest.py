@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+import random
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 
 import morisot as mo
+from tests.driver.spark_runs import check_claims
 from tests.operators.engines import Runner
 
 THOROUGH = os.environ.get("HYPOTHESIS_PROFILE") == "thorough"
 ENGINES = (
     "reference",
     pytest.param("bounded", marks=pytest.mark.jvm),
+    "driver",
     pytest.param("unbounded", marks=pytest.mark.jvm),
 )
+"""On unbounded input the driver runs every test, and Spark those of `tests.driver.spark_runs`, or all of them in
+`make thorough`."""
 
 
 @pytest.fixture
@@ -29,7 +34,7 @@ def make_context(request: pytest.FixtureRequest) -> Callable[[str], mo.StreamCon
     several = THOROUGH or request.node.get_closest_marker("partitions")
 
     def make(engine: str) -> mo.StreamContext:
-        if engine == "reference":
+        if engine in ("reference", "driver"):
             return mo.StreamContext(engine="reference")
         config = mo.Config(progress=False, parallelism=1 if engine == "unbounded" and not several else None)
         return mo.StreamContext(request.getfixturevalue("spark"), config=config)
@@ -38,9 +43,21 @@ def make_context(request: pytest.FixtureRequest) -> Callable[[str], mo.StreamCon
 
 
 @pytest.fixture(params=ENGINES)
-def runner(request: pytest.FixtureRequest, make_context: Any) -> Runner:
+def runner(request: pytest.FixtureRequest, make_context: Any, chance: random.Random) -> Iterator[Runner]:
     """Every engine, one after the other."""
-    return Runner(request.param, make_context)
+    runner = Runner(request.param, make_context, chance)
+    yield runner
+    if runner.engine == "driver":
+        check_claims(request.node.nodeid, runner.drives)
+
+
+@pytest.fixture(params=ENGINES[2:])
+def unbounded_runner(request: pytest.FixtureRequest, make_context: Any, chance: random.Random) -> Iterator[Runner]:
+    """The engines for unbounded input: for tests about micro-batches."""
+    runner = Runner(request.param, make_context, chance)
+    yield runner
+    if runner.engine == "driver":
+        check_claims(request.node.nodeid, runner.drives)
 
 
 @pytest.fixture(params=ENGINES[:2])

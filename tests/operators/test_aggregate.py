@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 import pytest
 
 import morisot as mo
-from morisot.testing.run import unbounded
 from tests.operators.engines import Runner, last_by_key
 
 
@@ -33,7 +32,6 @@ def test_group_by_count(runner: Runner) -> None:
     assert sorted(last_by_key(result)) == [("a", 2), ("b", 2), ("c", 1)]
 
 
-@pytest.mark.unbounded_thorough
 def test_group_by_count_of_an_untyped_key(runner: Runner) -> None:
     result = runner.run(lambda s: s.group_by_count(lambda n: Place(math.floor(n))), [1, 2, 1])
     assert sorted((place.x, n) for place, n in last_by_key(result)) == [(1, 2), (2, 1)]
@@ -48,7 +46,6 @@ def test_none_is_a_key(bounded_runner: Runner) -> None:
     assert set(bounded_runner.run(lambda s: s.group_by_count(lambda x: x), [None, 1, None])) == {(None, 2), (1, 1)}
 
 
-@pytest.mark.unbounded_thorough
 def test_count_after_group_by(runner: Runner) -> None:
     result = runner.run(lambda s: s.group_by(lambda n: n % 2).count(), [1, 2, 3])
     assert sorted(last_by_key(result)) == [(0, 1), (1, 2)]
@@ -177,7 +174,13 @@ def test_limit_of_a_keyed_stream_is_global(runner: Runner) -> None:
     assert result == [(1, 3), (0, 4), (1, 5)]
 
 
-@pytest.mark.unbounded_thorough
+@pytest.mark.partitions
+def test_limit_of_distinct_elements(runner: Runner) -> None:
+    """They are in the order of the stream."""
+    result = runner.run(lambda s: s.unique().limit(4, offset=1), [5, 3, 5, 1, 9, 8, 7, 2, 5, 3])
+    assert result == [3, 1, 9, 8]
+
+
 def test_unique_of_pairs(runner: Runner) -> None:
     pairs = [(1, "a"), (1, "b"), None, (1, "a"), None, (2, "a")]
     assert sorted(runner.run(lambda s: s.unique(), pairs), key=repr) == [(1, "a"), (1, "b"), (2, "a"), None]
@@ -187,7 +190,6 @@ def test_unique(runner: Runner) -> None:
     assert sorted(runner.run(lambda s: s.unique(), [1, 1, 2, 3, 2, 1])) == [1, 2, 3]
 
 
-@pytest.mark.unbounded_thorough
 def test_unique_untyped(runner: Runner) -> None:
     result = runner.run(lambda s: s.map(lambda n: frozenset({n, n % 2})).unique(), [1, 3, 1])
     assert sorted(map(sorted, result)) == [[1], [1, 3]]
@@ -200,7 +202,6 @@ def payments(stream: Any) -> Any:
     return stream.add_timestamps(lambda payment: payment[1], delay=50)
 
 
-@pytest.mark.unbounded_thorough
 def test_unique_by_within_a_time_compares_with_what_was_kept(runner: Runner) -> None:
     """In the stream's order, and with what is near in time on either side; operators that see the order may follow."""
 
@@ -221,17 +222,26 @@ def test_unique_within_a_time_of_elements_and_of_keys_with_values(runner: Runner
     assert sorted(runner.run(program, PAYMENTS)) == sorted(kept)
 
 
-@pytest.mark.jvm
-def test_unique_within_a_time_counts_and_diverts_what_comes_too_late(spark_ctx: mo.StreamContext) -> None:
+def test_unique_within_a_time_counts_and_diverts_what_comes_too_late(unbounded_runner: Runner) -> None:
     late: list[Any] = []
 
     def program(stream: Any) -> Any:
         return stream.add_timestamps(lambda n: n, delay=0).unique_by(lambda n: n % 2, within=5, late=late.append)
 
-    outcome = unbounded(program, [[[1, 3, 4], [20, 21], [3, 22, 26]]], spark_ctx)
+    outcome = unbounded_runner.observe(program, [[1, 3, 4], [20, 21], [3, 22, 26]])
     assert sorted(outcome.results) == [1, 4, 20, 21, 26]
     assert late == [3]
     assert list(outcome.metrics["late"].values()) == [1]
+
+
+def test_unique_within_a_time_remembers_what_the_next_element_may_be_near(unbounded_runner: Runner) -> None:
+    """The watermark is 4 after the first micro-batch: the next element may be at 5, less than 3 after the first one."""
+
+    def program(stream: Any) -> Any:
+        return stream.add_timestamps(lambda pair: pair[1], delay=0).unique_by(lambda pair: pair[0], within=3)
+
+    outcome = unbounded_runner.observe(program, [[("a", 3), ("b", 5)], [("a", 5)], [("a", 5)], [("a", 6)]])
+    assert sorted(outcome.results) == [("a", 3), ("a", 6), ("b", 5)]
 
 
 def test_unique_within_a_time_is_refused_where_it_means_nothing() -> None:

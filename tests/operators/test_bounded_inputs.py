@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -10,10 +11,14 @@ from typing import Any, NamedTuple
 import pytest
 
 import morisot as mo
+from tests.driver.run import Drive
+from tests.driver.spark_runs import check_claims
+from tests.operators.engines import Runner
 
 ENGINES = (
     "reference",
     pytest.param("spark", marks=pytest.mark.jvm),
+    "driver",
     pytest.param("unbounded", marks=pytest.mark.jvm),
 )
 
@@ -87,34 +92,33 @@ def pair(key: Any, both: Any) -> str:
 
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("name", PROGRAMS)
-@pytest.mark.unbounded_thorough(
-    kept=(
-        "always None",
-        "merge",
-        "merge behind",
-        "merge keyed",
-        "merge of three",
-        "outer join within",
-        "running",
-        "table and stream",
-        "twice",
-        "window join",
-        "windows with nothing before",
-        "zip",
-    )
-)
-def test_the_answer_is_that_of_bounded_input(name: str, engine: Any, request: pytest.FixtureRequest) -> None:
+def test_the_answer_is_that_of_bounded_input(
+    name: str, engine: Any, request: pytest.FixtureRequest, chance: random.Random
+) -> None:
     """The last element in time is left out: the watermark never passes it."""
-    spark = None if engine == "reference" else request.getfixturevalue("spark")
     expected = mo.testing.run(PROGRAMS[name], NOW)
-    found = mo.testing.observe(PROGRAMS[name], NOW, engine=engine, spark=spark)
+    if engine == "driver":
+        drive = Drive(PROGRAMS[name], [NOW], chance)
+        found = drive.run()
+        check_claims(request.node.nodeid, [drive])
+    else:
+        spark = None if engine == "reference" else request.getfixturevalue("spark")
+        found = mo.testing.observe(PROGRAMS[name], NOW, engine=engine, spark=spark)
     assert sorted(map(repr, found.results)) == sorted(repr(each) for each in expected if shown(each, name, engine))
     assert not any(found.metrics.get("late", {}).values())
 
 
 def shown(result: Any, name: str, engine: str) -> bool:
     waits = any(word in name for word in ("window", "reorder", "time", "within"))
-    return not (engine == "unbounded" and waits and ("900" in str(result)))
+    return not (engine in ("driver", "unbounded") and waits and ("900" in str(result)))
+
+
+@pytest.mark.parametrize("name", ["reorder", "left join within"])
+def test_time_goes_on_after_a_restart(name: str, unbounded_runner: Runner) -> None:
+    """The bounded elements came before it, and do not hold up the watermark."""
+    found = unbounded_runner.observe(PROGRAMS[name], [NOW[0], mo.testing.CRASH, *NOW[1:]])
+    expected = mo.testing.run(PROGRAMS[name], NOW)
+    assert sorted(map(repr, found.results)) == sorted(repr(each) for each in expected if "900" not in str(each))
 
 
 def put(directory: Path, number: int, *lines: str) -> None:

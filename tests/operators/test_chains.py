@@ -73,7 +73,6 @@ PROGRAMS: dict[str, tuple[Callable[[Any], Any], list[Any]]] = {
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
-@pytest.mark.unbounded_thorough(kept=("maps and filters", "shared values"))
 def test_chain(runner: Runner, name: str, make_context: Any) -> None:
     program, elements = PROGRAMS[name]
     expected = program(make_context("reference").stream_iter(elements)).collect()

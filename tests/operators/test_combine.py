@@ -46,7 +46,6 @@ def test_merge_after_operators_that_move_elements_keeps_the_order(ctx: mo.Stream
     ]
 
 
-@pytest.mark.unbounded_thorough
 def test_merge_of_keyed_streams(runner: Runner) -> None:
     def program(stream: mo.Stream[int]) -> mo.KeyedStream[int, int]:
         keyed = stream.key_by(lambda n: n % 2)
@@ -152,7 +151,6 @@ def test_split_gives_everybody_everything(ctx: mo.StreamContext) -> None:
     assert keyed.collect() == [(1, 1), (2, 2)]
 
 
-@pytest.mark.unbounded_thorough
 def test_split_by_one_branch(runner: Runner) -> None:
     def program(stream: mo.Stream[int]) -> mo.Stream[int]:
         low, high = stream.split_by(lambda n: n // 5, 2)
@@ -175,7 +173,6 @@ def test_split_by_a_condition(ctx: mo.StreamContext) -> None:
         pytest.param(lambda n: range(2) if n % 3 == 0 else range(1, 2), id="ranges"),
     ],
 )
-@pytest.mark.unbounded_thorough(kept=("mixed",))
 def test_split_by_several_branches(function: Any, runner: Runner) -> None:
     def program(stream: mo.Stream[int]) -> mo.Stream[int]:
         some, all_of_them, none = stream.split_by(function, 3)
@@ -194,7 +191,6 @@ def test_split_by_more_branches_than_bits(ctx: mo.StreamContext) -> None:
     assert [streams[place].collect() for place in (0, 66, 69)] == [[0], [66], [0, 1, 66]]
 
 
-@pytest.mark.unbounded_thorough
 def test_split_by_on_a_keyed_stream(runner: Runner) -> None:
     def program(stream: mo.Stream[int]) -> mo.KeyedStream[int, int]:
         keyed = stream.key_by(lambda n: n % 2)
@@ -204,7 +200,6 @@ def test_split_by_on_a_keyed_stream(runner: Runner) -> None:
     assert sorted(runner.run(program, range(5))) == [(0, -4), (0, -2), (0, 0), (0, 4), (1, 1), (1, 3)]
 
 
-@pytest.mark.unbounded_thorough
 def test_split_by_in_a_stage(runner: Runner) -> None:
     def program(stream: mo.Stream[int]) -> mo.Stream[int]:
         low, high = stream.map(lambda n: math.comb(n, 2), returns=int).split_by(lambda n: math.isqrt(n) > 2, 2)
@@ -247,7 +242,6 @@ def test_route_by_truth_of_objects(runner: Runner) -> None:
     assert sorted(runner.run(program, [{1}, set(), {2, 3}])) == [-1, 1, 5]
 
 
-@pytest.mark.unbounded_thorough
 def test_route_in_a_stage_and_keyed(runner: Runner) -> None:
     def program(stream: mo.Stream[int]) -> mo.KeyedStream[int, int]:
         keyed = stream.key_by(lambda n: n % 2)

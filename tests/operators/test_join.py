@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 import pytest
 
 import morisot as mo
-from morisot.testing.run import unbounded
 from tests.operators.engines import Runner
 
 NAN = math.nan
@@ -337,7 +336,6 @@ def timed_values(stream: Any) -> Any:
 
 
 @pytest.mark.parametrize("variant", NEAR)
-@pytest.mark.unbounded_thorough(kept=("outer_join",))
 def test_join_within_a_distance_in_time(variant: str, runner: Runner) -> None:
     def program(sent: Any, seen: Any) -> Any:
         return getattr(timed_values(sent), variant)(timed_values(seen), within=3)
@@ -356,7 +354,6 @@ def test_interval_join_of_plain_streams_that_come_in_pieces(runner: Runner) -> N
     assert shown(runner.run(program, left, right)) == shown(pairs)
 
 
-@pytest.mark.unbounded_thorough
 def test_keys_of_two_types_meet_and_the_left_one_is_shown(runner: Runner) -> None:
     def program(left: Any, right: Any) -> Any:
         one, other = (stream.add_timestamps(lambda pair: pair[1], delay=9) for stream in (left, right))
@@ -366,21 +363,19 @@ def test_keys_of_two_types_meet_and_the_left_one_is_shown(runner: Runner) -> Non
     assert shown([key for key, _ in result]) == shown([1, 2, 7, 2.5, 7.0])
 
 
-@pytest.mark.jvm
-def test_what_comes_after_the_watermark_is_counted_and_left_out(spark_ctx: mo.StreamContext) -> None:
+def test_what_comes_after_the_watermark_is_counted_and_left_out(unbounded_runner: Runner) -> None:
     def program(left: Any, right: Any) -> Any:
         one, other = (stream.add_timestamps(lambda n: n, delay=0) for stream in (left, right))
         return one.interval_join(other, 5, 5, late=late.append)
 
     late: list[tuple[int | None, int | None]] = []
-    outcome = unbounded(program, [[[10], [90], [11, 91]], [[12], [80], [79]]], spark_ctx)
+    outcome = unbounded_runner.observe(program, [[10], [90], [11, 91]], [[12], [80], [79]])
     assert shown(list(outcome.results)) == shown([(10, 12)])
     assert shown(late) == shown([(11, None), (None, 79)])
     assert list(outcome.metrics["late"].values()) == [2]
 
 
-@pytest.mark.jvm
-def test_late_elements_of_a_join_within_come_with_their_keys(spark_ctx: mo.StreamContext) -> None:
+def test_late_elements_of_a_join_within_come_with_their_keys(unbounded_runner: Runner) -> None:
     def program(sent: Any, seen: Any) -> Any:
         one, other = (stream.add_timestamps(lambda pair: pair[1], delay=0) for stream in (sent, seen))
         keys = (lambda pair: pair[0], lambda pair: pair[0])
@@ -388,7 +383,7 @@ def test_late_elements_of_a_join_within_come_with_their_keys(spark_ctx: mo.Strea
 
     late: list[Any] = []
     sent, seen = [[("a", 10)], [("a", 90)], [("b", 10), ("a", 91)]], [[("a", 12)], [("c", 80)], [("c", 7), ("c", 82)]]
-    outcome = unbounded(program, [sent, seen], spark_ctx)
+    outcome = unbounded_runner.observe(program, sent, seen)
     assert shown(list(outcome.results)) == shown([("a", (("a", 10), ("a", 12)))])
     assert shown(late) == shown([("b", (("b", 10), None)), ("c", (None, ("c", 7)))])
     assert list(outcome.metrics["late"].values()) == [2]
@@ -544,7 +539,6 @@ def test_join_of_a_table_with_a_stream(runner: Runner) -> None:
     assert shown(runner.run(program, ORDERS)) == shown(expected)
 
 
-@pytest.mark.unbounded_thorough
 @pytest.mark.partitions
 def test_the_order_of_a_join_with_a_table_is_that_of_the_stream(runner: Runner) -> None:
     def program(orders: Any) -> Any:
@@ -555,7 +549,6 @@ def test_the_order_of_a_join_with_a_table_is_that_of_the_stream(runner: Runner) 
     assert runner.run(program, ORDERS)[-1] == " 1a 1c 2b Nonen 3- 1a 1c"
 
 
-@pytest.mark.unbounded_thorough
 def test_a_table_that_is_computed_with_keys_that_travel_pickled(runner: Runner) -> None:
     def program(orders: Any) -> Any:
         counts = table_of(orders).group_by_count(lambda row: frozenset({row[0]})).unkey()

@@ -73,25 +73,21 @@ def factorial(n: int) -> int:
     return product
 
 
-@pytest.mark.unbounded_thorough
 def test_collatz(runner: Runner) -> None:
     numbers = [1, 7, 27, 97, 871, 6171]
     assert runner.run(lambda s: s.map(collatz), numbers) == [collatz(n) for n in numbers]
 
 
-@pytest.mark.unbounded_thorough
 def test_newton(runner: Runner) -> None:
     numbers = [1.0, 2.0, 1e10, 0.3]
     assert runner.run(lambda s: s.map(newton), numbers) == [newton(x) for x in numbers]
 
 
-@pytest.mark.unbounded_thorough
 def test_mandelbrot(runner: Runner) -> None:
     pixels = [Pixel(x / 4, y / 4) for x in range(-8, 4) for y in range(-4, 5)]
     assert runner.run(lambda s: s.map(escape), pixels) == [escape(p) for p in pixels]
 
 
-@pytest.mark.unbounded_thorough
 def test_haversine_beside_a_text_it_does_not_read(runner: Runner) -> None:
     legs = [Leg("a", 52.5, 13.4, 48.9, 2.35), Leg("b", -33.9, 151.2, 35.7, 139.7), Leg("c", 1.0, 1.0, 1.0, 1.0)]
     assert runner.run(lambda s: s.map(haversine), legs) == [haversine(leg) for leg in legs]
@@ -158,7 +154,6 @@ def test_a_chain_is_one_pass_and_right(runner: Runner) -> None:
     assert runner.run(program, numbers) == [(x, math.exp(x / 100)) for x in kept if math.cos(x) < 0.9]
 
 
-@pytest.mark.unbounded_thorough
 def test_keyed(runner: Runner) -> None:
     program = lambda s: (  # noqa: E731
         s.group_by(lambda t: t[0])
@@ -170,7 +165,6 @@ def test_keyed(runner: Runner) -> None:
     assert sorted(runner.run(program, elements)) == sorted((key, x) for key, x in values if math.exp(x) > 3)
 
 
-@pytest.mark.unbounded_thorough
 def test_none_goes_to_python(runner: Runner) -> None:
     def root(t: tuple[float | None, int]) -> float:
         if t[0] is None:
@@ -181,7 +175,6 @@ def test_none_goes_to_python(runner: Runner) -> None:
     assert runner.run(lambda s: s.map(root), elements) == [root(t) for t in elements]
 
 
-@pytest.mark.unbounded_thorough
 def test_a_declared_type_that_may_be_none(runner: Runner) -> None:
     program = lambda s: s.map(lambda x: math.sin(x), returns=float | None)  # noqa: E731
     assert runner.run(program, [1.0, 2.0]) == [math.sin(1.0), math.sin(2.0)]
@@ -278,7 +271,6 @@ def mean_and_spread(xs: list[float]) -> tuple[float, float]:
     return mean, math.sqrt(spread / len(xs))
 
 
-@pytest.mark.unbounded_thorough
 def test_lists_of_numbers(runner: Runner) -> None:
     lists = [[1.0, 2.0, 4.5], [3.0], [0.1] * 7]
     assert runner.run(lambda s: s.map(mean_and_spread), lists) == [mean_and_spread(xs) for xs in lists]
@@ -291,7 +283,6 @@ def test_an_empty_list_fails_as_in_python(ctx: mo.StreamContext) -> None:
         ctx.stream_iter([[1.0], []]).map(mean_and_spread).collect()
 
 
-@pytest.mark.unbounded_thorough
 def test_texts_pass_by(runner: Runner) -> None:
     legs = [Leg("a", 0.0, 0.0, 1.0, 1.0), Leg("ß😀", 50.0, 8.0, 48.0, 2.0)]
     program: Callable[[Any], Any] = lambda s: s.map(lambda leg: (leg.name, haversine(leg)))  # noqa: E731

@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 import morisot as mo
-from morisot.testing.run import unbounded
 from tests.operators.engines import Runner
 
 Program = Callable[[Any], Any]
@@ -104,15 +103,6 @@ PROGRAMS: dict[str, tuple[Program, list[Any], int]] = {
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
-@pytest.mark.unbounded_thorough(
-    kept=(
-        "map in Python",
-        "map as a column",
-        "several in one pass",
-        "values of windows of keys",
-        "whole windows with bounds",
-    )
-)
 def test_skipped_elements_are_counted(runner: Runner, name: str) -> None:
     program, expected, count = PROGRAMS[name]
     assert runner.run(program, TEXTS) == expected
@@ -221,18 +211,18 @@ UNBOUNDED = (
     "keyed fold",
     "keyed rich_map",
     "nothing is left",
-    *(
-        pytest.param(name, marks=pytest.mark.thorough)
-        for name in ("group_by_avg", "group_by_max_element", "group_by_fold", "reduce", "rich_flat_map, whole elements")
-    ),
+    "group_by_avg",
+    "group_by_max_element",
+    "group_by_fold",
+    "reduce",
+    "rich_flat_map, whole elements",
 )
 
 
-@pytest.mark.jvm
 @pytest.mark.parametrize("name", UNBOUNDED)
-def test_running_values_and_states_are_those_of_the_other_elements(spark_ctx: mo.StreamContext, name: str) -> None:
+def test_running_values_and_states_are_those_of_the_other_elements(unbounded_runner: Runner, name: str) -> None:
     program, expected, count = (AGGREGATES | IN_ORDER)[name]
-    outcome = unbounded(program, [[TEXTS[:3], TEXTS[3:]]], spark_ctx)
+    outcome = unbounded_runner.observe(program, [TEXTS[:3], TEXTS[3:]])
     assert sorted(outcome.results, key=repr) == sorted(expected, key=repr)
     assert sum(outcome.metrics["skipped"].values()) == count
 

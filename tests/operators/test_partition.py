@@ -25,7 +25,6 @@ MOVES: dict[str, Callable[[Any], Any]] = {
 
 
 @pytest.mark.parametrize("move", MOVES)
-@pytest.mark.unbounded_thorough(kept=("shuffle", "parallelism"))
 def test_a_move_changes_no_element(move: str, runner: Runner) -> None:
     result = runner.run(lambda s: MOVES[move](s.map(lambda n: n + 1)).filter(lambda n: n > 3), range(10))
     assert sorted(result) == list(range(4, 11))

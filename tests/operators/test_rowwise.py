@@ -46,7 +46,6 @@ def test_map_annotated_stage_keeps_its_type(ctx: mo.StreamContext) -> None:
     assert stream.map(lambda x: x + 1).collect() == [1.5, 2.0]
 
 
-@pytest.mark.unbounded_thorough
 def test_map_to_tuples_and_records(runner: Runner) -> None:
     program = lambda s: s.map(lambda n: Point(n, n * n)).map(lambda p: (p.y, p.x, "t"))  # noqa: E731
     assert runner.run(program, [1, 2]) == [(1, 1, "t"), (4, 2, "t")]
@@ -80,9 +79,6 @@ def test_map_any_object_flows(runner: Runner) -> None:
     ],
     ids=str,
 )
-@pytest.mark.unbounded_thorough(
-    kept=("[1, 2.5, True, 'x', None, b'b']", "[(Point(x=1, y=2), (3, 'x')), (Point(x=5, y=6), (7, 'y'))]")
-)
 def test_elements_of_all_types_survive(runner: Runner, values: list[Any]) -> None:
     result = runner.run(lambda s: s.map(lambda x: x), values)
     assert result == values
@@ -94,7 +90,6 @@ def test_filter(runner: Runner) -> None:
     assert runner.run(lambda s: s.filter(lambda n: n % 3 == 1), list(range(-4, 8))) == [-2, 1, 4, 7]
 
 
-@pytest.mark.unbounded_thorough
 def test_filter_by_truth_of_a_value(runner: Runner) -> None:
     assert runner.run(lambda s: s.filter(lambda t: t.strip()), ["a", " ", "", "b"]) == ["a", "b"]
 
@@ -123,7 +118,6 @@ def test_more_flat_maps_than_python_nests_loops(bounded_runner: Runner) -> None:
     assert bounded_runner.run(program, [1, 2]) == [41, 42]
 
 
-@pytest.mark.unbounded_thorough
 def test_flat_map_of_tuples(runner: Runner) -> None:
     assert runner.run(lambda s: s.flat_map(lambda n: [(n, "a"), (n + 1, "b")]), [1]) == [(1, "a"), (2, "b")]
 
@@ -132,7 +126,6 @@ def test_filter_map(runner: Runner) -> None:
     assert runner.run(lambda s: s.filter_map(lambda n: n * 2 if n % 2 else None), [1, 2, 3]) == [2, 6]
 
 
-@pytest.mark.unbounded_thorough
 def test_filter_map_of_tuples(runner: Runner) -> None:
     assert runner.run(lambda s: s.filter_map(lambda n: (n, "x") if n > 1 else None), [1, 2]) == [(2, "x")]
 
@@ -146,7 +139,6 @@ def test_flatten(runner: Runner) -> None:
     assert runner.run(lambda s: s.flatten(), [[], [1, 2], [3], []]) == [1, 2, 3]
 
 
-@pytest.mark.unbounded_thorough
 def test_flatten_of_records(runner: Runner) -> None:
     assert runner.run(lambda s: s.flatten(), [[Point(1, 2)], [Point(3, 4)]]) == [Point(1, 2), Point(3, 4)]
 
@@ -213,7 +205,6 @@ def test_keyed_versions(runner: Runner) -> None:
     assert sorted(runner.run(program, [1, 2, 3])) == [(1, 1), (1, 31)]
 
 
-@pytest.mark.unbounded_thorough
 def test_keyed_stage_versions(runner: Runner) -> None:
     program = lambda s: (  # noqa: E731
         s.group_by(lambda n: n % 2)

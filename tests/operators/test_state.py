@@ -28,7 +28,6 @@ def test_rich_map_on_a_keyed_stream_has_a_state_for_each_key(runner: Runner) -> 
     assert sorted(result) == [(0, (0, 100)), (0, (0, 102)), (1, (1, 100)), (1, (1, 101))]
 
 
-@pytest.mark.unbounded_thorough
 def test_rich_map_on_records(runner: Runner) -> None:
     readings = [Reading("a", 1.0), Reading("b", 5.0), Reading("a", 4.0), Reading("b", 4.5)]
 
@@ -41,7 +40,6 @@ def test_rich_map_on_records(runner: Runner) -> None:
     assert sorted(runner.run(program, readings)) == [("a", "a rose"), ("a", "a rose"), ("b", "b rose")]
 
 
-@pytest.mark.unbounded_thorough
 def test_rich_filter_map_drops_none(runner: Runner) -> None:
     result = runner.run(
         lambda s: s.rich_filter_map(0, lambda t, n: (t + n, t + n if t + n >= 0 else None)), [1, 2, -5, 3, 1]
@@ -65,7 +63,6 @@ def test_a_state_that_is_changed_in_place_starts_anew_for_each_key(runner: Runne
     assert sorted(result) == [(0, 1), (0, 2), (0, 3), (1, 1), (1, 2), (2, 1)]
 
 
-@pytest.mark.unbounded_thorough
 def test_the_state_may_change_its_type(runner: Runner) -> None:
     result = runner.run(lambda s: s.rich_map(None, lambda last, n: (n, (last, n))), [1, 2, 3])
     assert result == [(None, 1), (1, 2), (2, 3)]
@@ -144,7 +141,6 @@ def test_many_keys_in_many_micro_batches(runner: Runner) -> None:
         (Reading("a", float("nan")), Reading("b", 0.0)),
     ],
 )
-@pytest.mark.unbounded_thorough(kept=("nan-1.0",))
 def test_keys_are_equal_where_python_says_so(runner: Runner, key: Any, other: Any) -> None:
     def program(stream: Any) -> Any:
         return stream.group_by(lambda pair: pair[0]).rich_map(0, lambda count, key, pair: (count + 1, count))

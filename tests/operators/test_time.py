@@ -103,6 +103,14 @@ def test_drop_timestamps() -> None:
         stream.drop_timestamps().reorder()
 
 
+def test_timestamps_may_be_dropped_again(runner: Runner) -> None:
+    def program(stream: mo.Stream[Click]) -> mo.Stream[str]:
+        timed = stream.add_timestamps(lambda c: c.at, delay=9)
+        return timed.map(lambda c: c.page).drop_timestamps().map(lambda page: page * 2)
+
+    assert runner.run(program, CLICKS) == [click.page * 2 for click in CLICKS]
+
+
 def test_the_kind_of_timestamp_is_known() -> None:
     ctx = mo.StreamContext(engine="reference")
     stream = ctx.stream_iter([datetime.datetime(2024, 1, 1)])

@@ -222,17 +222,15 @@ AGGREGATES = {
 }
 
 
-@pytest.mark.parametrize(
-    "name", [pytest.param(n, marks=() if n in ("count", "fold") else pytest.mark.thorough) for n in AGGREGATES]
-)
-def test_the_last_running_value_of_a_key_is_the_bounded_answer(name: str, make_context: Any) -> None:
+@pytest.mark.parametrize("name", AGGREGATES)
+def test_the_last_running_value_of_a_key_is_the_bounded_answer(name: str, unbounded_runner: Runner) -> None:
     numbers = [3, 1, 4, 1, 5, 9, 2, 6]
 
     def program(stream: mo.Stream[int]) -> Any:
         return AGGREGATES[name](stream.group_by(lambda n: n % 3))
 
-    expected = program(make_context("reference").stream_iter(numbers)).collect()
-    result = Runner("unbounded", make_context).run(program, numbers)
+    expected = program(mo.StreamContext(engine="reference").stream_iter(numbers)).collect()
+    result = unbounded_runner.run(program, numbers)
     assert sorted(last_by_key(result)) == sorted(expected)
 
 
@@ -240,37 +238,34 @@ def test_the_last_running_value_of_a_key_is_the_bounded_answer(name: str, make_c
     "program",
     [
         lambda s: s.group_by_sum(lambda n: n % 3, lambda n: n),
-        pytest.param(lambda s: s.group_by_avg(lambda n: n % 3, lambda n: n), marks=pytest.mark.thorough),
+        lambda s: s.group_by_avg(lambda n: n % 3, lambda n: n),
         lambda s: s.group_by_min_element(lambda n: n % 3, lambda n: -n),
-        pytest.param(lambda s: s.group_by_max_element(lambda n: n % 3, lambda n: -n), marks=pytest.mark.thorough),
+        lambda s: s.group_by_max_element(lambda n: n % 3, lambda n: -n),
     ],
     ids=["sum", "avg", "min_element", "max_element"],
 )
-def test_shortcuts_give_running_values(program: Any, make_context: Any) -> None:
+def test_shortcuts_give_running_values(program: Any, unbounded_runner: Runner) -> None:
     numbers = [3, 1, 4, 1, 5, 9, 2, 6]
-    expected = program(make_context("reference").stream_iter(numbers)).collect()
-    result = Runner("unbounded", make_context).run(program, numbers)
+    expected = program(mo.StreamContext(engine="reference").stream_iter(numbers)).collect()
+    result = unbounded_runner.run(program, numbers)
     assert sorted(last_by_key(result)) == sorted(expected)
 
 
 @pytest.mark.partitions
-def test_a_fold_without_keys_sees_the_stream_in_order(make_context: Any) -> None:
-    runner = Runner("unbounded", make_context)
-    result = runner.run(lambda s: s.fold("", lambda text, n: text + str(n)), [3, 1, 4, 1, 5])
+def test_a_fold_without_keys_sees_the_stream_in_order(unbounded_runner: Runner) -> None:
+    result = unbounded_runner.run(lambda s: s.fold("", lambda text, n: text + str(n)), [3, 1, 4, 1, 5])
     assert result[-1] == "31415"
 
 
-def test_unique_by_gives_each_key_once_and_operators_may_follow(make_context: Any) -> None:
-    runner = Runner("unbounded", make_context)
-    result = runner.run(
+def test_unique_by_gives_each_key_once_and_operators_may_follow(unbounded_runner: Runner) -> None:
+    result = unbounded_runner.run(
         lambda s: s.unique_by(lambda n: n % 3).filter(lambda n: n > 1).map(lambda n: n * 10), [3, 1, 4, 2]
     )
     assert result == [30, 20]
 
 
-def test_a_sum_beyond_64_bits_on_the_way_is_repaired(make_context: Any) -> None:
-    runner = Runner("unbounded", make_context)
-    result = runner.run(
+def test_a_sum_beyond_64_bits_on_the_way_is_repaired(unbounded_runner: Runner) -> None:
+    result = unbounded_runner.run(
         lambda s: s.group_by_sum(lambda n: 0, lambda n: n), [2**62, 2**62, -(2**62), -(2**62), 1, 2, 3, 4]
     )
     assert result[-1] == (0, 10)

@@ -177,6 +177,7 @@ def test_running_values_go_to_several_sinks(spark_ctx: mo.StreamContext, tmp_pat
     assert state["entries"] > 0
 
 
+@pytest.mark.thorough
 def test_windows_are_shared_and_what_is_late_counts_once(spark_ctx: mo.StreamContext, tmp_path: Path) -> None:
     for number, times in enumerate([(100, 200), (1500,), (50, 3000), (3100,)]):
         put(tmp_path / "in", number, *times)
@@ -225,7 +226,7 @@ def test_files_of_every_kind_behind_a_fork_are_read_back(spark_ctx: mo.StreamCon
 # -- what goes wrong ------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("where", ["branch", "shared"])
+@pytest.mark.parametrize("where", [pytest.param("branch", marks=pytest.mark.thorough), "shared"])
 def test_a_column_that_cannot_do_a_value_delivers_nothing_twice(
     where: str, spark_ctx: mo.StreamContext, tmp_path: Path
 ) -> None:

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 import morisot as mo
-from morisot.testing.run import unbounded
 from tests.operators.engines import Runner
 from tests.operators.test_window import in_order
 
@@ -87,7 +86,6 @@ def test_join_of_everything_compares_keys_as_python_does(ctx: mo.StreamContext) 
 @pytest.mark.parametrize(
     "window", [mo.CountWindow.tumbling(2), mo.CountWindow.sliding(2, 1), mo.CountWindow.sliding(1, 3)]
 )
-@pytest.mark.unbounded_thorough(kept=("window2",))
 def test_count_windows_of_streams_that_come_in_pieces(window: mo.CountWindow, runner: Runner) -> None:
     """One side runs ahead of the other, and what it has waits."""
 
@@ -105,7 +103,6 @@ def test_count_windows_of_streams_that_come_in_pieces(window: mo.CountWindow, ru
     assert sorted(runner.run(program, left, right)) == sorted([*expected("a"), *expected("b")])
 
 
-@pytest.mark.unbounded_thorough
 def test_count_windows_of_whole_streams_that_come_in_pieces(runner: Runner) -> None:
     def program(left: mo.Stream[int], right: mo.Stream[str]) -> mo.Stream[Any]:
         return left.window_all(mo.CountWindow.tumbling(2)).join(right).rich_map(0, lambda n, pair: (n + 1, (n, pair)))
@@ -144,8 +141,7 @@ def test_sessions_of_both_sides_of_streams_that_come_in_pieces(runner: Runner) -
     assert sorted(result) == sorted(expected)
 
 
-@pytest.mark.jvm
-def test_late_elements_of_both_sides_go_to_one_handler(spark_ctx: mo.StreamContext) -> None:
+def test_late_elements_of_both_sides_go_to_one_handler(unbounded_runner: Runner) -> None:
     def program(left: mo.Stream[Row], right: mo.Stream[Row]) -> mo.Stream[Any]:
         windows = by_key(left, delay=0).window(Window.tumbling(10))
         return windows.join(by_key(right, delay=0), late=lambda key, pair: late.append((key, pair))).unkey()
@@ -153,7 +149,7 @@ def test_late_elements_of_both_sides_go_to_one_handler(spark_ctx: mo.StreamConte
     late: list[object] = []
     left = [[(1, "a", 1)], [(25, "a", 2)], [(4, "a", 3), (26, "a", 4)]]
     right = [[(2, "a", "x")], [(27, "a", "y")], [(9, "b", "z"), (21, "a", "u")]]
-    outcome = unbounded(program, [left, right], spark_ctx)
+    outcome = unbounded_runner.observe(program, left, right)
     assert outcome.results == [("a", (1, "x"))]
     assert sorted(late, key=repr) == [("a", (3, None)), ("b", (None, "z"))]
     assert list(outcome.metrics["late"].values()) == [2]

@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 import morisot as mo
-from morisot.testing.run import unbounded
 from morisot.types.element import INT, STR, Keyed
 from tests.operators.engines import Runner
 
@@ -135,7 +134,6 @@ BY_ORDER: dict[str, tuple[Program, list[Any], int]] = {
 
 
 @pytest.mark.parametrize("name", BY_ORDER)
-@pytest.mark.unbounded_thorough(kept=("keys, reduced, with bounds", "transactions", "the last few"))
 def test_folds_of_windows_that_elements_complete(runner: Runner, name: str) -> None:
     program, expected, count = BY_ORDER[name]
     found = runner.run(program, TEXTS)
@@ -213,15 +211,13 @@ BY_TIME: dict[str, tuple[Program, list[Any], int]] = {
 
 
 @pytest.mark.parametrize("name", BY_TIME)
-@pytest.mark.unbounded_thorough(kept=("sliding, of each key", "sessions"))
 def test_folds_of_windows_of_time(runner: Runner, name: str) -> None:
     program, expected, count = BY_TIME[name]
     assert sorted(runner.run_until(1000, program, TIMED)) == expected
     assert sum(runner.metrics["skipped"].values()) == count
 
 
-@pytest.mark.jvm
-def test_late_elements_and_those_that_fail_are_counted_apart(spark_ctx: mo.StreamContext) -> None:
+def test_late_elements_and_those_that_fail_are_counted_apart(unbounded_runner: Runner) -> None:
     late: list[Any] = []
     failures: list[Any] = []
 
@@ -231,19 +227,18 @@ def test_late_elements_and_those_that_fail_are_counted_apart(spark_ctx: mo.Strea
         return added(windows, lambda error: failures.append(error.value))
 
     batches = [[(1, "1"), (2, "x")], [(12, "y"), (13, "3")], [(4, "z"), (25, "5")], [(40, "0")]]
-    outcome = unbounded(program, [batches], spark_ctx)
+    outcome = unbounded_runner.observe(program, batches)
     assert (list(outcome.results), late, failures) == ([1, 3, 5], ["z"], ["x", "y"])
     assert [list(outcome.metrics[kind].values()) for kind in ("late", "skipped", "diverted")] == [[1], [], [2]]
 
 
-@pytest.mark.jvm
-def test_what_an_open_window_left_out_outlives_a_crash(spark_ctx: mo.StreamContext) -> None:
+def test_what_an_open_window_left_out_outlives_a_crash(unbounded_runner: Runner) -> None:
     failures: list[Any] = []
 
     def program(stream: mo.Stream[str]) -> Any:
         return added(stream.window_all(mo.CountWindow.sliding(3, 1)), lambda error: failures.append(error.value))
 
-    outcome = unbounded(program, [[["1", "x"], mo.testing.CRASH, ["22"], [""]]], spark_ctx)
+    outcome = unbounded_runner.observe(program, [["1", "x"], mo.testing.CRASH, ["22"], [""]])
     assert (list(outcome.results), failures) == ([23, 22], ["x", "x", ""])
 
 

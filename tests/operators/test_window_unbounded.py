@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 import pytest
 
 import morisot as mo
-from morisot.testing.run import unbounded
 from tests.operators.engines import Runner
 from tests.operators.test_window import Rising, everything, in_order, listed
 from tests.operators.test_window_time import CLICKS, Click
@@ -75,7 +74,6 @@ def test_sessions_that_turn_out_to_be_one(runner: Runner) -> None:
     ]
 
 
-@pytest.mark.unbounded_thorough
 def test_windows_of_windows_with_an_operator_with_a_state_between_them(runner: Runner) -> None:
     """What the first windows give has their end as timestamp, and comes when the watermark passes it: not too late."""
 
@@ -104,7 +102,6 @@ def test_every_aggregate(runner: Runner) -> None:
     assert max(rows) == (28, 7, 1, 7, 1, 7, 4.0, 12, (3, 1), 7)
 
 
-@pytest.mark.unbounded_thorough
 def test_datetimes_to_the_microsecond(runner: Runner) -> None:
     epoch, second = datetime.datetime(2024, 1, 1), datetime.timedelta(seconds=1)
     tick = datetime.timedelta(microseconds=1)
@@ -125,7 +122,7 @@ def test_datetimes_to_the_microsecond(runner: Runner) -> None:
 # -- late elements ---------------------------------------------------------------------------------------------------
 
 
-def test_late_elements_are_counted_and_diverted_and_change_nothing(make_context: Any) -> None:
+def test_late_elements_are_counted_and_diverted_and_change_nothing(unbounded_runner: Runner) -> None:
     late: list[tuple[str, int]] = []
 
     def program(stream: mo.Stream[Click]) -> mo.Stream[Any]:
@@ -139,7 +136,7 @@ def test_late_elements_are_counted_and_diverted_and_change_nothing(make_context:
         [Click(4, "a", 3), Click(15, "a", 4), Click(25, "b", 5), Click(7, "c", 6)],  # all up to 24 had come
         [Click(1000, "z", 0)],
     ]
-    outcome = unbounded(program, [batches], make_context("spark"))
+    outcome = unbounded_runner.observe(program, batches)
     assert sorted(outcome.results) == [
         ("a", -10, 10, [1]),
         ("a", 0, 20, [1]),
@@ -152,22 +149,22 @@ def test_late_elements_are_counted_and_diverted_and_change_nothing(make_context:
     assert list(outcome.metrics["late"].values()) == [2]
 
 
-def test_elements_that_are_filtered_out_move_time_on(make_context: Any) -> None:
+def test_elements_that_are_filtered_out_move_time_on(unbounded_runner: Runner) -> None:
     def program(stream: mo.Stream[Click]) -> mo.Stream[mo.Windowed[Any, int]]:
         timed = stream.add_timestamps(lambda click: click.at, delay=0).filter(lambda click: click.user == "ann")
         return timed.window_all(Window.tumbling(10)).count().with_bounds()
 
-    outcome = unbounded(program, [[[CLICKS[0]], [Click(100, "bob", 1)]]], make_context("spark"))
+    outcome = unbounded_runner.observe(program, [[CLICKS[0]], [Click(100, "bob", 1)]])
     assert outcome.results == [(10, 20, 1)]
 
 
-def test_a_stream_waits_for_the_slower_of_two(make_context: Any) -> None:
+def test_a_stream_waits_for_the_slower_of_two(unbounded_runner: Runner) -> None:
     def program(left: mo.Stream[Click], right: mo.Stream[Click]) -> mo.Stream[mo.Windowed[Any, int]]:
         both = [side.add_timestamps(lambda click: click.at, delay=0) for side in (left, right)]
         return both[0].merge(both[1]).window_all(Window.tumbling(10)).count().with_bounds()
 
     ahead, behind = [[Click(1, "a", 1)], [Click(95, "a", 1)]], [[Click(2, "b", 1)], [Click(31, "b", 1)]]
-    outcome = unbounded(program, [ahead, behind], make_context("spark"))
+    outcome = unbounded_runner.observe(program, ahead, behind)
     assert outcome.results == [(0, 10, 2)]
 
 
@@ -192,7 +189,6 @@ SPELLS = {
 
 
 @pytest.mark.parametrize("name", SPELLS)
-@pytest.mark.unbounded_thorough(kept=("count",))
 def test_windows_of_each_key_that_elements_complete(runner: Runner, name: str) -> None:
     def program(stream: mo.Stream[int]) -> mo.KeyedStream[str, list[int]]:
         keyed = stream.group_by(lambda n: "odd" if n % 2 else "even")
@@ -207,7 +203,6 @@ def test_windows_of_ones_own_without_keys(runner: Runner) -> None:
     assert [window for window in result if window.end < 7] == [(0, 1, [3]), (1, 3, [1, 4]), (3, 6, [1, 5, 9])]
 
 
-@pytest.mark.unbounded_thorough
 def test_count_windows_have_the_timestamp_of_their_newest_element(runner: Runner) -> None:
     def program(stream: mo.Stream[Click]) -> mo.Stream[mo.Windowed[Any, int]]:
         pairs = numbers(stream).window_all(mo.CountWindow.tumbling(2)).sum()
@@ -227,7 +222,7 @@ def test_reorder_is_stable(runner: Runner) -> None:
     assert result == ["5 9 3 2 6 1 8 7 4 "]
 
 
-def test_reorder_of_keyed_elements_and_its_late_ones(make_context: Any) -> None:
+def test_reorder_of_keyed_elements_and_its_late_ones(unbounded_runner: Runner) -> None:
     late: list[Any] = []
 
     def program(stream: mo.Stream[Click]) -> mo.Stream[tuple[str, int]]:
@@ -235,7 +230,7 @@ def test_reorder_of_keyed_elements_and_its_late_ones(make_context: Any) -> None:
         return keyed.map(lambda _, c: c.n).reorder(late=lambda k, n: late.append((k, n))).unkey()
 
     batches = [[Click(9, "a", 1), Click(5, "b", 2)], [Click(8, "c", 3), Click(9, "d", 4), Click(20, "e", 5)]]
-    outcome = unbounded(program, [batches], make_context("spark"))
+    outcome = unbounded_runner.observe(program, batches)
     assert outcome.results == [("b", 2), ("a", 1), ("d", 4)]
     assert late == [("c", 3)]
     assert list(outcome.metrics["late"].values()) == [1]
@@ -244,7 +239,6 @@ def test_reorder_of_keyed_elements_and_its_late_ones(make_context: Any) -> None:
 # -- timestamps ------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.unbounded_thorough
 def test_timestamps_and_watermarks_that_are_no_columns(runner: Runner) -> None:
     def at(click: Click) -> int:
         return int(str(click.at))

@@ -14,7 +14,6 @@ from morisot.testing.script import Batches
 from tests.properties.test_plans import (
     IN_ORDER,
     REDUCES,
-    THOROUGH,
     VALUES,
     Drawing,
     Plan,
@@ -229,8 +228,9 @@ def in_batches(plan: Plan, spark: SparkSession, cuts: list[int]) -> list[Any]:
     return mo.testing.run(plan.on, events, engine="unbounded", spark=spark)
 
 
+@pytest.mark.thorough  # tests.driver runs such plans in `make test`
 @pytest.mark.timeout(1200)
-@settings(max_examples=200 if THOROUGH else 2)
+@settings(max_examples=200)
 @given(plan=plans(), data=st.data())
 def test_the_answer_does_not_depend_on_how_elements_come(plan: Plan, data: st.DataObject, spark: SparkSession) -> None:
     cuts = data.draw(st.lists(st.integers(0, len(plan.elements)), max_size=2), label="cuts")

@@ -16,6 +16,7 @@ import morisot as mo
 Run = Callable[..., list[Any]]
 
 
+@pytest.mark.unbounded_thorough
 def test_run_gives_the_results_in_order(morisot_run: Run) -> None:
     def program(numbers: Any) -> Any:
         return numbers.filter(lambda n: n != 2).rich_map(0, lambda total, n: (total + n, total + n))
@@ -31,11 +32,13 @@ def test_the_answer_of_running_values_is_the_last_of_each_key(morisot_run: Run) 
     assert morisot_run(lambda stream: stream.fold("", lambda text, word: text + word), words) == ["ababa"]
 
 
+@pytest.mark.unbounded_thorough
 def test_several_inputs(morisot_run: Run) -> None:
     results = morisot_run(lambda left, right: left.merge(right.map(len)), [[1], [2]], [["a", "bb"], ["ccc"], ["dddd"]])
     assert sorted(results) == [1, 1, 2, 2, 3, 4]
 
 
+@pytest.mark.unbounded_thorough
 def test_elements_that_are_always_none(morisot_run: Run) -> None:
     assert morisot_run(lambda stream: stream, [[(1, None)], [(2, None)]]) == [(1, None), (2, None)]
     assert morisot_run(lambda stream: stream, [[None], []]) == [None]
