@@ -85,7 +85,7 @@ class MemoryEmission(Emission):
                     self._bind_bounded(value, node)
 
     def _source(self, node: Node, number: int) -> Frame:
-        placed = self.gives_places(node)
+        placed = self.provides_row_order(node)
         columns = [leaf.column for leaf in leaves(node.type)] + (["at"] if placed else [])
         return frame(Source(number, columns, placed=placed), node, placed=placed)
 
@@ -172,7 +172,7 @@ class MemoryQuery:
             self.emission = MemoryEmission(resources, self.query, sources)
             self._frame = self.emission.frame(sink)
         self._sink = sink
-        self.placed = [self.emission.gives_places(each) for each in sources]
+        self.placed = [self.emission.provides_row_order(each) for each in sources]
         """Of which sources the rows have a place."""
         self.tally = Tally()
         self.machines: set[str] = set()
