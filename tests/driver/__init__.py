@@ -2,7 +2,7 @@
 
 A program is planned as a query, with every operator on its last rung, in Python. The functions that emit it for Spark
 emit it here, over frames that are lists of Arrow batches (`frames`). Tasks, processors and machines are those that
-Spark's workers run, pickled on the way as for them. In place of Spark are:
+Spark's workers run, and are pickled as for them. These modules replace Spark:
 
 - `sql`: the expressions that the emission of unbounded operators writes;
 - `frames`: selects, unions, exchanges, joins with a table, watermarks, `mapInArrow` and `transformWithStateInPandas`;

@@ -202,16 +202,16 @@ def quoted(name: str) -> str:
 
 
 class Source(MemoryFrame):
-    """The files of a source. Where rows have a place, a file is read by one task, row after row; else in any order."""
+    """The files of a source. If row order matters, one task reads a file in order; else rows come in any order."""
 
-    def __init__(self, number: int, columns: list[str], *, placed: bool) -> None:
+    def __init__(self, number: int, columns: list[str], *, has_row_order: bool) -> None:
         self.number = number
         self.columns = columns
-        self.placed = placed
+        self.has_row_order = has_row_order
 
     def run(self, batch: MicroBatch) -> Tasks:
         files = batch.inputs[self.number]
-        if not self.placed:
+        if not self.has_row_order:
             return batch.shuffled(list(files))
         tasks = batch.spread(files)
         return [[part for file in task for part in recut(file, batch.chance)] for task in tasks]
@@ -220,15 +220,15 @@ class Source(MemoryFrame):
 class BoundedInput(MemoryFrame):
     """A bounded stream beside an unbounded one: the first micro-batch reads all of it."""
 
-    def __init__(self, rows: pa.RecordBatch, *, placed: bool) -> None:
+    def __init__(self, rows: pa.RecordBatch, *, has_row_order: bool) -> None:
         self.rows = rows
         self.columns = list(rows.schema.names)
-        self.placed = placed
+        self.has_row_order = has_row_order
 
     def run(self, batch: MicroBatch) -> Tasks:
         if not batch.first:
             return batch.tasks()
-        return batch.spread([self.rows]) if self.placed else batch.shuffled([self.rows])
+        return batch.spread([self.rows]) if self.has_row_order else batch.shuffled([self.rows])
 
 
 class Table(MemoryFrame):

@@ -85,9 +85,9 @@ class MemoryEmission(Emission):
                     self._bind_bounded(value, node)
 
     def _source(self, node: Node, number: int) -> Frame:
-        placed = self.provides_row_order(node)
-        columns = [leaf.column for leaf in leaves(node.type)] + (["at"] if placed else [])
-        return frame(Source(number, columns, placed=placed), node, placed=placed)
+        has_row_order = self.provides_row_order(node)
+        columns = [leaf.column for leaf in leaves(node.type)] + (["at"] if has_row_order else [])
+        return frame(Source(number, columns, has_row_order=has_row_order), node, has_row_order=has_row_order)
 
     def _bind_bounded(self, value: Node, reader: Node) -> None:
         """A bounded stream is computed by the reference engine."""
@@ -101,11 +101,11 @@ class MemoryEmission(Emission):
         if not is_bounded_input(value, reader):
             self.bind(value, Frame(Table(rows_of(columns, names)), value.type, timed is not None))  # type: ignore[arg-type]
             return
-        placed = self.needs_order(value)
-        if placed:
+        has_row_order = self.needs_order(value)
+        if has_row_order:
             columns, names = [*columns, pa.array([b""] * len(elements), pa.binary())], [*names, "at"]
-        df: Any = BoundedInput(rows_of(columns, names), placed=placed)
-        found = frame(df, value, placed=placed)
+        df: Any = BoundedInput(rows_of(columns, names), has_row_order=has_row_order)
+        found = frame(df, value, has_row_order=has_row_order)
         self._bounded_inputs[value] = found
 
     def beside_stream(self, node: Node, df: Any, *, broadcast: bool) -> Any:
@@ -116,8 +116,8 @@ def rows_of(columns: Sequence[Any], names: Sequence[str]) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays(list(columns), names=list(names))
 
 
-def frame(df: Any, node: Node, *, placed: bool) -> Frame:
-    return Frame(df, node.type, node.time is not None, placed)
+def frame(df: Any, node: Node, *, has_row_order: bool) -> Frame:
+    return Frame(df, node.type, node.time is not None, has_row_order)
 
 
 def elements_of(node: Node) -> tuple[list[int] | None, list[Any]]:
@@ -172,8 +172,8 @@ class MemoryQuery:
             self.emission = MemoryEmission(resources, self.query, sources)
             self._frame = self.emission.frame(sink)
         self._sink = sink
-        self.placed = [self.emission.provides_row_order(each) for each in sources]
-        """Of which sources the rows have a place."""
+        self.has_row_order = [self.emission.provides_row_order(each) for each in sources]
+        """Whether the rows of each source have a row order."""
         self.tally = Tally()
         self.machines: set[str] = set()
         """The classes of the machines that ran."""

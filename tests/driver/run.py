@@ -152,21 +152,23 @@ class Drive:
         self._process(elements)
 
     def _files(self, elements: Sequence[Sequence[Any]]) -> list[list[pa.RecordBatch]]:
-        """The elements of each input in files, each of which has a place."""
+        """The elements of each input in files; the row order of a file is its number."""
         found: list[list[pa.RecordBatch]] = []
-        for type_, given, placed in zip(self._types, elements, self._placed(), strict=True):
+        for type_, given, has_row_order in zip(self._types, elements, self._has_row_order(), strict=True):
             cuts = sorted({0, len(given), *(self._chance.randint(0, len(given)) for _ in range(2))})
             files = []
             for number, (begin, end) in enumerate(itertools.pairwise(cuts)):
                 columns = encode(list(given[begin:end]), type_, dumps)
-                place = [pa.array([struct.pack(">q", number)] * (end - begin), pa.binary())] if placed else []
-                names = [*schema_of(type_).names, *(["at"] if placed else [])]
-                files.append(pa.RecordBatch.from_arrays([*columns, *place], names=names))
+                row_order = (
+                    [pa.array([struct.pack(">q", number)] * (end - begin), pa.binary())] if has_row_order else []
+                )
+                names = [*schema_of(type_).names, *(["at"] if has_row_order else [])]
+                files.append(pa.RecordBatch.from_arrays([*columns, *row_order], names=names))
             found.append(files)
         return found
 
-    def _placed(self) -> list[bool]:
-        return self.query.placed
+    def _has_row_order(self) -> list[bool]:
+        return self.query.has_row_order
 
 
 def drive(program: Program, inputs: Sequence[Batches], chance: random.Random, *, restless: bool = True) -> Outcome:

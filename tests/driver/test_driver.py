@@ -74,19 +74,19 @@ def test_a_checkpoint_is_bytes() -> None:
         Checkpoint(operators={0: OperatorStore({"s": {0: (object(),)}})}).to_bytes()
 
 
-def test_a_file_is_read_in_order_and_rows_without_a_place_are_not(chance: random.Random) -> None:
+def test_a_file_is_read_in_order_and_rows_without_row_order_are_not(chance: random.Random) -> None:
     files = [pa.RecordBatch.from_pydict({"n": list(range(begin, begin + 40))}) for begin in (0, 40)]
 
-    def tasks(*, placed: bool) -> list[list[int]]:
+    def tasks(*, has_row_order: bool) -> list[list[int]]:
         batch = MicroBatch(0, [files], True, 0, Checkpoint(), chance, 1)
-        found = Source(0, ["n"], placed=placed).run(batch)
+        found = Source(0, ["n"], has_row_order=has_row_order).run(batch)
         numbers: list[list[Any]] = [[n for rows in task for n in rows.column("n").to_pylist()] for task in found]
         return numbers
 
-    for read in (tasks(placed=True) for _ in range(20)):
+    for read in (tasks(has_row_order=True) for _ in range(20)):
         assert all(sorted(part) == part for task in read for part in (by(task, 0, 40), by(task, 40, 80)))
         assert sorted(n for task in read for n in task) == list(range(80))
-    assert any(sorted(task) != task for _ in range(20) for task in tasks(placed=False))
+    assert any(sorted(task) != task for _ in range(20) for task in tasks(has_row_order=False))
     assert {len(recut(files[0], chance)) for _ in range(50)} == {1, 2, 3}
 
 
