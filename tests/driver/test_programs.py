@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import pytest
-from hypothesis import given, note, settings
+from hypothesis import assume, given, note, settings
 from hypothesis import strategies as st
 
 import morisot as mo
@@ -34,9 +34,15 @@ def pieces(elements: list[Any], cuts: list[int]) -> list[list[Any]]:
 # -- plans of all operators -----------------------------------------------------------------------------------------
 
 
+def compares_nan(plan: Plan) -> bool:
+    """Whether tuples with NaN are compared: Python finds the same object equal to itself, and a codec makes another."""
+    return "t[0] != t[1]" in str(plan) and any(each in str(plan.elements) for each in ("nan", "inf"))
+
+
 @settings(max_examples=1000 if THOROUGH else 30)
 @given(plan=test_unbounded.plans(), cuts=CUTS, chance=CHANCES)
 def test_random_plans(plan: Plan, cuts: list[int], chance: random.Random) -> None:
+    assume(not compares_nan(plan))
     note(str(plan))
     waits = isinstance(plan.steps[-1], test_unbounded.InTime) if plan.steps else False
     events: Batches = [
