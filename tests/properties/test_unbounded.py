@@ -92,7 +92,7 @@ class InTime(Step):
     """Operators that wait for time, by timestamps of ints that come in any order."""
 
     def on(self, stream: Any) -> Any:
-        timed = stream.add_timestamps(lambda n: n % 50, delay=LONG)
+        timed = stream.add_timestamps(lambda n: n % 50, delay=LONG, returns=int)
         match self.method:
             case "tumbling":
                 return timed.window_all(mo.EventTimeWindow.tumbling(7)).map(str)
