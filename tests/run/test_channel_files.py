@@ -142,10 +142,10 @@ def test_without_snapshots_nothing_stays(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("metadata", "found"), [({b"morisot.format": b"2"}, "2"), (None, "None")])
 def test_files_of_another_format_are_refused(metadata: dict[bytes, bytes] | None, found: str, tmp_path: Path) -> None:
     spool = ChannelFiles(tmp_path, INT, 10)
-    spool.put([1, 2])
+    spool.put([1])  # two elements may be in two files
     spool.close()
     (file,) = tmp_path.glob("*.parquet")
-    assert ChannelFiles(tmp_path, INT, 10).backlog == 2
+    assert ChannelFiles(tmp_path, INT, 10).backlog == 1
     pq.write_table(pq.ParquetFile(file).read().replace_schema_metadata(metadata), file)
     said = f"{file} cannot be read: it has the format {found}, and this version of Morisot reads 1"
     with pytest.raises(mo.SnapshotError, match=said):
