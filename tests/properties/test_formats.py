@@ -17,13 +17,17 @@ from tests.properties.proof.tables import table_of
 from tests.properties.proof.values import POOLS, TEXTS
 
 VALUES: dict[Type, list[object]] = {INT: [*POOLS[INT]], FLOAT: [*POOLS[FLOAT]], STR: [*TEXTS[::4]]}
-FOUND = ["0=12,d", "0=12,.1f", "0=+9,d", "*=12,d", "012,d", "0<12,d", "0=9d", "x=9.2f", "-1.0", " >-.1", "+s"]
+FOUND = ["0=12,d", "0=12,.1f", "0=+9,d", "*=12,d", "012,d", "0<12,d", "0=9d", "x=9.2f", "-1.0", " >-.1", "+s", "^7.2s"]
 """Specifications of which some were wrong."""
 _TOGETHER = 20
 
 
-def specification(chance: random.Random) -> str:
+def specification(chance: random.Random, type_: Type) -> str:
     """A specification that may or may not be one: each part is there in about half of them."""
+    if type_ == STR and chance.random() < 0.7:  # most parts are for numbers
+        align = chance.choice(["", "<", ">", "^", "*<", " >", "0^", "😀>"])
+        width, precision = chance.choice(["", "1", "4", "9"]), chance.choice(["", ".0", ".1", ".6"])
+        return align + width + precision + chance.choice(["", "s"])
     parts = [
         chance.choice(["", "", "<", ">", "^", "=", "0=", "*<", " >", "0^", "😀=", "0<"]),
         chance.choice(["", "", "+", "-", " "]),
@@ -43,7 +47,7 @@ def specification(chance: random.Random) -> str:
 @pytest.mark.parametrize("type_", VALUES, ids=str)
 def test_formats_are_cpythons(spark: SparkSession, chance: random.Random, type_: Type, number: int) -> None:
     rows = [(value,) for value in VALUES[type_]]
-    specs = [*FOUND, *dict.fromkeys(specification(chance) for _ in range(number))]
+    specs = [*FOUND, *dict.fromkeys(specification(chance, type_) for _ in range(number))]
     ways = ["f0 = lambda x: f'{{x:{}}}'\n", "f0 = lambda x: format(x, '{}')\n", "f0 = lambda x: '{{:{}}}'.format(x)\n"]
     texts = [chance.choice(ways).format(spec).replace("f0", f"f{place}") for place, spec in enumerate(specs)]
     with temporary_pages() as pages, set_for_proof(spark):
