@@ -26,8 +26,8 @@ test: $(STAMP) ## set up, then run the tests, in two processes (JOBS=0: in one)
 
 check: lint types layers test ## lint, types, layers, tests: what .ci/run runs
 
-fast: $(STAMP) ## the tests that need no JVM; they find no Java
-	@JAVA_HOME=/nonexistent $(PYTEST) -q -m "not jvm and not thorough" $(NO_JVM:%=--cov=morisot.%) --cov-report= --cov-fail-under=90
+fast: $(STAMP) ## the quick tests that need no JVM; they find no Java
+	@JAVA_HOME=/nonexistent $(PYTEST) -q -m "not jvm and not thorough and not slow" $(NO_JVM:%=--cov=morisot.%) --cov-report= --cov-fail-under=90
 
 thorough: $(STAMP) ## all tests, the long ones too
 	@HYPOTHESIS_PROFILE=thorough $(PYTEST) -q --cov=morisot --cov-report= --cov-fail-under=90

@@ -25,6 +25,22 @@ HEAVY = {"recovery", "hostile", "examples", "test_plain_session", "test_session"
 """Directories and files whose tests take long: they come first, so that the processes end together."""
 DRIVEN = {"operators", "cases"}
 """Directories whose tests on unbounded input run on the driver, and on Spark in `make thorough` or by SPARK_RUNS."""
+SLOW = {
+    "driver",
+    "test_benchmarks",
+    "test_closure_corpus",
+    "test_loop_task",
+    "test_private_calls",
+    "test_randomness",
+    "test_structure",
+    "test_timers",
+    "test_typing",
+    "test_without_spark",
+    "test_wording",
+}
+"""Directories and files whose tests need no JVM and take long."""
+SAMPLED = {"test_kernel", "test_loop_kernel"}
+"""Files that compile machine code: of the cases of a test, `make fast` runs every eighth."""
 COLLECTED = pytest.StashKey[tuple[pytest.Item, ...]]()
 """All tests that were found."""
 # Packages whose doctests run programs on Spark.
@@ -85,6 +101,11 @@ def mark(item: pytest.Item) -> None:
     if on_spark or USING_SPARK & fixtures or "make_context" in arguments:
         item.add_marker(pytest.mark.jvm)
     parameters = item.callspec.params.values() if hasattr(item, "callspec") else ()
+    texts = {each for each in parameters if isinstance(each, str)}
+    indices = item.callspec.indices.values() if hasattr(item, "callspec") else ()
+    sampled_out = item.path.stem in SAMPLED and any(index % 8 for index in indices)
+    if sampled_out or SLOW & {*item.path.parts, item.path.stem} or "driver" in texts:
+        item.add_marker(pytest.mark.slow)
     engines = {*ENGINES} & {each for each in parameters if isinstance(each, str)}
     if "unbounded" in engines or ("unbounded" in item.path.stem and not engines):
         item.add_marker(pytest.mark.unbounded)
