@@ -28,6 +28,7 @@ DRIVEN = {"operators", "cases"}
 SLOW = {
     "driver",
     "test_benchmarks",
+    "test_budget",
     "test_closure_corpus",
     "test_loop_task",
     "test_private_calls",
