@@ -185,9 +185,8 @@ def float_to_int(function: str) -> Form:
 
     def form(a: Expr) -> Expr:
         above, below = Literal(-(2.0**63), FLOAT), Literal(2.0**63, FLOAT)
-        inside = conjunction(
-            call("greater_equal", a, above), call("less", a, below)
-        )  # false for NaN, which is greatest in Spark
+        # False for NaN, which is greatest in Spark.
+        inside = conjunction(call("greater_equal", a, above), call("less", a, below))
         return guard(inside, checked("bigint", call(function, a) if function else a), "a float beyond 64 bits")
 
     return form

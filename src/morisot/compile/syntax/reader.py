@@ -102,9 +102,8 @@ def _without_text(code: types.CodeType) -> Refusal:
 
 
 def _changed(code: types.CodeType) -> Refusal:
-    if (
-        code.co_filename == "<string>"
-    ):  # from Python 3.13 on `python -c` registers its text under the name that exec uses
+    # From Python 3.13 on `python -c` registers its text under the name that exec uses.
+    if code.co_filename == "<string>":
         return _without_text(code)
     return Refusal(
         f"the text of {code.co_filename} is not what {code.co_name} was compiled from",

@@ -18,9 +18,8 @@ from morisot.plan.nodes.iterate import DeltaIterate, Loop
 def loop(cause: Causing) -> Nodes:
     """The nodes that a loop causes once: the tasks that run all rounds, or the input of the first round."""
     node = cause.node
-    if isinstance(
-        node, DeltaIterate
-    ):  # the last entry of each key; in Python entries are packed, and unpickled at the end
+    # The last entry of each key; in Python entries are packed, and unpickled at the end.
+    if isinstance(node, DeltaIterate):
         return aggregated(together=False, by_sort=True) + Counter({PYTHON: 0 if cause.operator.columns else 2})
     assert isinstance(node, Loop)
     if path_of(node).name == "barrier":

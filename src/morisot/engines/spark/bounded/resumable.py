@@ -115,7 +115,7 @@ class ResumableJobs:
         finally:
             runner.demotions.attribute(job.origins)
         job.finish()
-        runner.tally.attribute({new: node for node, new in rest.nodes.items()})
+        runner.tally.attribute(job.origins)
 
     def _directory(self, operator: str, roots: tuple[Node, ...]) -> Path:
         """The directory of a job: by the name of its first stream, else by its method, and by a number."""
@@ -168,9 +168,8 @@ class ResumableJob:
         checkpoint.names = [f"{self._directory.name}/{part.end.label or part.end.operator}"]
         self._checkpoints.append(checkpoint)
         restart = self._settings.restart if checkpoint.can_resume(self._settings.restart) else "latest"
-        if checkpoint.can_resume(
-            restart
-        ):  # compared before the source is read: another program may have other elements
+        # Compared before the source is read: another program may have other elements.
+        if checkpoint.can_resume(restart):
             checkpoint.resume(describe_part(sink, self._runner), "latest", replays_input=False)
         source.prepare()
         done = directory / "done"
@@ -278,7 +277,7 @@ class ResumableJob:
             else:
                 own.append(path)
         write_record(self._delivering, "delivery", own)
-        self.origins |= {new: node for node, new in new.items()}
+        self.origins |= {replacement: node for node, replacement in new.items()}
         return RemainingPlan(new, resumes)
 
     def finish(self) -> None:

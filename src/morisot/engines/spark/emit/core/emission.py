@@ -197,9 +197,8 @@ class Emission:
         if is_connect(df):
             return df
         small = plans.size_in_bytes(df) <= plans.broadcast_threshold(df)
-        persisted = self.persist(node, df).select(
-            "*"
-        )  # a new frame, because the plan of this one was made before it was persisted
+        # A new frame, because the plan of this one was made before it was persisted.
+        persisted = self.persist(node, df).select("*")
         table = plans.without_plan(persisted)
         return F.broadcast(table) if small and broadcast else table
 

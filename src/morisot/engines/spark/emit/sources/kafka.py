@@ -36,9 +36,8 @@ def require_connector(spark: SparkSession, node: StreamKafka | WriteKafka) -> No
     """Raises an error for a plan with Kafka on a session without the connector."""
     try:
         reader = spark.read.format("kafka").option("kafka.bootstrap.servers", node.servers)
-        assert (
-            reader.option("subscribe", "any").load().columns
-        )  # no connection is made: the columns are always the same
+        # No connection is made: the columns are always the same.
+        assert reader.option("subscribe", "any").load().columns
     except AnalysisException:
         package = coordinates("kafka", spark.version)
         raise PlanError(

@@ -68,8 +68,7 @@ def bucket_of(emission: Emission, *columns: str) -> str:
 
 def gathered_in_buckets(frame: Frame, rows: DataFrame, where: str) -> DataFrame:
     """The packed rows of a frame, one value for each batch and bucket. `where` is the expression of the bucket."""
-    empty = (
-        [] if frame.has_row_order else [f"X'' AS {ROW_ORDER}"]
-    )  # empty for aggregates that do not depend on the order
+    # Empty for aggregates that do not depend on the order.
+    empty = [] if frame.has_row_order else [f"X'' AS {ROW_ORDER}"]
     with_bucket = rows.selectExpr(*frame.columns, *frame.hidden, *empty, f"{where} AS {_BUCKET}")
     return with_bucket.mapInArrow(in_worker(PackBuckets(ledgers.current_task())), "bucket INT, rows BINARY")

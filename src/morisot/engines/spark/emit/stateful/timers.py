@@ -39,9 +39,8 @@ class Clock:
             now = timers.getCurrentProcessingTimeInMs() * self.per_millisecond
             return Moment(now - 1, now)
         watermark = timers.getCurrentWatermarkInMs()
-        return Moment(
-            watermark * self.per_millisecond if watermark > 0 else None
-        )  # Spark's watermark is 0 before the first element
+        # Spark's watermark is 0 before the first element.
+        return Moment(watermark * self.per_millisecond if watermark > 0 else None)
 
     def timer(self, deadline: int) -> int:
         """The first millisecond at which the deadline has passed. It is at least 1, because watermarks start with 0."""
