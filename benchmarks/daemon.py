@@ -1,7 +1,7 @@
 """Morisot's daemon of Python workers, which also waits for those that end, so that their CPU time is not lost.
 
-Spark's own ignores SIGCHLD; the kernel then forgets what an ended worker took, and a worker that goes after a minute
-of idleness, in the middle of a later run, would take its seconds off that run.
+Spark's own ignores SIGCHLD; the kernel then discards the CPU time of an ended worker. A worker that ends after an idle
+minute, in the middle of a later run, would subtract its seconds from that run.
 """
 
 from __future__ import annotations

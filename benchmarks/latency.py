@@ -1,7 +1,7 @@
 """`python -m benchmarks.latency`: from the stamp of an element at its source to its arrival at the sink.
 
 Elements are written into a followed directory at a steady rate, a small file every `--every` milliseconds, each element
-with the time at which it was made. A job without end delivers them to a function in the driver, which looks at the
+with the time at which it was made. An unbounded job delivers them to a function in the driver, which looks at the
 clock. The same is done in plain PySpark with a session of Spark's own defaults. Each job runs in a process of its own.
 An element waits in its file for half of `--every` on average, then for the micro-batch that runs, then for its own. The
 result of a window is taken for as old as its newest element.
@@ -172,7 +172,7 @@ def write(inbox: Path, number: int, count: int, every: float) -> int:
 
 
 class Feed(NamedTuple):
-    """What a job is given: elements a second, a file of them every so many seconds."""
+    """What a job is given: elements per second, and the seconds between two files of them."""
 
     rate: int
     every: float
@@ -182,7 +182,7 @@ class Feed(NamedTuple):
 
 
 def feed(directory: Path, given: Feed) -> None:
-    """Write elements until the job has shown itself and is warm, then for so many seconds those that count."""
+    """Write elements until the job is warm, then those that count, for the given number of seconds."""
     number, inbox = 0, directory / "in"
     deadline = time.monotonic() + 180
     while not (directory / "ready").exists():

@@ -1,6 +1,6 @@
 """`python -m benchmarks.planning`: how long it takes to compile closures and to plan, before any data moves.
 
-First without Spark, in processes of their own: plans of many operators, and closures that nobody has compiled yet. Then
+First without Spark, in processes of their own: plans of many operators, and closures that are not compiled yet. Then
 chains of closures up to Spark's own plan; `--without-spark` leaves these out.
 """
 
@@ -202,7 +202,7 @@ def show_chains(console: Console, runs: int) -> None:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Measure and print."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.planning", description=__doc__)
-    parser.add_argument("--runs", type=int, default=3, help="measured runs; of Spark's, after one that is not counted")
+    parser.add_argument("--runs", type=int, default=3, help="measured runs; with Spark, after one that is not counted")
     parser.add_argument("--without-spark", action="store_true", help="only what needs no JVM")
     parser.add_argument("--cold", choices=COLD, help="one measurement in this process, as JSON")
     given = parser.parse_args(arguments)

@@ -2,7 +2,7 @@
 
 Each variant has a process and a session of its own, which stay: this code, the old code, and the old code once more.
 They run a workload in turns, one at a time, so that a slow minute of the machine hits all of them. The ratio of old to
-old says how far two processes with the same code differ.
+old says how much two processes with the same code differ.
 """
 
 from __future__ import annotations

@@ -62,7 +62,7 @@ class Variant:
 
 
 def ratio(ours: Sequence[float], theirs: Sequence[float], chance: random.Random) -> tuple[float, float, float]:
-    """The ratio of the medians, and the interval that holds it in 95 of 100 samples drawn anew from the pairs.
+    """The ratio of the medians, and the interval that holds it in 95 of 100 samples drawn again from the pairs.
 
     >>> ratio([2.0] * 9, [1.0] * 9, random.Random(1))
     (2.0, 2.0, 2.0)

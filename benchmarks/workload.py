@@ -38,7 +38,7 @@ class Workload(Generic[Input]):
 
 
 def difference(answer: Answer, expected: Answer) -> str | None:
-    """The first place where two answers differ, or None; floats may differ by the order of their additions.
+    """The first position at which two answers differ, or None; floats may differ by the order of their additions.
 
     >>> difference({"q": {"a": 0.1 + 0.2}}, {"q": {"a": 0.3}})
     >>> difference({"q": {"a": 1}}, {"q": {"a": 2}})

@@ -54,7 +54,7 @@ def main() -> None:
         print(f"  {shop:<8} {amount:>12,.2f}")
     print("the largest sale of each article")
     for article, sale in sorted(largest.get()):
-        print(f"  {article:<10} {sale.pieces} pieces in {sale.shop}")
+        print(f"  {article:<10} {sale.pieces} sold in {sale.shop}")
 
 
 if __name__ == "__main__":

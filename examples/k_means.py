@@ -35,7 +35,7 @@ def put(sums: Any, assigned: tuple[int, Point]) -> Any:
 
 
 def move(state: tuple[Any, Any]) -> bool:
-    """The condition is asked once a round: here the centres move, and the loop goes on while one of them did."""
+    """The condition is evaluated once a round: here the centres move, and the loop continues while one of them did."""
     centres, sums = state
     used = sums[:, 2] > 0
     new = np.where(used[:, None], sums[:, :2] / np.maximum(sums[:, 2:], 1), centres)

@@ -16,7 +16,7 @@ EVENING = ["dinner", "music", "film", "friends", "rain", "music", "sleep", "wine
 
 
 class Message(NamedTuple):
-    """What somebody wrote, and when."""
+    """A message of a user, and its time."""
 
     at: datetime
     text: str

@@ -16,14 +16,14 @@ DOCUMENTS = Path(__file__).parents[1] / "docs" / "operators" / "*.md"
 
 
 class Occurrence(NamedTuple):
-    """A word and its place in the text."""
+    """A word and its position in the text."""
 
     word: str
     place: int
 
 
 def numbered(place: int, word: str) -> tuple[int, Occurrence]:
-    """The next place, and the word at this one."""
+    """The next position, and the word at this one."""
     return place + 1, Occurrence(word, place)
 
 
@@ -32,7 +32,7 @@ def words_of(line: str) -> list[str]:
 
 
 def spans(lines: mo.Stream[str]) -> mo.KeyedStream[str, mo.Windowed[int, Any]]:
-    """For every ten occurrences of a word, beginning with every fifth: the places of the first and the last."""
+    """For every ten occurrences of a word, beginning with every fifth: the positions of the first and the last."""
     return (
         lines.flat_map(words_of)
         .rich_map(0, numbered, returns=Occurrence)

@@ -24,7 +24,7 @@ LINES = (
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="Count words while files arrive.")
-    parser.add_argument("--seconds", type=float, default=10, help="how long to go on (10)")
+    parser.add_argument("--seconds", type=float, default=10, help="how long to run (10)")
     seconds = parser.parse_args().seconds
 
     with mo.StreamContext() as ctx, tempfile.TemporaryDirectory() as directory:

@@ -65,8 +65,8 @@ class Cost:
 class Processes:
     """The CPU of this process and of all that it has started, also of those whose parent did not wait for them.
 
-    Spark's JVM outlives the program that started it for a moment, and nobody is told what it has used. So processes are
-    looked at again and again, and the last that was seen of each counts.
+    Spark's JVM outlives the program that started it for a moment, and its CPU time is reported to no process. So
+    processes are polled, and the last value of each counts.
     """
 
     def __init__(self, spark: str = _SPARK) -> None:

@@ -66,7 +66,7 @@ def word_count(spark: SparkSession, path: Path) -> Answer:
 
 
 def word_count_rdd(spark: SparkSession, path: Path) -> Answer:
-    """All occurrences of a word meet in a list."""
+    """All occurrences of a word are collected in a list."""
 
     def complete(places: Any) -> int:
         occurrences = sorted(places)
@@ -89,7 +89,7 @@ def top_words(spark: SparkSession, path: Path) -> Answer:
 
 
 def top_words_rdd(spark: SparkSession, path: Path) -> Answer:
-    """The words of a window meet in a list."""
+    """The words of a window are collected in a list."""
     rows = spark.read.parquet(str(path)).select("ts", "word").rdd
     counts = rows.flatMap(lambda row: [((start, row[1]), 1) for start in starts(row[0], 60, 10)]).reduceByKey(add)
     of_window = counts.map(lambda pair: (pair[0][0], (pair[0][1], pair[1]))).groupByKey()

@@ -20,14 +20,14 @@ if TYPE_CHECKING:
     from benchmarks.closures.rows import Rows
 
 DISTINCT = 4_000
-"""So many rows of a kind are different; larger files repeat them."""
+"""The number of different rows of a kind; larger files repeat them."""
 FILES = 2
 SAMPLE = DISTINCT * FILES
 """Rows on which the answers are compared: all that are different, so that none is met for the first time later."""
 
 
 def directory(rows: Rows, size: int) -> Path:
-    """The Parquet files with so many of the rows; made if there are none yet."""
+    """The Parquet files with this number of rows; made if there are none yet."""
     path = cache.DIRECTORY / f"closures-{rows.name}-v{cache.VERSION}-{size}"
     if not path.exists():
         unfinished = path.with_name(f"{path.name}.{os.getpid()}")

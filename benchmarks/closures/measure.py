@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from benchmarks.closures.entry import Entry
 
 CLOSE = 1.5
-"""Where an Arrow UDF costs less than so many times as much, more runs decide."""
+"""If an Arrow UDF costs less than this multiple, more runs are made."""
 LEAST = 0.001
 """Seconds: what takes less than the job of few rows, by chance, is taken for this."""
 
@@ -32,7 +32,7 @@ class Options:
     more_runs: int = 4
     """Where the two are close."""
     rdd_every: int = 1
-    """Every so many closures one is measured as an RDD lambda too; 0: none."""
+    """One closure in this number is also measured as an RDD lambda; 0: none."""
 
     def rows_of(self, way: str, entry: Entry, *, fast: bool = False) -> int:
         """How many rows a way of running gets: more if it is fast, or if a ratio is promised for the closure."""

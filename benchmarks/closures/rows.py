@@ -54,7 +54,7 @@ class Order(NamedTuple):
 
 @dataclass(frozen=True)
 class User:
-    """Somebody with an account."""
+    """A user with an account."""
 
     name: str
     email: str
@@ -72,7 +72,7 @@ class User:
 
     @property
     def domain(self) -> str:
-        """What stands behind the @ of the address."""
+        """The part of the address after the @."""
         return self.email.split("@")[-1].lower()
 
     def points(self, factor: int) -> float:

@@ -1,7 +1,7 @@
 """Spark's own transpiler of Python UDFs (experimental since 4.3) on the same closures.
 
-It is off unless `spark.sql.experimental.optimizer.transpilePyUDFs` is set. A closure counts as lowered if the optimised
-plan of a query with it holds no Python UDF any more. A record is a struct column, as far as Spark knows records. Spark
+It is off unless `spark.sql.experimental.optimizer.transpilePyUDFs` is set. A closure counts as translated if the
+optimised plan of a query with it has no Python UDF. A record is a struct column, as far as Spark knows records. Spark
 reads a lambda only if it has a name and a line of its own, so lambdas are given both first; and it looks at plain UDFs
 only, not at Arrow-optimised ones.
 """
@@ -47,7 +47,7 @@ def lowered(spark: SparkSession, entries: Sequence[Entry], directory: Path) -> l
     spark.conf.set(SETTING, "true")
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # it warns of every closure that it cannot do
+            warnings.simplefilter("ignore")  # it warns of every closure that it does not support
             return [entry for entry in entries if _is_lowered(spark, entry, named.get(entry.key, entry.function))]
     finally:
         spark.conf.unset(SETTING)
@@ -60,7 +60,7 @@ def _is_lowered(spark: SparkSession, entry: Entry, function: Callable[..., Any])
     try:
         query = frame.select(udf(function, sql_type(entry.returns), useArrow=False)(whole))
         plan = query._jdf.queryExecution().optimizedPlan().toString()
-    except Exception:  # what fails to be planned is not lowered either
+    except Exception:  # a closure that Spark cannot plan is not translated either
         return False
     return "EvalPython" not in plan and "PythonUDF" not in plan and "pythonUDF" not in plan
 

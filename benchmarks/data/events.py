@@ -1,4 +1,4 @@
-"""Events with a time, as Parquet records: readings of sensors, each with a word somebody said about it."""
+"""Events with a time, as Parquet records: readings of sensors, each with a word as a comment."""
 
 from __future__ import annotations
 

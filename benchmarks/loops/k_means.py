@@ -35,7 +35,7 @@ class Input(NamedTuple):
 
 
 def make(path: Path, size: int, random: Randomness) -> None:
-    """Clouds around random places."""
+    """Clouds around random centres."""
     places = random.random((40, 2)) * 100
     points = places[random.integers(0, 40, size)] + random.normal(0, 3, (size, 2))
     columns = {"x": pa.array(points[:, 0]), "y": pa.array(points[:, 1])}

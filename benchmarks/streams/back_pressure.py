@@ -1,7 +1,7 @@
 """A sink that is slower than its source: `python -m benchmarks.streams.back_pressure [--minutes 10]`.
 
 A thread sends elements into a channel as fast as it may; a function takes some milliseconds for each. The sender has to
-wait, so that what waits in the channel, and memory, stay as they are. `--picture` says where to draw them. A JVM takes
+wait, so that the backlog of the channel, and memory, do not grow. `--picture` says where to draw them. A JVM takes
 what it is allowed before it tidies up, so it is allowed little.
 """
 

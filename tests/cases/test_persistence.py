@@ -1,7 +1,7 @@
 """What Noir with persistence gives: jobs run to their end, then again from each of their snapshots.
 
-A snapshot of a bounded job is the end of a piece. Pieces are numbered from 0, Noir's markers from 1, and the last
-piece is a snapshot also where it is not full: what Noir calls snapshot 1 is the one with the number 0 here.
+A snapshot of a bounded job is the end of a source split. Splits are numbered from 0, Noir's markers from 1. The last
+split is a snapshot also if it is not full: what Noir calls snapshot 1 is the one with the number 0 here.
 """
 
 from __future__ import annotations
@@ -194,7 +194,7 @@ def test_a_loop_gives_the_same_from_each_of_its_snapshots(name: str, place: int,
 
 
 def test_a_marker_comes_after_so_many_elements(spark: Any, tmp_path: Path) -> None:
-    """Noir's second marker comes after six elements of eight; here the rest is a piece, too, since all are kept."""
+    """Noir's second marker comes after six of eight elements; here the other two are a split, too: all are retained."""
     case = CASES["snapshot_generator_every_3"]
     items = case["params"]["item_interval"]
     calls = len(case["expected"])

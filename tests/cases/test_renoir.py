@@ -468,7 +468,7 @@ def next_round(state: list[Any]) -> bool:
 
 
 def test_keyed_fold_per_round(ctx: mo.StreamContext) -> None:
-    """A fold inside a loop starts anew in every round."""
+    """A fold inside a loop starts again in every round."""
     case = CASES["keyed_fold_per_epoch"]
 
     def body(stream: Any, state: Any) -> Any:
@@ -522,7 +522,7 @@ def test_functions_are_compiled_if_their_source_is_known() -> None:
 def test_every_case_is_covered_or_waits_for_a_family() -> None:
     later = [name for names in NOT_YET.values() for name in names.split()]
     named = [*covered(), *OWN_TEST, *OF_TIME, *IN_GRAPHS, *later]
-    assert sorted(named) == sorted(CASES), "a case is in two places, or a name is misspelt"
+    assert sorted(named) == sorted(CASES), "a case is in two tests, or a name is misspelt"
     assert {CASES[name]["operator"] for name in covered()} == set(PROGRAMS)
     assert set(OWN_TEST.values()) <= set(globals())
     graphs = (HERE / "test_renoir_graphs.py").read_text()

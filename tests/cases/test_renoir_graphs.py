@@ -195,7 +195,7 @@ def test_join_of_elements_with_timestamps() -> None:
 def test_interval_join(name: str, with_source: bool, ctx: mo.StreamContext) -> None:
     params = parameters(name, with_source)
     left, right = (
-        # without its source nobody knows that the function gives an int
+        # without its source the result type of the function is unknown
         stream.add_timestamps(params["ts"], returns=int).group_by(params["key"])
         for stream in sides(ctx, name)
     )

@@ -85,12 +85,12 @@ def gcd(a: int, b: int) -> int:
     return a
 
 
-def endless(n: int) -> int:
-    return endless(n - 1) if n > 0 else 0
+def recursive(n: int) -> int:
+    return recursive(n - 1) if n > 0 else 0
 
 
 GLOBALS = {
-    name: globals()[name] for name in ("math", "Point", "Pair", "twice", "gcd", "endless", "TIMES")
+    name: globals()[name] for name in ("math", "Point", "Pair", "twice", "gcd", "recursive", "TIMES")
 } | {"sin": math.sin}  # fmt: skip
 
 # The parameters' types, a function, the type of its result.
@@ -176,7 +176,7 @@ REFUSED: list[tuple[tuple[Type, ...], str, str]] = [
     ((INT,), "lambda n: 1 // 0", "always fails"),
     ((INT,), "lambda n: n + 2 ** 70", "beyond 64 bits"),
     ((INT,), "lambda n: [n]", "a list has no kernel form"),
-    ((INT,), "lambda n: endless(n)", "calls itself"),
+    ((INT,), "lambda n: recursive(n)", "calls itself"),
     ((INT,), "lambda n: (m + n if n > 0 and (m := n) else m)", "m is not set on every path"),
     ((STR, INT), "lambda s, n: ('a', n)", "str is not a number"),
     ((STR, STR, INT), "lambda s, t, n: (s if n else t, n)", "one str or another"),

@@ -90,8 +90,8 @@ def half(x: int) -> float:
     return x / 2
 
 
-def endless(x: int) -> int:
-    return endless(x)
+def recursive(x: int) -> int:
+    return recursive(x)
 
 
 def pow_of(x: int, y: int) -> int:
@@ -106,7 +106,7 @@ STOP_WORDS = {"the", "a"}
 POINT, ORDER, MAYBE = of_record_class(Point), of_record_class(Order), Optional(INT)
 ODDER = of_record_class(Odder)
 GLOBALS = {
-    "math": math, "Point": Point, "Order": Order, "Checked": Checked, "half": half, "endless": endless,
+    "math": math, "Point": Point, "Order": Order, "Checked": Checked, "half": half, "recursive": recursive,
     "STOP_WORDS": STOP_WORDS, "re": re, "spell": spell, "TABLE": {1: "one", 2: "two"}, "MIXED": {1: 1, 2: "two"},
     "LARGE": dict(enumerate(range(1000))), "NAMES": ["even", "odd"], "PAIRS": {("a", 1): (1, 0.5)},
     "partial": functools.partial, "operator": operator, "pow_of": pow_of, "replace": dataclasses.replace,
@@ -310,7 +310,7 @@ STAGE = [
     ((INT,), "lambda x: OPEN", "object is not a value"),
     ((INT,), "lambda x: OPEN.limit + x", "read from an object"),
     ((INT,), "lambda x: print(x)", "print has no column form"),
-    ((INT,), "lambda x: endless(x)", "calls itself"),
+    ((INT,), "lambda x: recursive(x)", "calls itself"),
     ((INT,), "lambda x: missing + x", "missing is not defined"),
     ((INT,), "lambda x, y: x", "gets no argument y"),
     ((INT, INT), "lambda x: x", "takes 1 arguments and gets 2"),

@@ -163,7 +163,7 @@ class MemoryQuery:
         self._parallelism = parallelism
         self._committed = Checkpoint() if saved is None else Checkpoint.from_bytes(saved)
         self._marks: dict[int, int] = {}
-        """The watermark of each operator that has one; as Spark's, they begin anew with the query."""
+        """The watermark of each operator that has one; as in Spark, they start again with the query."""
         (group,) = groups([sink])
         self.query = plan_query(group, Trigger(), demoted=frozenset(walk(sink)))
         self._ledger = MemoryLedger()

@@ -54,7 +54,7 @@ class Drive:
         self._start(None)
 
     def _start(self, saved: bytes | None) -> None:
-        """Start a query: the program builds its plan anew, as in another process."""
+        """Start a query: the program builds its plan again, as in another process."""
         context = mo.StreamContext(engine="reference")
         location = caller()
         sources = [
@@ -143,7 +143,7 @@ class Drive:
             self._process([[] for _ in self._inputs])
 
     def wait(self, milliseconds: int) -> None:
-        """The clock goes on, and timers of processing time are over."""
+        """The clock advances, and timers of processing time fire."""
         self.clock += milliseconds
         self._process([[] for _ in self._inputs])
 

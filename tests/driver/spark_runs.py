@@ -74,7 +74,7 @@ SPARK_RUNS = {
     **{f"tests/operators/{test}": names for test, names in _OF_OPERATORS.items()},
     **{f"tests/recovery/test_fixtures.py::test_streams_resume[{kind}]": names for kind, names in OF_FIXTURES.items()},
 }
-"""The classes that a test runs; what is no name of a class says what else it is for."""
+"""The classes that a test runs; an entry that is no class name gives another purpose of the test."""
 
 
 class Job(Protocol):

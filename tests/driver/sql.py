@@ -1,7 +1,7 @@
 """The SQL that the emission of unbounded operators writes, over Arrow batches.
 
-It is a part of Spark's: names, literals, arithmetic, comparisons, CASE, CAST and some functions. Anything else is an
-error, and no test passes because of it.
+It is a subset of Spark SQL: names, literals, arithmetic, comparisons, CASE, CAST and some functions. Anything else is
+an error, and no test passes because of it.
 """
 
 from __future__ import annotations

@@ -93,7 +93,7 @@ FAULTS: dict[str, tuple[str, Any, str, Any]] = {
     "a machine has no deadline": ("session", Sessions, "deadline", lambda *_: None),
     "sessions are merged wrongly": ("session", Session, "absorb", without_others),
     "rows of a task are not numbered": ("rich map", buckets, "own_row_orders", lambda files, *_: files),
-    "times are forgotten too early": ("unique", DeduplicateByTime, "close", lambda self, state, *_: state.clear()),
+    "times expire too early": ("unique", DeduplicateByTime, "close", lambda self, state, *_: state.clear()),
     "elements without a partner are given too early": (
         "join",
         IntervalJoinMachine,

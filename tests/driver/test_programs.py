@@ -31,7 +31,7 @@ def pieces(elements: list[Any], cuts: list[int]) -> list[list[Any]]:
     return batches(elements, [cut % (len(elements) + 1) for cut in cuts])
 
 
-# -- plans of all operators -----------------------------------------------------------------------------------------
+# -- plans of all operators --------------------------------------------------------------------------------------------
 
 
 def compares_nan(plan: Plan) -> bool:
@@ -53,7 +53,7 @@ def test_random_plans(plan: Plan, cuts: list[int], chance: random.Random) -> Non
     compare(plan, found, answer(lambda: reference(plan)))
 
 
-# -- operators that see the order, behind others --------------------------------------------------------------------
+# -- operators that depend on the row order, after others --------------------------------------------------------------
 
 
 def in_time(stream: Any) -> Any:
@@ -118,7 +118,7 @@ def test_what_an_operator_gives_is_in_order(
     assert list(found.results) == expected
 
 
-# -- windows --------------------------------------------------------------------------------------------------------
+# -- windows -----------------------------------------------------------------------------------------------------------
 
 
 def is_complete(description: Any) -> bool:
@@ -134,7 +134,7 @@ def is_complete(description: Any) -> bool:
     chance=CHANCES,
 )
 def test_random_windows(plan: test_windows.Plan, cuts: list[int], delay: int | None, chance: random.Random) -> None:
-    """The last elements of each key complete what waits for one more; the watermark closes the others on the way.
+    """The last elements of each key complete the buffered elements; the watermark closes the others on the way.
 
     Windows that elements complete need no timestamps, and have none if the delay is None.
     """
@@ -161,7 +161,7 @@ def outcome(run: Callable[[], Any]) -> Any:
         return error.operator, type(error.__cause__)
 
 
-# -- elements that come too late ------------------------------------------------------------------------------------
+# -- elements that come too late ---------------------------------------------------------------------------------------
 
 
 class OfOne(NamedTuple):
@@ -279,10 +279,10 @@ def test_late_elements_of_joins(variant: str, one: Course, other: Course, chance
     assert sum(found.metrics["late"].values()) == len(late)
 
 
-# -- the clock ------------------------------------------------------------------------------------------------------
+# -- the clock ---------------------------------------------------------------------------------------------------------
 
 STEPS = st.lists(st.one_of(st.lists(st.integers(0, 5), max_size=4), st.integers(1, 90)), max_size=12)
-"""What happens one after the other: a micro-batch of numbers, or so many milliseconds without one."""
+"""What happens one after the other: a micro-batch of numbers, or a number of milliseconds without one."""
 
 
 @settings(max_examples=300 if THOROUGH else 15)

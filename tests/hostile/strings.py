@@ -1,4 +1,4 @@
-"""Strings that an attacker would put into data: forged messages of ours and of Spark's, pickles, control characters."""
+"""Strings that an attacker would put into data: forged messages of Morisot and Spark, pickles, control characters."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Exploit:
 
 
 def hostile_strings(directory: Path, chance: random.Random, number: int = NUMBER) -> list[str]:
-    """Different strings. A pickle in one of them makes the directory if anybody loads it."""
+    """Different strings. A pickle in one of them makes the directory when it is loaded."""
     makers = (_old_message, _unsigned, _foreign, _spark_text, _marker, _noise)
     found: dict[str, None] = {}
     while len(found) < number:

@@ -67,7 +67,7 @@ LOOP_KINDS = ("generator", "barrier loop", "loop by rounds")
 
 
 def some(names: Iterable[str], kept: Container[str]) -> list[Any]:
-    """The names, of which those that are not kept are for `make thorough`."""
+    """The names; those that are left out are for `make thorough`."""
     return [pytest.param(name, marks=() if name in kept else pytest.mark.thorough) for name in names]
 
 

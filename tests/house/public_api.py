@@ -1,4 +1,4 @@
-"""What users may rely on, as text: `python -m tests.house.public_api` writes public_api.txt anew.
+"""What users may rely on, as text: `python -m tests.house.public_api` writes public_api.txt again.
 
 Names with signatures, the keys of metrics, and the names of settings. Module names are not in it: those may change.
 """

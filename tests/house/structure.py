@@ -16,7 +16,7 @@ import grimp
 
 SOURCES = Path(__file__).parents[2] / "src" / "morisot"
 MOST_MODULES = 15
-"""So many modules a package has at most, besides `__init__` and sub-packages."""
+"""The maximum number of modules in a package, besides `__init__` and sub-packages."""
 
 
 def problems(sources: Path) -> list[str]:

@@ -1,4 +1,4 @@
-"""The benchmarks run, and their pieces mean what they say."""
+"""The benchmarks run, and their parts do what their names say."""
 
 from __future__ import annotations
 

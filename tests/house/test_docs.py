@@ -110,7 +110,7 @@ def executed(block: Block, names: dict[str, Any], directory: Path, place: str) -
 
 def doctested(block: Block, names: dict[str, Any], place: str) -> str:
     test = doctest.DocTestParser().get_doctest(block.text, names, place, place, block.line)
-    test.globs = names  # the next block goes on with what this one made
+    test.globs = names  # the next block continues with the names of this one
     report: list[str] = []
     runner = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS, verbose=False)
     runner.run(test, out=report.append, clear_globs=False)

@@ -1,4 +1,4 @@
-"""A plan is a value: `plan/` prints nothing, touches no file and calls no function of the user's."""
+"""A plan is a value: `plan/` prints nothing, touches no file and calls no user function."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ MODULES = re.compile(
     r"pyspark(\.\w+)*\._\w+|pyspark\.(sql\.classic|java_gateway|find_spark_home|daemon|worker\w*|serializers|util|"
     r"sql\.utils|sql\.connect|errors\.exceptions)(\.\w+)*"
 )
-"""Private names and undocumented modules of PySpark's."""
+"""Private names and undocumented modules of PySpark."""
 CLASS = re.compile(r"\borg\.apache\.")
 
 
@@ -42,7 +42,7 @@ def own_names(tree: ast.AST) -> Iterator[str]:
 
 
 def private_calls(source: str, own: frozenset[str] = frozenset()) -> list[str]:
-    """Each private call of Spark's in a module, with its line; `own` are private names of Morisot's."""
+    """Each private Spark call in a module, with its line; `own` are private names of Morisot."""
     tree = ast.parse(source)
     statements = (node.value for node in ast.walk(tree) if isinstance(node, ast.Expr))
     texts = {id(value) for value in statements if isinstance(value, ast.Constant)}  # documentation

@@ -1,4 +1,4 @@
-"""The names that users rely on change only where somebody means it: public_api.txt says what they are."""
+"""The names that users rely on change only on purpose: public_api.txt lists them."""
 
 from __future__ import annotations
 

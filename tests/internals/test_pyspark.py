@@ -1,4 +1,4 @@
-"""Private names of PySpark's that need no JVM."""
+"""Private names of PySpark that need no JVM."""
 
 from __future__ import annotations
 

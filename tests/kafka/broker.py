@@ -1,4 +1,4 @@
-"""A broker of Kafka's on this machine, for as long as a test needs it; its jars come by the Ivy that Spark has."""
+"""A Kafka broker on this machine, for as long as a test needs it; its jars come by the Ivy that Spark has."""
 
 from __future__ import annotations
 

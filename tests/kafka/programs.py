@@ -68,7 +68,7 @@ def kinds(ctx: mo.StreamContext, servers: str, _: Path) -> Any:
 
 def failures(ctx: mo.StreamContext, servers: str, _: Path) -> Any:
     """What goes wrong outside of the records."""
-    large = [1, 2, 3, 2**62]  # times four is beyond 64 bits: the native form stops, and Python goes on
+    large = [1, 2, 3, 2**62]  # times four is beyond 64 bits: the native form fails, and Python continues
     ctx.stream_iter(large).write_kafka(servers, "large", value=lambda n: str(n * 4))
     ctx.execute()
     quick = {"default.api.timeout.ms": 2000, "request.timeout.ms": 1000, "client.id": "tulip-garden"}
@@ -96,7 +96,7 @@ def failure(run: Callable[[], Any]) -> str:
 
 
 def followed(_: mo.StreamContext, servers: str, directory: Path) -> Any:
-    """A topic is followed into files and into another topic; the job is stopped, and goes on."""
+    """A topic is followed into files and into another topic; the job is stopped, and resumes."""
     rounds = [run_once(servers, directory, [f"line {n}" for n in range(12)])]
     rounds.append(run_once(servers, directory, [f"line {n}" for n in range(12, 20)], items=2))
     with mo.StreamContext(config=CONFIG) as ctx:

@@ -77,7 +77,7 @@ def test_other_kinds_of_values(said: dict[str, Any]) -> None:
     assert kinds["counts"] == [["a", "a 2"], ["b", "b 1"]]
     assert kinds["both"] == sorted(['{"n": 1}', '{"n": 2}', "a 2", "b 1"])
     assert kinds["tombstone"] == [None]
-    assert kinds["unread"] == [0], "a value that nobody reads stops nobody"
+    assert kinds["unread"] == [0], "a value that is not read fails no job"
 
 
 def test_a_record_that_does_not_fit_is_named(said: dict[str, Any]) -> None:

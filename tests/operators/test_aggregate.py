@@ -203,7 +203,7 @@ def payments(stream: Any) -> Any:
 
 
 def test_unique_by_within_a_time_compares_with_what_was_kept(runner: Runner) -> None:
-    """In the stream's order, and with what is near in time on either side; operators that see the order may follow."""
+    """In row order, and within the time distance on either side; operators that depend on the row order may follow."""
 
     def program(stream: Any) -> Any:
         apart = payments(stream).unique_by(lambda payment: payment[0], within=10)

@@ -1,4 +1,4 @@
-"""Bounded streams that meet one without end: history and what comes now, on every engine."""
+"""Bounded streams combined with an unbounded one: history and new elements, on every engine."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def shown(result: Any, name: str, engine: str) -> bool:
 
 @pytest.mark.parametrize("name", ["reorder", "left join within"])
 def test_time_goes_on_after_a_restart(name: str, unbounded_runner: Runner) -> None:
-    """The bounded elements came before it, and do not hold up the watermark."""
+    """The bounded elements came before it, and do not delay the watermark."""
     found = unbounded_runner.observe(PROGRAMS[name], [NOW[0], mo.testing.CRASH, *NOW[1:]])
     expected = mo.testing.run(PROGRAMS[name], NOW)
     assert sorted(map(repr, found.results)) == sorted(repr(each) for each in expected if "900" not in str(each))
@@ -130,7 +130,7 @@ def put(directory: Path, number: int, *lines: str) -> None:
 
 @pytest.mark.jvm
 def test_what_was_there_at_the_first_start_is_read_once(spark: Any, tmp_path: Path) -> None:
-    """A job that goes on from a snapshot has the bounded elements that it had, each once."""
+    """A job that resumes from a snapshot has the bounded elements that it had, each once."""
     put(tmp_path / "in", 0, "new")
 
     def run(before: list[str], **settings: Any) -> list[str]:

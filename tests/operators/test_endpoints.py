@@ -158,7 +158,7 @@ def test_a_sink_is_not_given_again_what_it_has_committed(spark: Any, tmp_path: P
         return sink
 
     (tmp_path / "in" / "a.txt").write_text("a\n")
-    assert run(5, 1).elements == ["a"], "a job that starts anew does not ask what an older one committed"
+    assert run(5, 1).elements == ["a"], "a job that starts from scratch does not ask what an older one committed"
     (tmp_path / "in" / "b.txt").write_text("b\n")
     again = run(1, 2)
     assert again.calls == ["open", "close"], "micro-batch 1 was committed before the job was killed"

@@ -612,7 +612,7 @@ def test_delta_iterate_of_floats_that_never_settle(ctx: mo.StreamContext) -> Non
 
 @pytest.mark.jvm
 def test_delta_iterate_as_columns_moves_to_python_when_it_must(spark_ctx: mo.StreamContext) -> None:
-    """A sum that leaves 64 bits on the way is Python's to do."""
+    """Python computes a sum that exceeds 64 bits on the way."""
     result = least_labels(
         spark_ctx,
         process=lambda node, label, delta: delta if label is None else min(label * 2**62 - label * (2**62 - 1), delta),

@@ -314,7 +314,7 @@ def test_a_key_that_holds_half_of_the_elements(spark_ctx: mo.StreamContext) -> N
     assert left.join_with(right).ship_hash().local_sort_merge().inner().drop_key().count().collect() == [100_500]
 
 
-# -- by key, and near in time ------------------------------------------------------------------------------------------
+# -- by key, within a time distance ------------------------------------------------------------------------------------
 
 SENT = [("a", 10), ("b", 20), ("a", 30), ("c", 40), (None, 50), ("b", 21)]
 SEEN = [("a", 13), ("b", 16), ("a", 7), ("a", 34), ("d", 40), (None, 47), ("b", 24)]
@@ -510,7 +510,7 @@ def test_explain_shows_both_sides(capsys: pytest.CaptureFixture[str]) -> None:
     assert text.count("stream_iter") == 2
 
 
-# -- a stream without end and a table ----------------------------------------------------------------------------------
+# -- an unbounded stream and a table -----------------------------------------------------------------------------------
 
 TABLE = [(1, "a"), (2, "b"), (1, "c"), (None, "n")]
 ORDERS = [1, 2, None, 3, 1]

@@ -1,4 +1,4 @@
-"""Elements on which a function fails: left out, counted once, and handed to whoever wants them."""
+"""Elements on which a function fails: left out, counted once, and passed to the function that asks for them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What each operator of a job without end takes and gives, counted where the user wants it."""
+"""The input and output counts of each operator of an unbounded job, if the user asks for them."""
 
 from __future__ import annotations
 

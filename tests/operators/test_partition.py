@@ -84,8 +84,8 @@ def test_repartition_by_keeps_the_order_for_those_who_need_it(ctx: mo.StreamCont
 @pytest.mark.parametrize("key", [lambda n: n % 5, lambda n: float(n % 5), lambda n: (n % 5, "a")])
 def test_repartition_by_brings_a_key_to_one_place(key: Any, spark_ctx: mo.StreamContext) -> None:
     placed = spark_ctx.stream_par_iter(range(40)).repartition_by(key).to_dataframe()
-    places = placed.selectExpr("hash(key) AS key", "spark_partition_id() AS place").distinct().collect()
-    assert len(places) == 5
+    pairs = placed.selectExpr("hash(key) AS key", "spark_partition_id() AS partition").distinct().collect()
+    assert len(pairs) == 5
 
 
 @pytest.mark.jvm

@@ -1,4 +1,4 @@
-"""Operators with a state of the user's."""
+"""Operators with a user-defined state."""
 
 from __future__ import annotations
 

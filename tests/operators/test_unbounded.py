@@ -86,7 +86,7 @@ def test_failing_stage_is_an_element_error(spark_ctx: mo.StreamContext, tmp_path
     assert "py4j" not in str(caught.value).lower()
     assert job.exception() is caught.value
     with pytest.raises(mo.ElementError, match="failed on the element 'boom'"):
-        channel.get()  # whoever reads it is told
+        channel.get()  # the reader gets the error
 
 
 def test_failing_column_is_what_python_raises(spark_ctx: mo.StreamContext, tmp_path: Path) -> None:

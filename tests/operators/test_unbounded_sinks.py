@@ -1,4 +1,4 @@
-"""Several sinks of one job without end: what they share is read and computed once."""
+"""Several sinks of one unbounded job: the shared stream is read and computed once."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def put(directory: Path, number: int, *lines: Any) -> None:
 
 
 def test_for_each_is_told_the_number_of_the_micro_batch(spark: Any, tmp_path: Path) -> None:
-    """What comes again after a failure has the number that it had."""
+    """A micro-batch that is replayed after a failure has the same number."""
     for number in range(3):
         put(tmp_path / "in", number, f"{number}a", f"{number}b")
     full = tmp_path / "full"
@@ -290,7 +290,7 @@ def test_the_sink_that_fails_is_named(spark_ctx: mo.StreamContext, tmp_path: Pat
     job = spark_ctx.start()
     with pytest.raises(mo.JobError, match=r"while write_parquet \(.*test_unbounded_sinks.py:\d+\) was written"):
         job.wait(120)
-    assert seen == [], "nobody was given anything"
+    assert seen == [], "no sink got an element"
 
 
 def test_a_function_of_one_sink_fails(spark_ctx: mo.StreamContext, tmp_path: Path) -> None:
@@ -304,7 +304,7 @@ def test_a_function_of_one_sink_fails(spark_ctx: mo.StreamContext, tmp_path: Pat
     with pytest.raises(mo.ElementError, match="for_each at .* failed on the element 0: ZeroDivisionError"):
         job.wait(120)
     with pytest.raises(mo.ElementError, match="failed on the element 0"):
-        channel.get()  # whoever reads it is told
+        channel.get()  # the reader gets the error
     assert sink.calls[-1] == "close"
 
 

@@ -97,7 +97,7 @@ def test_every_aggregate_of_a_sliding_window_is_put_together_from_panes(bounded_
 
 
 def test_sessions(bounded_runner: Runner) -> None:
-    """A session goes on as long as no more than the gap passes between two elements."""
+    """A session continues while the time between two elements is at most the gap."""
 
     def program(stream: mo.Stream[Click]) -> mo.Stream[str]:
         windows = by_user(stream).window(Window.session(11))

@@ -37,7 +37,7 @@ def triples(windows: mo.KeyedStream[str, Any]) -> mo.Stream[Any]:
     return windows.with_bounds().unkey().map(lambda pair: (pair[0], *pair[1]), returns=object)
 
 
-# -- windows of event time -------------------------------------------------------------------------------------------
+# -- windows of event time ---------------------------------------------------------------------------------------------
 
 
 @pytest.mark.partitions
@@ -119,7 +119,7 @@ def test_datetimes_to_the_microsecond(runner: Runner) -> None:
     ]
 
 
-# -- late elements ---------------------------------------------------------------------------------------------------
+# -- late elements -----------------------------------------------------------------------------------------------------
 
 
 def test_late_elements_are_counted_and_diverted_and_change_nothing(unbounded_runner: Runner) -> None:
@@ -168,7 +168,7 @@ def test_a_stream_waits_for_the_slower_of_two(unbounded_runner: Runner) -> None:
     assert outcome.results == [(0, 10, 2)]
 
 
-# -- windows in the order of the stream ------------------------------------------------------------------------------
+# -- windows in the order of the stream --------------------------------------------------------------------------------
 
 
 class Spell(NamedTuple):
@@ -213,7 +213,7 @@ def test_count_windows_have_the_timestamp_of_their_newest_element(runner: Runner
     assert sorted(result) == [(10, 20, 14), (20, 30, 7)]
 
 
-# -- reorder ---------------------------------------------------------------------------------------------------------
+# -- reorder -----------------------------------------------------------------------------------------------------------
 
 
 def test_reorder_is_stable(runner: Runner) -> None:
@@ -236,7 +236,7 @@ def test_reorder_of_keyed_elements_and_its_late_ones(unbounded_runner: Runner) -
     assert list(outcome.metrics["late"].values()) == [1]
 
 
-# -- timestamps ------------------------------------------------------------------------------------------------------
+# -- timestamps --------------------------------------------------------------------------------------------------------
 
 
 def test_timestamps_and_watermarks_that_are_no_columns(runner: Runner) -> None:
@@ -252,7 +252,7 @@ def test_timestamps_and_watermarks_that_are_no_columns(runner: Runner) -> None:
     assert runner.run_to_end(program, CLICKS, END) == ["5 3 2 6 1 7 4 "]
 
 
-# -- processing time -------------------------------------------------------------------------------------------------
+# -- processing time ---------------------------------------------------------------------------------------------------
 
 
 def test_windows_of_processing_time_close_by_themselves(spark_ctx: mo.StreamContext, tmp_path: Path) -> None:
@@ -276,7 +276,7 @@ def test_windows_of_processing_time_close_by_themselves(spark_ctx: mo.StreamCont
     assert start.microsecond % 100_000 == 0
 
 
-# -- streams that fall silent ------------------------------------------------------------------------------------------
+# -- idle inputs -------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.jvm
@@ -305,7 +305,7 @@ def test_a_stream_that_is_silent_holds_nothing_up_and_may_come_back(make_context
         job.stop()
 
 
-# -- refused ---------------------------------------------------------------------------------------------------------
+# -- refused -----------------------------------------------------------------------------------------------------------
 
 
 def test_what_never_ends_is_refused(spark_ctx: mo.StreamContext) -> None:

@@ -1,4 +1,4 @@
-"""Programs whose boundary nodes depend on keys, on row order or on what stands before an operator; none is golden."""
+"""Programs whose boundary nodes depend on keys, on row order or on the preceding operator; none is golden."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`python -m tests.physical.golden`: writes the texts of all plans anew."""
+"""`python -m tests.physical.golden`: writes the texts of all plans again."""
 
 from __future__ import annotations
 

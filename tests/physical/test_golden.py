@@ -1,6 +1,6 @@
-"""The plans of many programs, compared with texts that are kept; no JVM is started.
+"""The plans of many programs, compared with stored texts; no JVM is started.
 
-`python -m tests.physical.golden` writes the texts anew: look at what changed before you commit it.
+`python -m tests.physical.golden` writes the texts again: look at what changed before you commit it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The states of a bucket, without a JVM: whatever the micro-batches, each key's elements meet one state, in order."""
+"""The states of a bucket, without a JVM: in any micro-batches, the elements of a key have one state, in order."""
 
 from __future__ import annotations
 

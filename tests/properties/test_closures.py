@@ -46,7 +46,7 @@ NAMES = frozenset({"a", "12", "😀b"})
 
 
 def clamp(x: int) -> int:
-    """A function of the user's that others call."""
+    """A user function that others call."""
     if x < 0:
         return 0
     return x if x < 100 else 100

@@ -26,7 +26,7 @@ MOST_JOINS = 2
 
 @dataclass(frozen=True)
 class Part(Step):
-    """A piece of a graph: how it reads, and what it does to a stream. None of its functions fails."""
+    """A part of a graph: its text, and its effect on a stream. None of its functions fails."""
 
     program: Program | None = None
 
@@ -190,7 +190,7 @@ def moved(draw: st.DrawFn, plan: Plan) -> Plan:
 
 
 def ways_on(plan: Plan) -> list[plans.Drawing]:
-    """How the graph may go on."""
+    """The possible next operators of the graph."""
     found: list[plans.Drawing] = [plans.row, plans.row, diamond, route, sorted_by, limit, fold, reordered, moved]
     if not has_floats(plan.key):
         found += [rich]

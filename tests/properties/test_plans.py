@@ -307,7 +307,7 @@ Drawing = Callable[[st.DrawFn, Plan], Plan]
 
 
 def methods(plan: Plan, rowwise: bool) -> list[Drawing]:
-    """How the plan may go on so that its result is known."""
+    """The possible next operators after which the result is known."""
     name = table(plan.element)
     found: list[Drawing] = [row, row, row]
     if plan.key is None:
@@ -440,7 +440,7 @@ def compare(plan: Plan, actual: list[Any] | mo.ElementError, expected: list[Any]
 
 
 CUTTING = frozenset({"limit", "zip", "join", "left_join", "outer_join", "interval_join", "route"})
-"""Operators after which some elements, or parts of them, are read by nobody."""
+"""Operators after which some elements, or parts of them, are not read."""
 
 
 def positive(value: Any) -> Any:

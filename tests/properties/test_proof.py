@@ -1,4 +1,4 @@
-"""A short run of the proof: closures that nobody wrote, on adversarial values, in every form, against CPython."""
+"""A short run of the proof: generated closures, on adversarial values, in every form, against CPython."""
 
 from __future__ import annotations
 

@@ -89,7 +89,7 @@ class CountWindows(Step):
 
 @dataclass(frozen=True)
 class InTime(Step):
-    """Operators that wait for time, by timestamps of ints that come in any order."""
+    """Operators with timers, by timestamps of ints that arrive in any order."""
 
     def on(self, stream: Any) -> Any:
         timed = stream.add_timestamps(lambda n: n % 50, delay=LONG, returns=int)
@@ -222,7 +222,7 @@ def plans(draw: st.DrawFn) -> Plan:
 
 
 def in_batches(plan: Plan, spark: SparkSession, cuts: list[int]) -> list[Any]:
-    """The answer when the elements come in micro-batches, and then time goes on."""
+    """The answer when the elements come in micro-batches, and then the watermark advances."""
     waits = isinstance(plan.steps[-1], InTime)
     events: Batches = [*batches(plan.elements, cuts), *([mo.testing.advance_time(10 * LONG)] if waits else [])]
     return mo.testing.run(plan.on, events, engine="unbounded", spark=spark)

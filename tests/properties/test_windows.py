@@ -21,7 +21,7 @@ agg = mo.agg
 
 
 class Climbing(mo.CustomWindow[tuple[int, int, Any], tuple[int, int]]):
-    """A window for each stretch of positions that do not fall; the last one stays open."""
+    """A window for each range of positions that do not fall; the last one stays open."""
 
     def start(self) -> tuple[int, int]:
         return 0, -(10**9)
@@ -34,7 +34,7 @@ class Climbing(mo.CustomWindow[tuple[int, int, Any], tuple[int, int]]):
 
 
 class Widest(mo.Accumulator[tuple[int, int, Any], list[Any], str]):
-    """How far apart the values are."""
+    """The distance between the values."""
 
     def start(self) -> list[Any]:
         return []

@@ -1,7 +1,7 @@
 """Bounded programs that a test can break off: run as `python -m tests.recovery.bounded NAME DIRECTORY [RESTART]`.
 
-A program reads the files of DIRECTORY/in, a file in each piece (in one program because that takes long enough), keeps
-its snapshots in DIRECTORY/saves, notes in DIRECTORY/seen what it reads, and says at the end what came of it.
+A program reads the files of DIRECTORY/in, a file in each source split (in one program because that takes long enough),
+writes its snapshots to DIRECTORY/saves and the elements that it reads to DIRECTORY/seen, and prints its result.
 """
 
 from __future__ import annotations

@@ -231,7 +231,7 @@ def delta(ctx: mo.StreamContext, directory: Path) -> Any:
 
 
 def resumable(ctx: mo.StreamContext, directory: Path) -> Any:
-    """Parts of two sources, one of files, one copied; the fourth piece fails."""
+    """Parts of two sources, one of files, one copied; the fourth source split fails."""
     lines = ctx.stream_file(directory / "in").map(lambda line: int(line))
     counted = lines.map(lambda n: until_repaired(n, 4, directory), returns=int).group_by_count(lambda n: n % 2)
     counts = counted.collect_vec()
@@ -241,13 +241,13 @@ def resumable(ctx: mo.StreamContext, directory: Path) -> Any:
 
 
 def pieces(ctx: mo.StreamContext, directory: Path) -> Any:
-    """The second piece fails; there is no state."""
+    """The second source split fails; there is no state."""
     lines = ctx.stream_file(directory / "in")
     return lines.map(lambda line: until_repaired(int(line), 4, directory), returns=int).collect()
 
 
 def windows(ctx: mo.StreamContext, directory: Path) -> Any:
-    """What waits for the end of time."""
+    """Windows that are open until the end of the input."""
     timed = ctx.stream_iter(range(8)).map(lambda n: until_repaired(n, 5, directory), returns=int)
     timed = timed.add_timestamps(lambda n: n, delay=0)
     return timed.window_all(mo.EventTimeWindow.tumbling(3)).sum().collect()

@@ -1,4 +1,4 @@
-"""Programs whose checkpoints are kept in fixtures/: a version that cannot resume one of them has broken its format.
+"""Programs whose checkpoints are stored as fixtures: a version that cannot resume one of them has broken its format.
 
 A program is compared with the one that made its checkpoint, so it must not change. A stream follows a directory, whose
 path may change because the source has a name. What it gives goes into a book of its own, a page for each micro-batch.

@@ -32,7 +32,7 @@ def disturbed(name: str, directory: Path, chance: random.Random, most: int) -> t
 
 
 def _is_killed(run: Run, done: list[str], chance: random.Random, most: int) -> bool:
-    """Do things to a program, and note them; whether it was ended by one. A worker is replaced while it goes on."""
+    """Disturb a program, and note how; whether that ended it. A worker is replaced while the program runs."""
     while len(done) < most:
         time.sleep(chance.uniform(0, _LONGEST_KILL))
         if run.process.poll() is not None:

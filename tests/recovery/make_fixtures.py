@@ -1,12 +1,12 @@
-"""Make the checkpoints in fixtures/ anew: `python -m tests.recovery.make_fixtures [KIND…]`.
+"""Make the checkpoints in fixtures/ again: `python -m tests.recovery.make_fixtures [KIND…]`.
 
-They are there to prove that later versions resume them. So they are made anew only when a format has changed and the
+They are there to prove that later versions resume them. So they are made again only when a format has changed and the
 older one is deliberately not read any more.
 
-Spark's logs and some of Morisot's records hold the paths of files. They are made in `ROOT`, and `unpacked` puts the
-directory in its place into which it unpacks: in texts, with the digest of a record computed anew. Checksums of Hadoop's
-are not kept. In states a path may be a part of the row order of elements, behind the number of their micro-batch: it is
-compared with others of the same micro-batch only, and stays.
+Spark's logs and some of Morisot's records hold the paths of files. They are made in `ROOT`, and `unpacked` replaces
+that directory by the one into which it unpacks: in texts, and the digest of a record is computed again. Hadoop's
+checksum files are removed. In states a path may be a part of the row order of elements, after the number of their
+micro-batch: it is compared with others of the same micro-batch only, and is not replaced.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def files_in(directory: Path) -> list[Path]:
 
 
 def replace_path(file: Path, old: str, new: str) -> None:
-    """Put a path into a text in the place of another; a record of Morisot's gets the digest of its new content."""
+    """Replace a path in a text by another; a Morisot record gets the digest of its new content."""
     text = text_of(file)
     if text is None or old not in text:
         return
@@ -85,7 +85,7 @@ def text_of(file: Path) -> str | None:
 
 
 def make(kind: str, spark: Any) -> None:
-    """Run a program until it stops in the middle, and keep what it has saved."""
+    """Run a program until it stops in the middle, and store its checkpoint."""
     ROOT.mkdir()
     try:
         if kind in STREAMS:

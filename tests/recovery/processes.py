@@ -13,7 +13,7 @@ from typing import Any
 
 ROOT = Path(__file__).parents[2]
 _WORKER = b"\0-m\0morisot.engines.spark.internals.worker_daemon\0"
-"""In the command of a Python process of Spark's; that of the JVM has the name, too."""
+"""In the command of a Python worker of Spark; the command of the JVM has the name, too."""
 
 
 class Run:
@@ -84,7 +84,7 @@ def command_line(pid: int) -> bytes:
 
 
 def wait_for_commit(directory: Path, count: int, checkpoints: str = "saves/streams/*") -> None:
-    """Wait until so many micro-batches are done."""
+    """Wait until this number of micro-batches is done."""
     deadline = time.monotonic() + 300
     while len([file for file in directory.glob(f"{checkpoints}/spark/commits/*") if file.name.isdigit()]) < count:
         assert time.monotonic() < deadline, "it never got so far"

@@ -59,7 +59,7 @@ def windows(numbers: mo.Stream[int], out: str) -> None:
 
 
 class Book(mo.Sink[tuple[int, int]]):
-    """A file for each micro-batch, which is there whole when it is there."""
+    """A file for each micro-batch, written atomically."""
 
     def __init__(self, directory: str) -> None:
         self._directory = Path(directory)
@@ -80,7 +80,7 @@ class Book(mo.Sink[tuple[int, int]]):
 
 
 def several(numbers: mo.Stream[int], out: str) -> None:
-    """A state before the fork, and three sinks behind it that promise exactly once."""
+    """A state in the shared stream, and three sinks with exactly-once delivery."""
     states = numbers.group_by(lambda n: n % 7).rich_map(1, lambda s, k, n: ((s * 31 + n) % 10007,) * 2, returns=int)
     states.write_parquet(out)
     states.filter(lambda k, s: s % 2 == 0).write_parquet(f"{out}-even")
@@ -98,7 +98,7 @@ EARLIER = range(-30, 0)
 
 
 def history(numbers: mo.Stream[int], out: str) -> None:
-    """A bounded stream meets one without end."""
+    """A bounded stream is combined with an unbounded one."""
     numbers._context.stream_iter(EARLIER).merge(numbers).map(lambda n: (n, n % 7)).write_parquet(out)
 
 
@@ -109,7 +109,7 @@ PROGRAMS: dict[str, Program] = {
 
 
 def expected(name: str, numbers: list[int]) -> list[Any]:
-    """What an undisturbed run writes, in the words of plain Python."""
+    """The output of an undisturbed run, computed in plain Python."""
     if name == "stateless":
         return [(n, hex(n)) for n in numbers]
     if name == "running":
@@ -136,7 +136,7 @@ def expected(name: str, numbers: list[int]) -> list[Any]:
 
 
 def written(name: str, directory: Path) -> list[Any]:
-    """What is in the output, as somebody who does not know Spark's log sees it."""
+    """The content of the output, for a reader that ignores Spark's log."""
     if name == "running":
         latest: dict[int, int] = {}
         for _, batch in sorted((int(each.name[6:]), each) for each in (directory / "out").glob("batch=*")):

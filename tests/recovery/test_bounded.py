@@ -1,4 +1,4 @@
-"""A bounded job that was killed goes on from its last piece, and gives what an undisturbed run gives."""
+"""A bounded job that was killed resumes from its last source split, with the result of an undisturbed run."""
 
 from __future__ import annotations
 
@@ -27,4 +27,4 @@ def test_a_killed_job_goes_on(name: str, tmp_path: Path, chance: random.Random) 
     assert Run(name, tmp_path, module="bounded").result() == expected(name, tmp_path)
     again = set(map(int, (tmp_path / "seen").read_text().split()))
     assert again, "it was killed in the middle"
-    assert again.isdisjoint(lines_of(tmp_path)[: 2 * LINES]), "the first pieces were done"
+    assert again.isdisjoint(lines_of(tmp_path)[: 2 * LINES]), "the first splits were done"

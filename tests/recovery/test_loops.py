@@ -1,4 +1,4 @@
-"""A loop whose driver was killed goes on from its last snapshot, with the result of an undisturbed run."""
+"""A loop whose driver was killed resumes from its last snapshot, with the result of an undisturbed run."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_a_killed_driver_goes_on(name: str, die: int, first_rounds: list[int], t
     assert run(name, tmp_path, die) is None
     again = run(name, tmp_path)
     assert again["result"] == expected
-    assert again["first_rounds"] == first_rounds, "it should have gone on in the middle"
+    assert again["first_rounds"] == first_rounds, "it should have resumed in the middle"
     finished = run(name, tmp_path)
     assert finished["result"] == expected, "a finished job gives its result again"
 

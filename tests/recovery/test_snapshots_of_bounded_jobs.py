@@ -83,7 +83,7 @@ def test_a_job_that_failed_goes_on_in_the_middle(spark: Any, tmp_path: Path) -> 
     assert seen(tmp_path)[: 2 * ROWS] == ALL[: 2 * ROWS]
     fail_no_more(tmp_path)
     assert collected(spark, tmp_path) == ALL
-    assert seen(tmp_path) == ALL[2 * ROWS :], "what the first pieces gave was there"
+    assert seen(tmp_path) == ALL[2 * ROWS :], "the output of the first splits was there"
     assert collected(spark, tmp_path) == ALL
     assert seen(tmp_path) == [], "nothing was left to do"
     assert collected(spark, tmp_path, restart=3) == ALL
@@ -95,7 +95,7 @@ def test_a_job_that_failed_goes_on_in_the_middle(spark: Any, tmp_path: Path) -> 
 def by_time(
     spark: Any, directory: Path, numbers: list[int], *, summed: bool = False, **settings: Any
 ) -> tuple[list[int], int]:
-    """The numbers, or their sums so far, and how many pieces they were computed in."""
+    """The numbers, or their sums so far, and the number of splits they were computed in."""
     with saving(spark, directory, **{"items": None, "keep": 1000, **settings}) as ctx:
         read = ctx.stream_iter(numbers).map(lambda n: noted(n, directory), returns=int)
         found = (read.rich_map(0, lambda total, n: (total + n, total + n)) if summed else read).collect()

@@ -24,7 +24,7 @@ def put(directory: Path, number: int, *lines: int) -> None:
 
 
 def run(spark: Any, directory: Path, batches: int, *, step: int = 1, name: str = "", **settings: Any) -> Any:
-    """Run a job on what is in the directory until it has so many snapshots; what it was given, and its snapshots."""
+    """Run a job on what is in the directory until it has this number of snapshots; its output, and its snapshots."""
     snapshots = mo.Snapshots(directory / "saves", **settings)
     seen: list[int] = []
     with mo.StreamContext(spark, config=mo.Config(progress=False), snapshots=snapshots) as ctx:
@@ -53,7 +53,7 @@ def test_a_job_goes_on_in_another_context(spark: Any, tmp_path: Path) -> None:
     assert size["bytes"] > 0
     put(tmp_path / "in", 2, 4)
     assert run(spark, tmp_path, 3)[0] == [10]
-    assert run(spark, tmp_path, 3, restart=0)[0] == [6, 10], "what came after the snapshot is done again"
+    assert run(spark, tmp_path, 3, restart=0)[0] == [6, 10], "the elements after the snapshot are replayed"
     assert run(spark, tmp_path, 3, restart=None)[0] == [1, 3, 6, 10]
     assert spark.conf.get(_KEPT) == before
 
@@ -75,7 +75,7 @@ def test_the_oldest_snapshot_has_all_it_needs(spark: Any, tmp_path: Path) -> Non
 
 
 def test_a_source_that_is_read_twice_has_snapshots_as_others(spark: Any, tmp_path: Path) -> None:
-    """Spark says twice how far it is, and keeps one log of it."""
+    """Spark writes its offsets twice, and retains one log of them."""
 
     def run(**settings: Any) -> tuple[list[int], list[int]]:
         seen: list[int] = []

@@ -1,4 +1,4 @@
-"""An unbounded job that was killed goes on from its last micro-batch, with the output of an undisturbed run."""
+"""An unbounded job that was killed resumes from its last micro-batch, with the output of an undisturbed run."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def test_a_killed_job_goes_on(name: str, tmp_path: Path, chance: random.Random) 
     time.sleep(chance.random())
     run.kill()
     again = Run(name, tmp_path).result()
-    assert len(again["before"]) >= 2, "it should have gone on in the middle"
+    assert len(again["before"]) >= 2, "it should have resumed in the middle"
     assert again["snapshots"][:4] == list(range(4))
     assert written(name, tmp_path) == expected(name, lines_of(tmp_path))
 

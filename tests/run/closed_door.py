@@ -115,7 +115,7 @@ def answer(line: socket.socket) -> bytes:
 
 
 def fetched(port: int, app: str, block: str) -> bool:
-    """Whether what listens on a port gives a block to somebody who asks for it."""
+    """Whether what listens on a port gives a block to a client that asks for it."""
     with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=_SECONDS) as line:
         body = bytes([OPEN_BLOCKS]) + text(app) + text("driver") + struct.pack(">i", 1) + text(block)
         line.sendall(message(RPC_REQUEST, struct.pack(">qi", 1, len(body)), body))

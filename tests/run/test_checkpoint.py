@@ -86,7 +86,7 @@ def test_snapshots_are_the_micro_batches_that_are_done(checkpoint: Checkpoint) -
 def test_the_sizes_of_states_can_be_read_while_they_are_written(
     checkpoint: Checkpoint, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whoever looks before each step of the writing finds what was there before, or what is to be there."""
+    """A reader before each step of the writing finds the old content or the new content."""
     checkpoint.note_sizes(3, {"count": {"entries": 1, "bytes": 8}})
     seen: list[Any] = []
     opened = private_file

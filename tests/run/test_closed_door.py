@@ -158,7 +158,7 @@ def test_an_archive_that_others_may_write_to_is_not_used(cache: Path, bits: int)
     archive_in(cache).chmod(bits)
     cache.chmod(0o755)
     assert archive_options(JAVA) == []
-    cache.chmod(0o700)  # nobody else gets there
+    cache.chmod(0o700)  # no other user can read it
     assert archive_options(JAVA) != []
 
 

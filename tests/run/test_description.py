@@ -1,4 +1,4 @@
-"""What of a program must stay as it was for it to go on from a snapshot."""
+"""The parts of a program that must not change between a snapshot and a resumed job."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What Spark throws: which of it can be done again, and what the user reads."""
+"""Exceptions of Spark: which jobs are retried, and which message the user reads."""
 
 from __future__ import annotations
 

@@ -210,7 +210,7 @@ def interrupted(name, action, when, times=1):
             print(name, "ended")
         except mo.MorisotError as error:
             print(name, repr(error))
-        running.touch()  # whatever happened, the other thread goes on
+        running.touch()  # whatever happened, the other thread continues
         while pressing.is_alive():
             time.sleep(0.1)
     except KeyboardInterrupt as error:

@@ -1,4 +1,4 @@
-"""Spark's JVM ends under a job: whoever waits is caused_by_death, and a new context works."""
+"""The JVM ends during a job: the caller gets an error that says so, and a new context works."""
 
 from __future__ import annotations
 
@@ -232,10 +232,10 @@ def test_a_broken_connection_is_a_sign_of_the_end() -> None:
 
 def test_a_job_whose_thread_ends_with_any_error_has_failed() -> None:
     def fail() -> None:
-        raise KeyError("nobody expected this")
+        raise KeyError("unexpected key")
 
     job = Job([ThreadPart("bounded", fail, lambda: {"skipped": {}, "diverted": {}, "late": {}})])
-    with pytest.raises(JobError, match="unexpected KeyError: 'nobody expected this'") as caught:
+    with pytest.raises(JobError, match="unexpected KeyError: 'unexpected key'") as caught:
         job.wait(60)
     assert isinstance(caught.value.__cause__, KeyError)
     assert job.exception() is caught.value
@@ -244,7 +244,7 @@ def test_a_job_whose_thread_ends_with_any_error_has_failed() -> None:
 
 def test_a_stream_whose_watch_meets_any_error_has_failed(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: object) -> None:
-        raise KeyError("nobody expected this")
+        raise KeyError("unexpected key")
 
     with mo.StreamContext(spark) as ctx:
         inlet, numbers = ctx.stream_channel(int)

@@ -1,4 +1,4 @@
-"""The lifecycle of a part with queries that are no queries of Spark's: stops in every step of every course."""
+"""The lifecycle of a part with queries that are not Spark queries: stops in every step of every course."""
 
 from __future__ import annotations
 
@@ -138,7 +138,7 @@ def run(script: Script) -> Watch[Query]:
 
 
 def steps_of(courses: Sequence[Course]) -> list[str]:
-    """The steps of a part that nobody stops."""
+    """The steps of a part that is not stopped."""
     steps: list[str] = []
     run(Script(courses, at_step=steps.append))
     return steps

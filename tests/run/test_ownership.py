@@ -167,7 +167,7 @@ def test_a_directory_that_cannot_be_made(tmp_path: Path) -> None:
 
 
 def test_a_directory_that_is_removed_while_it_is_locked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever locks a file that is gone would not see the next owner."""
+    """A process that locks a removed file would not see the next owner."""
     flock, calls = fcntl.flock, []
 
     def removing(descriptor: int, operation: int) -> None:

@@ -1,4 +1,4 @@
-"""Jobs on a session of the user's, which has none of Morisot's settings, give what the reference engine gives."""
+"""Jobs on a user session, which has no settings of Morisot, give the results of the reference engine."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 JAVA = Java(Path("java"), "17.0.1")
-"""For settings that depend on the version; nobody starts it."""
+"""For settings that depend on the version; it is never started."""
 
 
 def run_program(program: str, **variables: str) -> subprocess.CompletedProcess[str]:

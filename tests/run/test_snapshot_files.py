@@ -129,7 +129,7 @@ def test_a_state_of_a_class_that_is_gone(tmp_path: Path, monkeypatch: pytest.Mon
         saves.latest()
 
 
-# -- what a micro-batch has read that is done again -------------------------------------------------------------------
+# -- the input of a micro-batch that is replayed -----------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -159,7 +159,7 @@ def check(spark: Path, **options: Any) -> None:
 def test_input_that_is_read_again_must_be_as_it_was(spark_files: Path, tmp_path: Path) -> None:
     check(spark_files)
     (tmp_path / "0 ä.txt").unlink()
-    check(spark_files)  # its micro-batch is committed: nobody reads it again
+    check(spark_files)  # its micro-batch is committed: it is not read again
     os.utime(tmp_path / "1 ä.txt")
     with pytest.raises(mo.SnapshotError, match=r"1 ä.txt, an input of a micro-batch that is not committed, was chang"):
         check(spark_files)

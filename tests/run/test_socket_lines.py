@@ -43,7 +43,7 @@ class Server:
         return connection
 
     def has_another(self) -> bool:
-        """Whether somebody else wants to connect."""
+        """Whether another client wants to connect."""
         self._listener.settimeout(0.2)
         try:
             self._listener.accept()[0].close()
@@ -132,7 +132,7 @@ def test_the_connection_ends_with_the_last_query_and_is_made_again_by_the_next(s
     until(lambda: lines.backlog == 1)
     lines.flush()
     lines.detach("two")
-    assert connection.recv(1) == b"", "nobody is there any more"
+    assert connection.recv(1) == b"", "the peer has closed the connection"
     assert lines.problem is None
     lines.attach("three")
     again = server.accept()

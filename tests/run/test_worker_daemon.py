@@ -1,4 +1,4 @@
-"""A worker that Spark has left ends without a word; anything else that goes wrong is told as PySpark tells it.
+"""A worker that Spark has left ends without an error; any other failure is reported as in PySpark.
 
 Workers import the installed PySpark, which is compiled.
 """

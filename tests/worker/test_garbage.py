@@ -23,7 +23,7 @@ def cycle():
 earlier = cycle()
 before = len(gc.get_objects())
 freeze_modules()
-assert earlier() is None, "what was garbage already is not kept"
+assert earlier() is None, "earlier garbage is not retained"
 assert len(gc.get_objects()) < before / 10, "the modules are still looked at"
 later = cycle()
 freeze_modules()
@@ -37,7 +37,7 @@ assert gc.get_freeze_count() > frozen, "a later module is looked at"
 
 
 def test_modules_are_left_alone_and_garbage_is_not() -> None:
-    """In a process of its own: this one's garbage is not the worker's to say."""
+    """In a process of its own: the garbage of this process is not that of the worker."""
     subprocess.run([sys.executable, "-c", PROGRAM], check=True, timeout=60)
 
 

@@ -1,4 +1,4 @@
-"""Machines with two inputs, and of parts of a stream, over pieces of it."""
+"""Machines with two inputs, and of parts of a stream, over chunks of it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PIECES = st.lists(st.lists(st.integers(), max_size=5), max_size=6)
 
 
 def run(machine: Machine, pieces: Sequence[Sequence[Any]], times: Sequence[Sequence[int]] | None = None) -> Emit:
-    """What a machine gives when its state is saved and restored after each piece."""
+    """The output of a machine whose state is saved and restored after each chunk."""
     emit = Emit(keyed=False, ordered=False)
     state = machine.start()
     for number, piece in enumerate(pieces):

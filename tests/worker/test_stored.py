@@ -1,4 +1,4 @@
-"""States hold builtins and Arrow: no class of Morisot's, and records of known types field by field."""
+"""States hold builtins and Arrow: no class of Morisot, and records of known types field by field."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ DUMPS: Dumps = cloudpickle.dumps
 
 
 def place(number: int) -> Place:
-    return Place(f"place {number % 2}", Point(number % 2, 0))
+    return Place(f"town {number % 2}", Point(number % 2, 0))
 
 
 def windowed(number: int) -> mo.Windowed[int, Place]:
@@ -183,7 +183,7 @@ BOUNDED_ONLY = {DeduplicateWithin, Sorter}
 
 
 def batch_of(numbers: Sequence[int], make: Callable[[int], Any]) -> bytes:
-    """Elements as they come to a bucket, with a timestamp and where they stand."""
+    """Elements as they come to a bucket, with a timestamp and their row order."""
     type_ = SIDES if make is on_a_side else ELEMENT
     columns = encode([make(number) for number in numbers], type_, cloudpickle.dumps)
     time = pa.array(numbers, pa.int64())
@@ -354,7 +354,7 @@ def test_what_a_function_gave_may_not_have_its_type(value: Any) -> None:
 
 def test_identities_are_stored_where_they_are_the_keys() -> None:
     assert form_of_identities(INT) is None
-    assert form_of_identities(Keyed(POINT, ANY)) is None  # told apart by bytes
+    assert form_of_identities(Keyed(POINT, ANY)) is None  # distinguished by bytes
     assert form_of_identities(POINT) is form_of(POINT)
 
 

@@ -68,7 +68,7 @@ def stock_text(p: Product) -> str:
 
 @closure(users)
 def greeting(u: User) -> str:
-    return f"Dear {u.name.split()[0]}," if u.name else "Hello,"
+    return f"Dear {u.name.split()[0]}," if u.name else "Hello,"  # wording: a salutation
 
 
 @closure(users)

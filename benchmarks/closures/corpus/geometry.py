@@ -1,4 +1,4 @@
-"""Points, boxes and places on the earth."""
+"""Points, boxes and geographic coordinates."""
 
 import math
 from typing import NamedTuple

@@ -1,4 +1,4 @@
-"""Folds that are Spark's own aggregates, lowered as a job lowers them, against a fold in CPython."""
+"""Folds that are Spark aggregates, emitted as in a job, against a fold in CPython."""
 
 # ruff: noqa: E501 - a row of a table is a line
 
@@ -92,7 +92,7 @@ class Fold:
 
 
 def generated(chance: random.Random, pages: Pages, count: int) -> list[Fold]:
-    """So many folds, half of them without a start."""
+    """The given number of folds, half of them without a start."""
     grammar = Grammar(chance)
     found: list[Fold] = []
     for number in range(count):

@@ -220,7 +220,7 @@ def _closing(text: str, start: int) -> int:
 
 
 def _split(text: str) -> list[str]:
-    """The choices between bars that are in no braces of their own; a bar after a backslash is one of the user's."""
+    """The choices between bars that are in no braces of their own; a bar after a backslash is a literal bar."""
     choices, depth, current = [], 0, ""
     for before, character in zip(" " + text, text, strict=False):
         depth += {"{": 1, "}": -1}.get(character, 0)

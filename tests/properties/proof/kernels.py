@@ -16,7 +16,7 @@ from tests.properties.proof.pages import Case
 
 _DTYPES: dict[Type, Any] = {INT: np.int64, FLOAT: np.float64, BOOL: np.bool_}
 _PATIENCE = 0.2
-"""Seconds of CPython for one row: its ints may grow without end where a kernel gives up at once."""
+"""Seconds of CPython for one row: its ints may grow without limit where a kernel fails at once."""
 
 
 def done(kernel: Kernel, types: Sequence[Type], rows: Sequence[tuple[Any, ...]]) -> list[Any]:
