@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 COMMON = (
-    "the of and to a in that it is was i he for with on as his be at by had not you but they this from have or an her "
+    "the of and to a in that it is was i he for with on as his be "  # wording: words of a text, no prose
+    "at by had not you but they this from have or an her "
     "she which we were all their one there been would so what if will when who more no out up said them him about its "
     "into than some could time these other then do my like now only over such your any our made after must should may "
     "before very where through down even those men did own know here old back long people little most house under "

@@ -178,7 +178,7 @@ REFUSED: list[tuple[tuple[Type, ...], str, str]] = [
     ((INT,), "lambda n: [n]", "a list has no kernel form"),
     ((INT,), "lambda n: recursive(n)", "calls itself"),
     ((INT,), "lambda n: (m + n if n > 0 and (m := n) else m)", "m is not set on every path"),
-    ((STR, INT), "lambda s, n: ('a', n)", "str is not a number"),
+    ((STR, INT), "lambda s, n: ('a', n)", "is not a number"),
     ((STR, STR, INT), "lambda s, t, n: (s if n else t, n)", "one str or another"),
     ((List(INT), INT), "lambda xs, n: xs[1:]", "a part of type list"),
     ((List(INT),), "def f(xs):\n    for i in range(3):\n        xs = xs[1:]\n    return len(xs)", "xs is another list"),

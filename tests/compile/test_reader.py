@@ -6,6 +6,9 @@ import ast
 import functools
 import importlib.util
 import os
+import subprocess
+import sys
+import zipfile
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -212,7 +215,7 @@ def test_no_source_text(source: str) -> None:
     refusal = read(eval(source))
     assert isinstance(refusal, Refusal)
     assert "no source text" in refusal.reason
-    assert "file or a notebook cell" in refusal.advice
+    assert "pass returns=" in refusal.advice
 
 
 def test_an_edited_file_is_refused(tmp_path: Path) -> None:
@@ -249,3 +252,84 @@ def test_a_file_that_no_longer_parses_is_refused(tmp_path: Path) -> None:
     path.write_text("f = lambda x: (\n")
     os.utime(path, (1, 1))
     assert isinstance(read(module.f), Refusal)
+
+
+# --- no file: prompts, arguments, standard input ---
+
+SHOWN = """
+import ast, sys
+from morisot.compile.syntax.reader import read
+
+def show(*functions):
+    for each in functions:
+        found = read(each)
+        print(ast.unparse(found.node).replace("\\n", ";") if hasattr(found, "node") else found)
+
+f, g = (lambda x: x + 1), (lambda x: x + 1)
+def h(x):
+    y = x * 2
+    return y
+
+show(f, g, h)
+"""
+EXPECTED = ["lambda x: x + 1", "lambda x: x + 1", "def h(x):;    y = x * 2;    return y"]
+
+
+def run_python(*arguments: str, stdin: Any = subprocess.DEVNULL, text: str | None = None) -> list[str]:
+    given: dict[str, Any] = {"input": text} if text is not None else {"stdin": stdin}
+    environ = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    command = [sys.executable, *arguments]
+    ran = subprocess.run(command, text=True, stdout=subprocess.PIPE, env=environ, check=True, **given)
+    return str(ran.stdout).splitlines()
+
+
+@pytest.mark.parametrize("option", ["-c", "-Bc="])
+def test_the_argument_of_the_interpreter(option: str) -> None:
+    arguments = [f"{option[:-1]}{SHOWN}"] if option.endswith("=") else [option, SHOWN, "-c", "more"]
+    assert run_python(*arguments) == EXPECTED
+
+
+def test_standard_input_from_a_file(tmp_path: Path) -> None:
+    (tmp_path / "program").write_text(SHOWN)
+    with (tmp_path / "program").open() as program:
+        assert run_python("-", stdin=program) == EXPECTED
+
+
+def test_standard_input_from_a_pipe_is_refused() -> None:
+    assert run_python("-", text=SHOWN) == [f"there is no source text for {name}" for name in ("<lambda>",) * 2 + ("h",)]
+
+
+@pytest.mark.parametrize("file", ["<stdin>", "<console>"])
+def test_the_lines_of_a_prompt(file: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    statements = [
+        "f, g = (lambda x: x + 1), (lambda x: x + 2)",
+        "f = lambda x: x + 3",
+        "def h(x):\n    if x:\n        return 1\n    return 2",
+        "fs = [\n  lambda x: x - 1,\n  lambda x: x - 2]",
+        "f = (lambda",
+        "@same\ndef k(x): return x + 5",
+    ]
+    lines = [line for each in statements for line in each.split("\n")]
+    history = Mock(get_current_history_length=lambda: len(lines), get_history_item=lambda number: lines[number - 1])
+    monkeypatch.setitem(sys.modules, "readline", history)
+    monkeypatch.setattr(sys, "ps1", ">>> ", raising=False)
+    names: dict[str, Any] = {"same": lambda function: function}
+    first: list[Any] = []
+    for statement in statements:
+        if statement != "f = (lambda":
+            exec(compile(f"{statement}\n", file, "single"), names)
+            first.append(names["f"])
+    assert [text_of(each) for each in (first[0], names["g"], names["f"])] == [f"lambda x: x + {n}" for n in (1, 2, 3)]
+    assert text_of(names["h"]).endswith("return 1\n    return 2")
+    assert [text_of(each) for each in names["fs"]] == ["lambda x: x - 1", "lambda x: x - 2"]
+    assert text_of(names["k"]).endswith("return x + 5")
+    lines[0] = "f, g = (lambda x: x + 1),  (lambda x: x + 9)"
+    assert isinstance(read(names["g"]), Refusal)
+
+
+def test_a_module_in_an_archive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with zipfile.ZipFile(tmp_path / "archive.zip", "w") as archive:
+        archive.writestr("archived.py", "f = lambda x: x + 4\n")
+    monkeypatch.syspath_prepend(str(tmp_path / "archive.zip"))
+    module = importlib.import_module("archived")
+    assert text_of(freeze(module.f)) == "lambda x: x + 4"

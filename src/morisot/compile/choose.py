@@ -13,14 +13,22 @@ from collections.abc import Callable
 
 from morisot.compile.syntax.reader import read
 from morisot.compile.verdict import ColumnForm, KernelForm, Refusal, StageForm, Verdict
-from morisot.plan.nodes.closure import Closure, global_names
-from morisot.types.element import ANY, Type
+from morisot.plan.nodes.closure import Closure, global_names, is_of_library
+from morisot.types.element import ANY, List, Type
 from morisot.types.infer import of_return
 
 Rung = Callable[[Closure, tuple[Type, ...]], "ColumnForm | KernelForm | Refusal"]
 
+_PREDICATES = frozenset({"filter", "route"})
+"""The operators that need only the truth of a result."""
 _kernels: weakref.WeakKeyDictionary[Closure, dict[tuple[Type, ...], KernelForm | Refusal]] = weakref.WeakKeyDictionary()
 _verdicts: weakref.WeakKeyDictionary[Closure, dict[tuple[Type, ...], Verdict]] = weakref.WeakKeyDictionary()
+
+
+_AS_DECLARED = Refusal(
+    "its result is declared as an object, which has no column form",
+    advice="declare the type of the result, if it has one",
+)
 
 
 def verdict_of(closure: Closure, parameters: tuple[Type, ...]) -> Verdict:
@@ -31,7 +39,20 @@ def verdict_of(closure: Closure, parameters: tuple[Type, ...]) -> Verdict:
     return forms[parameters]
 
 
+def sees_order(closure: Closure, item: Type) -> bool:
+    """Whether the result of a function of a list that is not empty may depend on the order of the list."""
+    # imported here, like the compilers below
+    from morisot.compile.ir.expressions import Input
+    from morisot.compile.ir.list_order import depends_on_order
+    from morisot.compile.ir.nonempty import of_nonempty
+
+    verdict = verdict_of(closure, (List(item),))
+    return not isinstance(verdict, ColumnForm) or depends_on_order(of_nonempty(verdict, Input(0)), Input(0))
+
+
 def _verdict(closure: Closure, parameters: tuple[Type, ...]) -> Verdict:
+    if closure.returns == ANY:
+        return StageForm(ANY, _AS_DECLARED, captured(closure))
     refusals: list[Refusal] = []
     for rung in RUNGS:
         form = rung(closure, parameters)
@@ -40,7 +61,30 @@ def _verdict(closure: Closure, parameters: tuple[Type, ...]) -> Verdict:
         if not isinstance(form, Refusal):
             return form
         refusals.append(form)
-    return StageForm(declared(closure) or ANY, _most_useful(closure, *refusals), captured(closure))
+    type_ = declared(closure) or _inferred(closure, parameters)
+    return StageForm(type_, _with_sample(closure, _most_useful(closure, *refusals)), captured(closure))
+
+
+def _with_sample(closure: Closure, refusal: Refusal) -> Refusal:
+    """The reason, and where the type comes from if it was inferred from results."""
+    if not closure.sampled:
+        return refusal
+    several = f"{closure.sampled} elements" if closure.sampled > 1 else "one element"
+    reason = f"{refusal.reason}; its type is that of its results for {several}"
+    return dataclasses.replace(refusal, reason=reason)
+
+
+def _inferred(closure: Closure, parameters: tuple[Type, ...]) -> Type:
+    """The type of the result, where CPython guarantees it; otherwise `object`."""
+    # imported here, like the compilers below
+    from morisot.compile.result_types.function import result_type
+
+    return result_type(closure.function, parameters, items=closure.operator == "flat_map")
+
+
+def is_inferred(closure: Closure, parameters: tuple[Type, ...]) -> bool:
+    """Whether the function runs in Python and its result has no declared type."""
+    return declared(closure) is None and isinstance(verdict_of(closure, parameters), StageForm)
 
 
 def _most_useful(closure: Closure, of_column: Refusal, of_kernel: Refusal) -> Refusal:
@@ -59,8 +103,11 @@ def column(closure: Closure, parameters: tuple[Type, ...]) -> ColumnForm | Refus
     from morisot.compile.ir.values import convert, join_types
     from morisot.compile.syntax.function import compile_function
 
-    form = compile_function(closure.function, parameters)
     wanted = declared(closure)
+    form = compile_function(closure.function, parameters, wanted)
+    if isinstance(form, Refusal) and closure.operator in _PREDICATES:
+        tested = compile_function(closure.function, parameters, only_truth=True)
+        form = form if isinstance(tested, Refusal) else tested
     if isinstance(form, Refusal) or wanted is None or wanted == ANY:
         return form
     if join_types(form.type, wanted) != wanted:
@@ -100,7 +147,7 @@ def declared(closure: Closure) -> Type | None:
 def captured(closure: Closure) -> tuple[str, ...]:
     """The names of the variables and globals the function reads from around it."""
     function = closure.function
-    if not isinstance(function, types.FunctionType):
+    if not isinstance(function, types.FunctionType) or is_of_library(function):
         return ()
     named = {name for name in global_names(function.__code__) if name in function.__globals__}
     return tuple(sorted(named | set(function.__code__.co_freevars)))

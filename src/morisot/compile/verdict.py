@@ -9,7 +9,7 @@ from morisot.compile.ir.expressions import Expr
 from morisot.types.element import Type
 from morisot.worker.rowwise.kernels import Kernel
 
-Form = Literal["column", "kernel", "stage"]
+Form = Literal["column", "kernel", "tokens", "stage"]
 
 
 @dataclass(frozen=True)

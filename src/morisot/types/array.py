@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from morisot.types.element import BOOL, FLOAT, INT, Product, Record, Tuple, Type
-from morisot.types.infer import field_names, is_record_class
+from morisot.types.records import field_names, is_intact, is_record_class, maker
 
 _OF_DTYPE = {"int64": INT, "float64": FLOAT, "bool": BOOL}
 _OF_CLASS: dict[type, Type] = {int: INT, float: FLOAT, bool: BOOL}
@@ -25,7 +25,7 @@ class Array(Type):
 
 def of_numbers(value: Any) -> Type | None:
     """The type of a value that consists of numbers and arrays of numbers; None for others."""
-    cls = type(value)
+    cls: Any = type(value)
     if cls in _OF_CLASS:
         return _OF_CLASS[cls] if cls is not int or -(2**63) <= value < 2**63 else None
     if cls.__module__ == "numpy" and cls.__name__ == "ndarray":
@@ -34,7 +34,7 @@ def of_numbers(value: Any) -> Type | None:
     if cls is tuple and value:
         items = [of_numbers(item) for item in value]
         return None if None in items else Tuple(tuple(item for item in items if item is not None))
-    if is_record_class(cls):
+    if is_record_class(cls) and is_intact(cls)(value):
         names = field_names(cls)
         items = [of_numbers(getattr(value, name)) for name in names]
         return None if None in items else Record(cls, names, tuple(item for item in items if item is not None))
@@ -71,16 +71,16 @@ def rebuilt(leaves: list[Any], type_: Type) -> Any:
     if not isinstance(type_, Product):
         return leaves.pop(0)
     parts = [rebuilt(leaves, child) for _, child in type_.children]
-    return type_.cls(*parts) if isinstance(type_, Record) else tuple(parts)
+    return maker(type_.cls)(*parts) if isinstance(type_, Record) else tuple(parts)
 
 
 def own_numbers(value: Any) -> Any:
     """The value with numpy numbers converted to Python numbers, also inside tuples and records."""
-    cls = type(value)
+    cls: Any = type(value)
     if cls.__module__ == "numpy" and hasattr(value, "item") and not hasattr(value, "__len__"):
         return value.item()
     if cls is tuple:
         return tuple(map(own_numbers, value))
     if isinstance(value, tuple) and is_record_class(cls):
-        return cls(*map(own_numbers, value))
+        return maker(cls)(*map(own_numbers, value))
     return value

@@ -244,3 +244,12 @@ def holds(type_: Type, part: Type) -> bool:
             return holds(inner, part)
         case _:
             return type_ == part or any(holds(child, part) for _, child in type_.children)
+
+
+def holds_dict(type_: Type) -> bool:
+    """Whether a type contains a dict, which Spark neither sorts nor hashes."""
+    match type_:
+        case Optional(inner) | List(inner):
+            return holds_dict(inner)
+        case _:
+            return isinstance(type_, Dict) or any(holds_dict(child) for _, child in type_.children)

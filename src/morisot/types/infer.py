@@ -6,6 +6,7 @@ import collections
 import dataclasses
 import datetime
 import functools
+import inspect
 import types as python_types
 import typing
 from collections.abc import Callable, Iterable, Sequence
@@ -26,9 +27,11 @@ from morisot.types.element import (
     List,
     Optional,
     Record,
+    Scalar,
     Tuple,
     Type,
 )
+from morisot.types.records import field_names, is_intact, is_record_class
 
 _OF_CLASS: dict[Any, Type] = {
     int: INT,
@@ -41,6 +44,8 @@ _OF_CLASS: dict[Any, Type] = {
     type(None): NONE,
     None: NONE,
 }
+_NOTHING = Scalar("nothing")
+"""The type of the items of an empty list, during the inference."""
 _INT64 = range(-(2**63), 2**63)
 
 
@@ -72,29 +77,26 @@ def _is_class_or_none(annotation: Any) -> bool:
     return annotation is None or isinstance(annotation, type)
 
 
-def is_record_class(cls: type) -> bool:
-    """Whether instances are records: a NamedTuple, or a dataclass whose constructor takes exactly its fields."""
-    if issubclass(cls, tuple):
-        return bool(getattr(cls, "_fields", ()))
-    return dataclasses.is_dataclass(cls) and all(field.init for field in dataclasses.fields(cls))
-
-
 @functools.lru_cache(maxsize=1024)
 def of_record_class(cls: type) -> Record:
     """The record type of a NamedTuple or dataclass."""
-    names = field_names(cls)
-    try:
-        hints = typing.get_type_hints(cls)
-    except Exception:  # an annotation with an unknown name: the field has no type
-        hints = {}
+    names, hints = field_names(cls), _hints(cls)
     return Record(cls, names, tuple(of_annotation(hints.get(name, object)) for name in names))
 
 
-def field_names(cls: type) -> tuple[str, ...]:
-    """The names of a record class's fields, in the order of its constructor."""
-    if issubclass(cls, tuple):
-        return tuple(cls._fields)  # type: ignore[attr-defined]
-    return tuple(field.name for field in dataclasses.fields(cls))  # type: ignore[arg-type]
+def of_arguments(cls: type) -> Record:
+    """The type of rows with a column for each argument of a record class's constructor."""
+    names, hints = tuple(inspect.signature(cls).parameters), _hints(cls)
+    given = (hints.get(name, object) for name in names)
+    items = (each.type if isinstance(each, dataclasses.InitVar) else each for each in given)
+    return Record(row_class(names), names, tuple(map(of_annotation, items)))
+
+
+def _hints(cls: type) -> dict[str, Any]:
+    try:
+        return typing.get_type_hints(cls)
+    except Exception:  # an annotation with an unknown name: no field has a type
+        return {}
 
 
 @functools.lru_cache(maxsize=256)
@@ -115,7 +117,12 @@ def of_value(value: Any) -> Type:
     >>> str(of_value([("a", 1), ("b", None)]))
     'list[tuple[str, int | None]]'
     """
-    cls = type(value)
+    return _settled(_shape(value))
+
+
+def _shape(value: Any) -> Type:
+    """The type of one value, in which the items of an empty list or dict have the type NOTHING."""
+    cls: Any = type(value)
     if cls is int:
         return INT if value in _INT64 else ANY
     if cls is datetime.datetime:
@@ -125,14 +132,14 @@ def of_value(value: Any) -> Type:
     if cls in _OF_CLASS:
         return _OF_CLASS[cls]
     if cls is tuple and value:
-        return Tuple(tuple(map(of_value, value)))
+        return Tuple(tuple(map(_shape, value)))
     if cls is list:
-        item = of_values(value)
-        return ANY if item in (ANY, NONE) else List(item)
+        item = _shape_of_all(value)
+        return ANY if item == ANY else List(item)
     if cls is dict and all(type(key) is str for key in value):
-        item = of_values(list(value.values()))
-        return ANY if item in (ANY, NONE) else Dict(item)
-    if is_record_class(cls):
+        item = _shape_of_all(list(value.values()))
+        return ANY if item == ANY else Dict(item)
+    if is_record_class(cls) and is_intact(cls)(value):
         return _of_record(value)
     return ANY
 
@@ -141,9 +148,63 @@ def _of_record(value: Any) -> Type:
     """The type that the class declares, if the values fit it; otherwise the type of the values."""
     names = field_names(type(value))
     declared = of_record_class(type(value)).items  # type: ignore[arg-type]
-    actual = tuple(of_value(getattr(value, name)) for name in names)
+    actual = tuple(_shape(getattr(value, name)) for name in names)
     items = tuple(d if d != ANY and unify(d, a) == d else a for d, a in zip(declared, actual, strict=True))
     return Record(type(value), names, items)
+
+
+def is_instance(value: Any, type_: Type) -> bool:
+    """Whether a value has the type. An empty list has every list type.
+
+    >>> is_instance(([], None), of_annotation(tuple[list[str], int | None]))
+    True
+    """
+    match type_:
+        case Optional(inner):
+            return value is None or is_instance(value, inner)
+        case List(item):
+            return type(value) is list and all(is_instance(each, item) for each in value)
+        case Dict(item):
+            return type(value) is dict and all(
+                is_instance(key, STR) and is_instance(each, item) for key, each in value.items()
+            )
+        case Tuple(items):
+            return type(value) is tuple and len(value) == len(items) and all(map(is_instance, value, items))
+        case Record(cls, names, items):
+            parts = (getattr(value, name) for name in names)
+            return type(value) is cls and is_intact(cls)(value) and all(map(is_instance, parts, items))  # type: ignore[arg-type]
+        case _:
+            return type_ == ANY or _shape(value) == type_
+
+
+def of_start(init: Any, declared: Type | None) -> Type:
+    """The type of an accumulator or state: the declared one if the initial value has it, else that of the value."""
+    if declared is None or declared in (ANY, NONE) or not is_instance(init, declared):
+        return of_value(init)
+    return declared
+
+
+def of_state(init: Any, function: Callable[..., Any]) -> Type:
+    """The type of the state of a function that returns (new state, output)."""
+    answer = of_return(function)
+    return of_start(init, answer.items[0] if isinstance(answer, Tuple) and len(answer.items) == 2 else None)
+
+
+def _settled(type_: Type) -> Type:
+    """The type without NOTHING. A list of which no item is known, or of which all are None, is an `object`."""
+    match type_:
+        case Optional(inner):
+            return _optional(_settled(inner))
+        case List(item) | Dict(item):
+            inner = _settled(item)
+            known = inner not in (ANY, NONE) or item == ANY
+            return type(type_)(inner) if known else ANY
+        case Tuple(items):
+            return Tuple(tuple(map(_settled, items)))
+        case Record(cls, names, items):
+            return Record(cls, names, tuple(map(_settled, items)))
+        case _:
+            return ANY if type_ == _NOTHING else type_
 
 
 def _is_text(value: str) -> bool:
@@ -158,9 +219,17 @@ def _is_text(value: str) -> bool:
 
 
 def of_values(values: Sequence[Any]) -> Type:
-    """The type that fits all values; `object` if they differ, so that no value is converted."""
+    """The type that fits all values; `object` if they differ, so that no value is converted.
+
+    >>> str(of_values([[], [1, 2]]))
+    'list[int]'
+    """
+    return _settled(_shape_of_all(values)) if values else NONE
+
+
+def _shape_of_all(values: Sequence[Any]) -> Type:
     if not values:
-        return NONE
+        return _NOTHING
     classes = set(map(type, values))
     if len(classes) == 1:
         (cls,) = classes
@@ -169,14 +238,16 @@ def of_values(values: Sequence[Any]) -> Type:
         if cls in (float, bool, bytes):
             return _OF_CLASS[cls]
         if cls is tuple and len({len(value) for value in values}) == 1 and values[0]:
-            return Tuple(tuple(of_values(items) for items in zip(*values, strict=True)))
-    return functools.reduce(unify, map(of_value, values))
+            return Tuple(tuple(_shape_of_all(items) for items in zip(*values, strict=True)))
+    return functools.reduce(unify, map(_shape, values))
 
 
 def unify(left: Type, right: Type) -> Type:
     """The type that holds the values of both without changing them. For int and float it is `object`."""
-    if left == right:
+    if right in (left, _NOTHING):
         return left
+    if left == _NOTHING:
+        return right
     if left == NONE:
         return right if isinstance(right, Optional) else _optional(right)
     if right == NONE:
@@ -198,6 +269,11 @@ def unify(left: Type, right: Type) -> Type:
 
 def _optional(type_: Type) -> Type:
     return type_ if type_ in (ANY, NONE) else Optional(type_)
+
+
+def reduced(element: Type, result: Type) -> Type:
+    """The type of a reduce, by the type of its function's results: it may be an element, if there is only one."""
+    return element if unify(element, result) == element else ANY
 
 
 def without_none(type_: Type) -> Type:

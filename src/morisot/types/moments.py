@@ -13,12 +13,19 @@ from typing import Any
 from morisot.types.element import DATETIME, INT, Type
 
 Duration = datetime.timedelta | str | int
-"""A timedelta, a text such as "10s" or "1.5 min", or an int of milliseconds."""
+"""A timedelta, a text such as "10s", "1.5 min" or "10 seconds", or an int of milliseconds."""
 
 _EPOCH = datetime.datetime(1970, 1, 1)  # noqa: DTZ001 - datetimes of elements have no zone
 _MICROSECOND = datetime.timedelta(microseconds=1)
-_UNITS = {"us": 1, "ms": 10**3, "s": 10**6, "sec": 10**6, "m": 60 * 10**6, "min": 60 * 10**6, "h": 3600 * 10**6}
-_UNITS |= {"d": 86_400 * 10**6, "day": 86_400 * 10**6, "days": 86_400 * 10**6}
+_NAMES = {
+    1: "us microsecond microseconds",
+    10**3: "ms millisecond milliseconds",
+    10**6: "s sec secs second seconds",
+    60 * 10**6: "m min mins minute minutes",
+    3600 * 10**6: "h hour hours",
+    86_400 * 10**6: "d day days",
+}
+_UNITS = {name: number for number, names in _NAMES.items() for name in names.split()}
 _TEXT = re.compile(r"\s*(\d+)(?:\.(\d+))?\s*([a-z]+)\s*")
 
 TICKS_PER_SECOND: dict[Type, int] = {INT: 10**3, DATETIME: 10**6}
@@ -29,6 +36,8 @@ def microseconds(duration: Duration) -> int:
 
     >>> microseconds("1.5s"), microseconds(250), microseconds(datetime.timedelta(minutes=1))
     (1500000, 250000, 60000000)
+    >>> microseconds("10 seconds"), microseconds("1 minute")
+    (10000000, 60000000)
     """
     match duration:
         case datetime.timedelta():
@@ -37,14 +46,29 @@ def microseconds(duration: Duration) -> int:
             pass
         case int():
             return duration * 10**3
-        case str() if (found := _TEXT.fullmatch(duration)) and found[3] in _UNITS:
+        case str() if (found := _TEXT.fullmatch(duration.lower())) and found[3] in _UNITS:
             part = found[2] or ""
             number, rest = divmod(int(found[1] + part) * _UNITS[found[3]], int(10 ** len(part)))
             if rest == 0:
                 return number
     raise ValueError(
-        f"{duration!r} is no duration: give a timedelta, an int of milliseconds, or a text such as '10s', '250ms', '2h'"
+        f"{duration!r} is no duration: give a timedelta, an int of milliseconds, or a text such as '10s', '250ms' or "
+        "'2 hours'"
     )
+
+
+def shown(number: int, time: Type) -> str:
+    """A duration of a number of ticks as text, in the largest unit in which it is whole.
+
+    >>> shown(90_000, INT), shown(120_000_000, DATETIME), shown(0, INT)
+    ('90s', '2min', '0s')
+    """
+    length = number * 10**6 // TICKS_PER_SECOND[time]
+    units = {86_400 * 10**6: "d", 3600 * 10**6: "h", 60 * 10**6: "min", 10**6: "s", 10**3: "ms", 1: "us"}
+    if length == 0:
+        return "0s"
+    unit = next(unit for unit in units if length % unit == 0)
+    return f"{length // unit}{units[unit]}"
 
 
 def ticks(duration: Duration, time: Type) -> int:
@@ -69,6 +93,8 @@ def to_ticks(moment: Any, time: Type) -> int:
         return moment
     if time == DATETIME and type(moment) is datetime.datetime and moment.tzinfo is None:
         return (moment - _EPOCH) // _MICROSECOND
+    if time == DATETIME and type(moment) is datetime.datetime:
+        raise TypeError(f"{moment!r} has a time zone, and timestamps have none: remove it with .replace(tzinfo=None)")
     raise TypeError(f"{moment!r} ({type(moment).__name__}) is not a timestamp of the type {time}")
 
 

@@ -22,10 +22,10 @@ from morisot.compile.aggregates.extremes import (
 from morisot.compile.choose import verdict_of
 from morisot.compile.ir import expressions as ex
 from morisot.compile.ir.expressions import Call, Case, Expr, Input
-from morisot.compile.ir.values import negate
-from morisot.compile.verdict import ColumnForm, Refusal
+from morisot.compile.ir.values import negate, pack, required
+from morisot.compile.verdict import ColumnForm, Refusal, Value
 from morisot.plan.nodes.closure import Closure
-from morisot.types.element import BOOL, DATE, DATETIME, FLOAT, INT, STR, Leaf, Type, leaves
+from morisot.types.element import BOOL, DATE, DATETIME, FLOAT, INT, STR, Leaf, Optional, Type, leaves
 
 Kind = Literal["sum", "max", "min", "bool_or", "bool_and", "bit_or", "bit_and", "bit_xor"]
 
@@ -76,7 +76,9 @@ def recognise_fold(
     if not isinstance(form, ColumnForm):
         return form.refusal
     if form.type != accumulator:
-        return Refusal(f"it makes a {form.type} of a {accumulator}")
+        return Refusal(
+            f"the accumulator has the type {accumulator}, and the result of the function has the type {form.type}"
+        )
     extreme = recognise_extreme(form, element)
     if extreme is not None:
         return with_start(extreme, init, element) or _REFUSAL
@@ -121,6 +123,9 @@ def recognise_reduce(function: Closure, element: Type) -> NativeFold | NativeExt
     form = verdict_of(function, (element, element))
     if not isinstance(form, ColumnForm):
         return form.refusal
+    if isinstance(element, Optional) and form.type == element.inner:
+        fold = recognise_reduce(function, element.inner)
+        return _of_present(fold, element) if isinstance(fold, NativeFold) else fold
     extreme = recognise_extreme(form, element)
     if extreme is not None:
         return extreme
@@ -133,6 +138,12 @@ def recognise_reduce(function: Closure, element: Type) -> NativeFold | NativeExt
             return _REFUSAL
         parts.append(part)
     return NativeFold(tuple(parts), form)
+
+
+def _of_present(fold: NativeFold, element: Optional) -> NativeFold:
+    """The same fold of elements that may be None, with a guard against None: Python's operators fail on it."""
+    value = pack(required(Value(element, Input(ELEMENT))))
+    return NativeFold(tuple(dataclasses.replace(part, operand=value) for part in fold.parts), fold.form)
 
 
 _OTHER_MERGE = Refusal("the merge of two partial results is not the operation of the fold")

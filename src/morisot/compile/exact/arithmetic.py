@@ -25,6 +25,47 @@ def int_floordiv(a: Expr, b: Expr) -> Expr:
     return checked("subtract", checked("div", a, b), when(inexact, integer(1), integer(0)))
 
 
+def floordiv_parts(expr: Expr) -> tuple[Expr, int] | None:
+    """The dividend and the divisor of a form of `int_floordiv` with a positive constant divisor."""
+    match expr:
+        case Call("add", (Call("div", (a, b)), Call("shift_right", (Call("rem", (same, by)), Literal(63))))):
+            divisor = _positive(b)
+            return (a, divisor) if divisor and (same, by) == (a, b) else None
+        case Call("shift_right", (a, Literal(int() as bits))) if bits <= 62:
+            return a, 1 << bits
+        case _:
+            return None
+
+
+def divided_twice(a: Expr, b: Expr) -> Expr | None:
+    """`x // b // c` as `x // (b * c)`, for positive constants; None for other quotients."""
+    parts, divisor = floordiv_parts(a), _positive(b)
+    if parts is None or not divisor or parts[1] * divisor >= 2**63:
+        return None
+    return int_floordiv(parts[0], integer(parts[1] * divisor))
+
+
+def multiple_below(a: Expr, b: Expr) -> Expr | None:
+    """`x // c * c`: the largest multiple of a positive constant up to `x`, in one remainder; None for other products.
+
+    Below the smallest multiple that has 64 bits, the difference overflows as the product does.
+    """
+    for quotient, factor in ((a, b), (b, a)):
+        parts, divisor = floordiv_parts(quotient), _positive(factor)
+        if parts is not None and parts[1] == divisor:
+            return int_subtract(parts[0], int_mod(parts[0], integer(divisor)))
+    return None
+
+
+def int_subtract(a: Expr, b: Expr) -> Expr:
+    """`x - x % c` of a power of two clears the last bits, and cannot overflow."""
+    match b:
+        case Call("bit_and", (same, Literal(int() as mask))) if same == a and mask >= 0 and _is_power_of_two(mask + 1):
+            return call("bit_and", a, integer(~mask))
+        case _:
+            return checked("subtract", a, b)
+
+
 def int_mod(a: Expr, b: Expr) -> Expr:
     """Python's remainder has the divisor's sign, Spark's the dividend's; `pmod` differs for negative divisors."""
     divisor = _positive(b)

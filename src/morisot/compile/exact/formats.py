@@ -166,7 +166,7 @@ def _formatted_part(node: ast.expr, scope: Scope) -> Expr:
     found = operand(node.value, scope)
     # repr() and str() are the same for these types
     if node.conversion not in (-1, ord("s")) and found.type not in (INT, FLOAT, BOOL):
-        refuse(node, "!r and !a of a text have no column form", "put it in quotes with f\"'{…}'\"")
+        refuse(node, "!r and !a of a text have no column form", "write f\"'{…}'\" if it has no quotes and no \\")
     if node.conversion != -1:
         found = Value(STR, formatted(node, found, "", scope))
     return formatted(node, found, _specification(node, scope), scope)

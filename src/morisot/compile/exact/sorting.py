@@ -25,10 +25,10 @@ from morisot.types.element import (
     STR,
     Dict,
     List,
-    Optional,
     Tuple,
     Type,
     holds,
+    holds_dict,
 )
 
 _ORDERED = (INT, STR, BYTES, DATE, DATETIME, BOOL)
@@ -59,8 +59,11 @@ def _sorted(node: ast.AST, arguments: Arguments, keywords: Keywords, scope: Scop
     known, backwards = rows.constant_of(value_of(keywords["reverse"], node)) if "reverse" in keywords else (True, False)
     if not known:
         refuse(node, "sorted(reverse=…) with a value that is not constant has no column form", STAGE)
+    if _by_itself(source, keywords.get("key")):
+        ordered: Expr = Call("sorted", (pack(source),))
+        return Value(source.type, Call("reverse_list", (ordered,)) if backwards else ordered)
     ranked = _ranked(node, source, keywords.get("key"), bool(backwards), scope)
-    ordered: Expr = Call("sorted", (ranked,))
+    ordered = Call("sorted", (ranked,))
     ordered = Call("reverse_list", (ordered,)) if backwards else ordered
     return Value(source.type, Field(ordered, "item"))
 
@@ -73,6 +76,12 @@ def _min(node: ast.AST, arguments: Arguments, keywords: Keywords, scope: Scope) 
 @calls.special(max)
 def _max(node: ast.AST, arguments: Arguments, keywords: Keywords, scope: Scope) -> Value:
     return _extreme(node, max, arguments, keywords, scope)
+
+
+def _by_itself(source: Value, key: Value | Known | None) -> bool:
+    """Whether items are ordered by all they hold, so that equal ones are the same and need no order among them."""
+    plain = key is None or (isinstance(key, Value) and key.type == NONE)
+    return plain and isinstance(source.type, List) and is_ordered(source.type.item)
 
 
 def _is_dict(argument: Value | Known) -> bool:
@@ -92,8 +101,11 @@ def _extreme(node: ast.AST, function: object, arguments: Arguments, keywords: Ke
     source = _list(node, arguments, keywords, ("key", "default"))
     greatest = function is max
     source = scope.small(source)
-    ranked = _ranked(node, source, keywords.get("key"), greatest, scope)
-    best = Field(Call("array_max" if greatest else "array_min", (ranked,)), "item")
+    extreme = "array_max" if greatest else "array_min"
+    if _by_itself(source, keywords.get("key")):
+        best: Expr = Call(extreme, (pack(source),))
+    else:
+        best = Field(Call(extreme, (_ranked(node, source, keywords.get("key"), greatest, scope),)), "item")
     some = Call("greater", (Call("size", (pack(source),)), integer(0)))
     item = source.type.item if isinstance(source.type, List) else NONE
     if "default" not in keywords:
@@ -110,18 +122,9 @@ def _list(node: ast.AST, arguments: Arguments, keywords: Keywords, allowed: tupl
         source = Value(List(STR), Call("keys", (pack(source),)))
     if not isinstance(source.type, List) or source.type.item == NONE:
         refuse(node, f"the order of {source.type} has no column form", STAGE)
-    if holds(source.type, ANY) or _has_dict(source.type):
+    if holds(source.type, ANY) or holds_dict(source.type):
         refuse(node, f"the order of {source.type} has no column form", STAGE)
     return source
-
-
-def _has_dict(type_: Type) -> bool:
-    """Whether the type contains a dict: Spark refuses to sort structs with a map."""
-    match type_:
-        case Optional(inner) | List(inner):
-            return _has_dict(inner)
-        case _:
-            return isinstance(type_, Dict) or any(_has_dict(child) for _, child in type_.children)
 
 
 def _ranked(node: ast.AST, source: Value, key: Value | Known | None, backwards: bool, scope: Scope) -> Expr:

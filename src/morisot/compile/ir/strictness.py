@@ -10,8 +10,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from morisot.compile.ir.expressions import Call, Case, Each, Expr, Field, Literal, Raise, Shared, Struct, Variable, walk
+from morisot.compile.ir.simplification import COMPARISONS, Simplification
 from morisot.compile.verdict import Value
-from morisot.types.element import BOOL, Dict, List, Optional, Type
+from morisot.types.element import BOOL, Type, holds_dict
 
 _NEVER = Raise("an unused expression")
 _TRUE, _FALSE = Literal(True, BOOL), Literal(False, BOOL)
@@ -28,8 +29,8 @@ class StrictExpr:
 
 def enforced(result: Value, strict: Sequence[StrictExpr], entries: Sequence[tuple[str, Expr]]) -> Value:
     """The result, extended so that it evaluates every strict expression."""
-    leaves, shared = result.leaves(), dict(entries)
-    left = [each for each in dict.fromkeys(strict) if not any(_covers_strict(leaf, each, shared) for leaf in leaves)]
+    leaves, known = result.leaves(), Simplification(entries)
+    left = [each for each in dict.fromkeys(strict) if not any(_covers_strict(leaf, each, known) for leaf in leaves)]
     if not left:
         return result
     test: Expr = _TRUE
@@ -68,35 +69,25 @@ def _when(condition: Expr, then: Expr, otherwise: Expr) -> Expr:
 
 def _hashable(expr: Expr, type_: Type) -> Expr:
     """The expression without maps, which Spark cannot hash."""
-    return Call("size", (expr,)) if _holds_dict(type_) else expr
+    return Call("size", (expr,)) if holds_dict(type_) else expr
 
 
-def _holds_dict(type_: Type) -> bool:
-    match type_:
-        case Optional(inner) | List(inner):
-            return _holds_dict(inner)
-        case Dict():
-            return True
-        case _:
-            return any(_holds_dict(child) for _, child in type_.children)
-
-
-def _covers_strict(expr: Expr, strict_expr: StrictExpr, shared: dict[str, Expr]) -> bool:
+def _covers_strict(expr: Expr, strict_expr: StrictExpr, known: Simplification) -> bool:
     held, not_held = set[Expr](), set[Expr]()
-    _assume(strict_expr.condition, True, held, not_held, shared)
-    return _covers(expr, _whole(strict_expr.expr, shared), held, not_held, shared)
+    _assume(strict_expr.condition, True, held, not_held, known.shared)
+    return _covers(expr, _whole(strict_expr.expr, known.shared), held, not_held, known)
 
 
-def _covers(expr: Expr, target: Expr, held: set[Expr], not_held: set[Expr], shared: dict[str, Expr]) -> bool:
+def _covers(expr: Expr, target: Expr, held: set[Expr], not_held: set[Expr], known: Simplification) -> bool:
     """Whether an expression evaluates the target, or at least every part of it that can fail."""
-    if _evaluates(expr, target, held, not_held, shared):
+    if _evaluates(expr, target, held, not_held, known):
         return True
     match target:
         case Shared(name):
-            return _covers(expr, shared[name], held, not_held, shared)
+            return _covers(expr, known.shared[name], held, not_held, known)
         case Call(fails=False) | Case():
-            failing = [part for part in target.parts if may_raise(part, shared)]
-            return all(_covers(expr, part, held, not_held, shared) for part in failing)
+            failing = [part for part in target.parts if may_raise(part, known.shared)]
+            return all(_covers(expr, part, held, not_held, known) for part in failing)
     return False
 
 
@@ -146,23 +137,31 @@ def _assume(condition: Expr, truth: bool, held: set[Expr], not_held: set[Expr], 
             _assume(right, False, held, not_held, shared)
 
 
-def _evaluates(expr: Expr, target: Expr, held: set[Expr], not_held: set[Expr], shared: dict[str, Expr]) -> bool:
-    """Whether evaluating an expression evaluates the target, given conditions that hold and conditions that do not."""
+def _evaluates(
+    expr: Expr, target: Expr, held: set[Expr], not_held: set[Expr], known: Simplification, *, in_call: bool = False
+) -> bool:
+    """Whether evaluating an expression evaluates the target, given conditions that hold and conditions that do not.
+
+    `in_call`: the expression is the only argument of a call that is not constant.
+    """
     if expr == target:
         return True
     if isinstance(expr, Case):
         branches = [*_feasible(expr, held, not_held)]
         tests, results = [test for test, _ in branches], [result for _, result in branches]
-        if tests and tests[0] is not None and _evaluates(tests[0], target, held, not_held, shared):
+        first = tests[0] if tests and known.needs_tests(expr, in_call=in_call) else None
+        if first is not None and _evaluates(first, target, held, not_held, known):
             return True
         return bool(results) and all(
-            isinstance(result, Raise) or _evaluates(result, target, held, not_held, shared) for result in results
+            isinstance(result, Raise) or _evaluates(result, target, held, not_held, known, in_call=in_call)
+            for result in results
         )
     if isinstance(expr, Shared):
-        return _evaluates(shared[expr.name], target, held, not_held, shared)
+        return _evaluates(known.shared[expr.name], target, held, not_held, known, in_call=in_call)
     if isinstance(expr, Field):
-        return _whole(expr, shared) != expr and _evaluates(expr.struct, target, held, not_held, shared)
-    return any(_evaluates(part, target, held, not_held, shared) for part in _strict_parts(expr))
+        return _whole(expr, known.shared) != expr and _evaluates(expr.struct, target, held, not_held, known)
+    inside = isinstance(expr, Call) and sum(not known.is_constant(part) for part in expr.parts) < 2
+    return any(_evaluates(part, target, held, not_held, known, in_call=inside) for part in _strict_parts(expr, known))
 
 
 def _feasible(expr: Case, held: set[Expr], not_held: set[Expr]) -> Iterator[tuple[Expr | None, Expr]]:
@@ -176,10 +175,14 @@ def _feasible(expr: Case, held: set[Expr], not_held: set[Expr]) -> Iterator[tupl
     yield None, expr.otherwise
 
 
-def _strict_parts(expr: Expr) -> tuple[Expr, ...]:
+def _strict_parts(expr: Expr, known: Simplification) -> tuple[Expr, ...]:
     """The parts that are evaluated whenever the expression is."""
     match expr:
-        case Call("coalesce" | "and" | "or", arguments):
+        case Call("and" | "or", arguments):
+            return arguments[:1] if known.needs_left(expr) else ()
+        case Call(name, (a, b)) if name in COMPARISONS and known.may_be_equal(a, b):
+            return ()
+        case Call("coalesce", arguments):
             return arguments[:1]
         case Call("array" | "map"):
             return ()  # Spark may evaluate one item of these without the others

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import datetime as dt
 from dataclasses import dataclass
 from typing import Any
@@ -247,6 +248,14 @@ def required(value: Value) -> Value:
     return expand(without_none(value.type), Case(((Call("is_not_null", (expr,)), expr),), missing))
 
 
+def required_parts(value: Value) -> Value:
+    """The value, with a guard against None for each part of it."""
+    if value.expr is not None or not isinstance(value.type, Tuple | Record):
+        return required(value)
+    items = tuple(map(required_parts, value.items))
+    return Value(dataclasses.replace(value.type, items=tuple(item.type for item in items)), items=items)
+
+
 def truth(value: Value) -> Expr | None:
     """`bool(value)`; None if the type has no column form for it."""
     type_, expr = value.type, value.expr
@@ -310,6 +319,14 @@ def _strict_operands(expr: Expr) -> tuple[Expr, ...]:
 
 def refine(value: Value, known: dict[Expr, bool]) -> Value:
     """The value with a narrower type, given the columns that are known to be None or not None."""
+    if not known:
+        return value
+    if isinstance(value.type, Tuple | Record) and value.expr is None:
+        items = tuple(refine(item, known) for item in value.items)
+        types = tuple(old if new.type == NONE else new.type for old, new in zip(value.type.items, items, strict=True))
+        if types == value.type.items:
+            return value
+        return Value(dataclasses.replace(value.type, items=types), items=tuple(map(convert, items, types)))
     if not isinstance(value.type, Optional) or value.expr not in known:
         return value
     if known[value.expr]:

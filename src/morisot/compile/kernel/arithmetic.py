@@ -292,4 +292,4 @@ def truth(node: ast.AST, term: Term) -> Term:
         return Term(BOOL, "True", constant=True)
     if is_list(term):
         return Term(BOOL, f"({term.text}_stop != {term.text}_start)")
-    return refuse(node, f"whether a value of type {term.type} is true has no kernel form", "compare it with something")
+    return refuse(node, f"whether a value of type {term.type} is true has no kernel form", STAGE)

@@ -14,7 +14,7 @@ from morisot.compile.syntax.scope import refuse
 from morisot.compile.syntax.translate import STAGE, shown
 from morisot.compile.table import records
 from morisot.types.element import BOOL, FLOAT, INT, Record, Tuple
-from morisot.types.infer import field_names
+from morisot.types.records import field_names
 
 Rule = Callable[[Writer, ast.AST, Sequence[Term]], Term]
 _RULES: dict[Any, tuple[range, Rule]] = {}
@@ -255,9 +255,10 @@ def _log(out: Writer, node: ast.AST, arguments: Sequence[Term]) -> Term:
 def construct(node: ast.AST, cls: type, arguments: Sequence[Term], keywords: dict[str, Term]) -> Term:
     """A user's record, constructed of its fields."""
     names = field_names(cls)
-    if not records.is_plain_constructor(cls) or len(arguments) > len(names) or set(keywords) - set(names):
+    positional = records.positional(cls)
+    if not records.is_plain_constructor(cls) or len(arguments) > len(positional) or set(keywords) - set(names):
         refuse(node, f"making a {cls.__name__} does more than store its fields", STAGE)
-    parts = dict(zip(names, arguments, strict=False)) | keywords
+    parts = dict(zip(positional, arguments, strict=False)) | keywords
     if len(parts) < len(arguments) + len(keywords):
         refuse(node, f"{cls.__name__} gets a field twice")
     for name, default in records.defaults(cls).items():

@@ -120,4 +120,4 @@ def _check_rows_in_python(
     if any(isinstance(type_, Optional) for _, _, type_ in inputs):
         reason = "its result for None is not known"
     if reason and declared in (None, ANY):
-        refuse(None, f"the type of the result is not certain: {reason}", "annotate the return type, or pass returns=")
+        refuse(None, f"the type of the result is not certain: {reason}", "pass returns=, or annotate the return type")

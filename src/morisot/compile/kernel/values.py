@@ -19,7 +19,7 @@ from morisot.compile.syntax.scope import Scope, Sharing, refuse
 from morisot.compile.syntax.translate import STAGE, comes_with_python, shown
 from morisot.compile.table import records
 from morisot.types.element import BOOL, INT, NONE, List, Record, Tuple
-from morisot.types.infer import is_record_class
+from morisot.types.records import is_record_class
 
 
 class Expressions(ABC):
@@ -56,7 +56,7 @@ class Expressions(ABC):
         """The value of an expression."""
         found = self._expression(node)
         if isinstance(found, Known):
-            refuse(node, f"{shown(found.object)} is not a number", STAGE)
+            refuse(node, f"{ast.unparse(node)} is not a number", STAGE)
         return found
 
     def condition(self, node: ast.expr) -> Term:
@@ -182,7 +182,8 @@ class Expressions(ABC):
             is_tuple = False
         position = index.constant
         if not is_tuple or type(position) is not int or not -len(owner.items) <= position < len(owner.items):
-            refuse(node, f"{ast.unparse(node)} has no kernel form", "index a tuple with a number that is written out")
+            advice = "index a tuple with a number that is written out" if is_tuple else STAGE
+            refuse(node, f"{ast.unparse(node)} has no kernel form", advice)
         return owner.items[position]
 
     def _chain(self, node: ast.AST, left: Term, ops: Sequence[ast.cmpop], nodes: Sequence[ast.expr]) -> Term:

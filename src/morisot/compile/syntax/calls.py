@@ -10,7 +10,7 @@ import types
 from collections.abc import Callable, Sequence
 from typing import Any, TypeGuard
 
-from morisot.compile.ir.values import Known, Set, constant, convert, pack
+from morisot.compile.ir.values import EMPTY_LIST, Known, Set, constant, convert, pack
 from morisot.compile.syntax import try_except
 from morisot.compile.syntax.inlining import inline
 from morisot.compile.syntax.lists import list_of
@@ -30,7 +30,8 @@ from morisot.compile.table import functions as known
 from morisot.compile.table import methods, records, rows
 from morisot.compile.verdict import Value
 from morisot.types.element import ANY, NONE, List, Record, Tuple, Type
-from morisot.types.infer import is_record_class, of_record_class, unify
+from morisot.types.infer import of_record_class, unify, without_none
+from morisot.types.records import is_record_class
 
 Special = Callable[[ast.AST, Arguments, Keywords, Scope], "Value | Known"]
 Callee = Callable[[ast.AST, Any, Arguments, Keywords, Scope], Value]
@@ -147,9 +148,13 @@ def refuse_unknown(node: ast.AST, function: object) -> None:
         return
     if function is any or function is all or (is_hashable(function) and (function in SPECIAL or function in UNREAD)):
         return
-    if getattr(function, "__module__", None) == "math":
-        refuse(node, f"{shown(function)} has no exact column form (the JVM's libm differs in the last bit)", STAGE)
+    if getattr(function, "__module__", None) == "math" and getattr(function, "__name__", "") not in _EXACT:
+        refuse(node, f"{shown(function)} has no exact column form: Java may return another last digit", STAGE)
     refuse(node, f"{shown(function)} has no column form", STAGE)
+
+
+_EXACT = frozenset(("comb", "factorial", "frexp", "gcd", "isclose", "isqrt", "lcm", "modf", "perm", "prod", "ulp"))
+"""Functions of math without a column form whose results are not rounded."""
 
 
 def is_users(function: object) -> TypeGuard[types.FunctionType]:
@@ -203,8 +208,9 @@ def construct(node: ast.AST, cls: type, arguments: Arguments, keywords: Keywords
     if not records.is_plain_constructor(cls):
         refuse(node, f"{cls.__name__} has a constructor of its own", STAGE)
     declared = of_record_class(cls)
-    given = dict(zip(declared.names, arguments, strict=False)) | keywords
-    if len(arguments) > len(declared.names) or len(given) < len(arguments) + len(keywords):
+    positional = records.positional(cls)
+    given = dict(zip(positional, arguments, strict=False)) | keywords
+    if len(arguments) > len(positional) or len(given) < len(arguments) + len(keywords):
         refuse(node, f"{cls.__name__} gets too many arguments")
     if not set(given) <= set(declared.names):
         refuse(node, f"{cls.__name__} has no field {', '.join(sorted(set(given) - set(declared.names)))}")
@@ -220,6 +226,8 @@ def construct(node: ast.AST, cls: type, arguments: Arguments, keywords: Keywords
 
 def _fitting(declared: Type, actual: Type) -> Type:
     """The declared type of a field if the value fits it, else the type of the value."""
+    if actual == EMPTY_LIST and isinstance(without_none(declared), List):
+        return declared
     return declared if declared != ANY and unify(declared, actual) == declared else actual
 
 

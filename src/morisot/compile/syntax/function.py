@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from morisot.compile.exact import dicts, formats, regex, sets, sorting
 from morisot.compile.ir.common_subexpressions import share_equal
-from morisot.compile.ir.values import DAY, DELTA, NEVER, Match, Set, parameter
+from morisot.compile.ir.values import DAY, DELTA, NEVER, Match, Set, convert, join_types, parameter
 from morisot.compile.syntax import calls, inlining, translate
 from morisot.compile.syntax.expressions import (
     access,
@@ -31,15 +31,22 @@ RULES = (
 """The modules with the rules for kinds of nodes and for functions. Importing a module registers its rules."""
 
 
-def compile_function(function: object, parameters: Sequence[Type]) -> ColumnForm | Refusal:
-    """The function as expressions over the columns of its parameters, or the reason why it has no column form."""
+def compile_function(
+    function: object, parameters: Sequence[Type], declared: Type | None = None, *, only_truth: bool = False
+) -> ColumnForm | Refusal:
+    """The function as expressions over the columns of its parameters, or the reason why it has no column form.
+
+    An empty list as result has the declared type. With `only_truth` the result is the truth of a lambda's value.
+    """
     sharing = Sharing()
     arguments = [parameter(index, type_) for index, type_ in enumerate(parameters)]
     try:
-        if isinstance(function, types.FunctionType):
-            result = inlining.body(function, arguments, {}, Scope(function, sharing))
+        if calls.is_users(function):
+            result = inlining.body(function, arguments, {}, Scope(function, sharing), only_truth=only_truth)
         else:
             result = calls.apply(ast.Pass(), function, arguments, {}, Scope(_nameless, sharing))
+        if declared is not None and _has_unknown(result.type) and join_types(result.type, declared) == declared:
+            result = convert(result, declared)
         _check_result(result)
     except Refused as refused:
         return refused.refusal
@@ -49,7 +56,7 @@ def compile_function(function: object, parameters: Sequence[Type]) -> ColumnForm
 
 
 _nameless = types.FunctionType(compile("0", "<nothing>", "eval"), {})
-"""A function without content, for the scope of a builtin that is used as a closure."""
+"""A function without content, for the scope of a function of Python that is used as a closure."""
 
 
 def _check_result(result: Value) -> None:
@@ -62,15 +69,24 @@ def _check_result(result: Value) -> None:
     if holds(result.type, DAY):
         refuse(None, "a day of the module calendar has no column form", "use the weekday() of a date")
     if _has_unheld(result.type):
-        refuse(None, f"{result.type} is no value that a column can hold", "return a sorted list, or a text")
+        kept = "a sorted list" if _has_set(result.type) else "a group of the match, or whether there is one: bool(…)"
+        refuse(None, f"{result.type} is no value that a column can hold", f"return {kept}")
     if _has_unknown(result.type):
-        refuse(None, "the type of the items of an empty list is not known", "annotate the return type")
+        reason = "the type of the items of a list is not known: it is empty, or has only None"
+        refuse(None, reason, "pass returns=")
 
 
 def _has_unknown(type_: Type) -> bool:
     if isinstance(type_, List):
         return type_.item == NONE or _has_unknown(type_.item)
     return type_ == NONE or any(_has_unknown(child) for _, child in type_.children)
+
+
+def _has_set(type_: Type) -> bool:
+    if isinstance(type_, Set):
+        return True
+    inner = (type_.inner,) if isinstance(type_, Optional) else (child for _, child in type_.children)
+    return any(map(_has_set, inner))
 
 
 def _has_unheld(type_: Type) -> bool:

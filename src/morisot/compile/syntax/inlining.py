@@ -55,7 +55,9 @@ def inline(
     try:
         return _inlined(function, arguments, keywords, scope)
     except Refused as refused:
-        if scope.depth > 0:
+        if scope.depth > 0 or (scope.function.__module__ or "").startswith(
+            "morisot."
+        ):  # an adapter of the user's function
             raise
         inner = refused.refusal
         same_file = function.__code__.co_filename == scope.function.__code__.co_filename
@@ -72,8 +74,10 @@ def _inlined(function: types.FunctionType, arguments: Arguments, keywords: Keywo
     return result
 
 
-def body(function: types.FunctionType, arguments: Arguments, keywords: Keywords, scope: Scope) -> Value:
-    """The value that a function returns for some arguments."""
+def body(
+    function: types.FunctionType, arguments: Arguments, keywords: Keywords, scope: Scope, *, only_truth: bool = False
+) -> Value:
+    """The value that a function returns for some arguments; its truth if only that is needed, of a lambda."""
     if function.__code__.co_flags & _GENERATOR:
         refuse(None, f"{function.__name__} is a generator or a coroutine", STAGE)
     source = read(function)
@@ -86,7 +90,14 @@ def body(function: types.FunctionType, arguments: Arguments, keywords: Keywords,
         if isinstance(argument, Value):
             scope.add_strict(argument)
     scope = scope.having(names)
-    return scope.enforce_strict(returned(source.node, scope), strict_before)
+    node = _tested(source.node) if only_truth and isinstance(source.node, ast.Lambda) else source.node
+    return scope.enforce_strict(returned(node, scope), strict_before)
+
+
+def _tested(node: ast.Lambda) -> ast.Lambda:
+    """`lambda …: not not (…)`: the operands of `and` and `or` may then have different types."""
+    twice = ast.UnaryOp(ast.Not(), ast.copy_location(ast.UnaryOp(ast.Not(), node.body), node.body))
+    return ast.copy_location(ast.Lambda(node.args, ast.copy_location(twice, node.body)), node)
 
 
 def _bind_parameters(

@@ -97,10 +97,11 @@ def _of(node: ast.expr, found: Value | Known, scope: Scope) -> Unrolled | Listed
     if isinstance(found.type, Tuple) or (isinstance(found.type, Record) and found.type.is_tuple):
         scope.add_strict(found)
         return Unrolled(found.items)
-    if isinstance(found.expr, Call) and found.expr.name == "array" and len(found.expr.arguments) <= _MOST_UNROLLED:
+    written = scope.sharing.written_out(found.expr) if found.expr is not None else None
+    if isinstance(written, Call) and written.name == "array" and len(written.arguments) <= _MOST_UNROLLED:
         assert isinstance(found.type, List)
         scope.add_strict(found)
-        return Unrolled(tuple(expand(found.type.item, item) for item in found.expr.arguments))
+        return Unrolled(tuple(expand(found.type.item, item) for item in written.arguments))
     whole = as_list(found, scope)
     if not isinstance(whole.type, List) or whole.type.item == NONE:
         refuse(node, f"a loop over {found.type} has no column form", STAGE)

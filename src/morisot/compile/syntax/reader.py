@@ -11,7 +11,6 @@ import __future__
 import ast
 import functools
 import itertools
-import linecache
 import threading
 import types
 import warnings
@@ -19,6 +18,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from morisot.compile.syntax.source_text import has_file, texts_of
 from morisot.compile.verdict import Refusal
 
 FunctionNode = ast.Lambda | ast.FunctionDef
@@ -74,37 +74,40 @@ def read(function: types.FunctionType) -> FunctionSource | Refusal:
     >>> read(eval("lambda x: x + 1")).reason
     'there is no source text for <lambda>'
     """
-    code = function.__code__
-    linecache.checkcache(code.co_filename)
-    text = "".join(linecache.getlines(code.co_filename, function.__globals__))
-    if not text:
-        return _without_text(code)
+    code, known = function.__code__, False
+    for text in texts_of(function):
+        known = True
+        node = _found(code, text)
+        if node is not None:
+            return FunctionSource(node, code.co_filename)
+    return _changed(code) if known and has_file(code) else _without_text(code)
+
+
+def _found(code: types.CodeType, text: str) -> FunctionNode | None:
+    """The syntax tree in the text whose code equals `code`."""
     module = _module(code.co_filename, text, code.co_flags & _FUTURES)
     if module is None:
-        return _changed(code)
+        return None
     candidates = module.functions.get(code.co_firstlineno, ())
     compiled = module.codes.get(code.co_firstlineno, ())
     if not any(_same(code, other) for other in compiled):
-        return _changed(code)
+        return None
     if len(candidates) == 1:
-        return FunctionSource(candidates[0].node, code.co_filename)
+        return candidates[0].node
     for candidate, alone in zip(candidates, _codes_of_line(module, code.co_firstlineno), strict=True):
         if alone is not None and _same(code, alone):
-            return FunctionSource(candidate.node, code.co_filename)
-    return _changed(code)
+            return candidate.node
+    return None
 
 
 def _without_text(code: types.CodeType) -> Refusal:
     return Refusal(
         f"there is no source text for {code.co_name}",
-        advice="write the function in a file or a notebook cell instead of exec, eval or standard input",
+        advice="pass returns=, or write the function in a file or a notebook cell",
     )
 
 
 def _changed(code: types.CodeType) -> Refusal:
-    # From Python 3.13 on `python -c` registers its text under the name that exec uses.
-    if code.co_filename == "<string>":
-        return _without_text(code)
     return Refusal(
         f"the text of {code.co_filename} is not what {code.co_name} was compiled from",
         line=code.co_firstlineno,

@@ -210,7 +210,9 @@ class Scope:
         try:
             return cells[self.function.__code__.co_freevars.index(node.id)].cell_contents
         except ValueError:
-            refuse(node, f"the captured variable {node.id} has no value yet")
+            refuse(
+                node, f"the captured variable {node.id} has no value yet", f"set {node.id} before the stream is made"
+            )
 
 
 def known(value: Any) -> Value | Known:

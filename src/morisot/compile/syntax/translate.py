@@ -28,7 +28,7 @@ from morisot.compile.syntax.reader import FunctionNode
 from morisot.compile.syntax.scope import Scope, refuse
 from morisot.compile.syntax.scope import known as from_object
 from morisot.compile.verdict import Value
-from morisot.types.element import BOOL, NONE, Optional
+from morisot.types.element import ANY, BOOL, NONE, Optional, Type
 
 Argument = Value | Known
 Arguments = Sequence[Argument]
@@ -78,8 +78,18 @@ def value(node: ast.AST, scope: Scope) -> Value:
 def value_of(found: Value | Known, node: ast.AST) -> Value:
     """The result of `expression`, which has to be a value."""
     if isinstance(found, Known):
-        refuse(node, f"{shown(found.object)} is not a value a column can hold", STAGE)
+        refuse(node, _why_no_value(found.object, node), STAGE)
     return found
+
+
+def _why_no_value(found: Any, node: ast.AST) -> str:
+    """Why no column holds a Python object that a function uses as a value."""
+    if type(found) is int:
+        return f"{_source(node)} has an int beyond 64 bits"
+    if type(found) is float:
+        return f"{_source(node)} has the float {found!r}, which Spark changes"
+    named = hasattr(found, "__name__")
+    return f"{shown(found) if named else f'an object of the class {shown(found)}'} is not a value a column can hold"
 
 
 def operand(node: ast.AST, scope: Scope) -> Value:
@@ -87,13 +97,23 @@ def operand(node: ast.AST, scope: Scope) -> Value:
     return usable(value(node, scope), node)
 
 
+UNKNOWN_TYPE = "declare the type where the value is made: returns= of the operator before or of the source"
+"""The advice for a value of an unknown type."""
+
+
+def refuse_opaque(node: ast.AST, type_: Type, reason: str) -> None:
+    """Refuses to compute with a value of an unknown type, or of one whose values can only be passed on."""
+    if type_ == ANY:
+        refuse(node, reason, UNKNOWN_TYPE)
+    if is_opaque(type_):
+        refuse(node, f"computing with a value of type {type_} has no column form", STAGE)
+
+
 def usable(found: Value, node: ast.AST) -> Value:
     """The value as an operand: its type is known, and None is ruled out."""
-    if is_opaque(found.type):
-        advice = "annotate the return type of the function that made it, or pass returns="
-        refuse(node, f"the type of {_source(node)} is not known", advice)
+    refuse_opaque(node, found.type, f"the type of {_source(node)} is not known")
     if found.type == NONE:
-        refuse(node, f"{_source(node)} is None")
+        refuse(node, f"an operand is always None: {_source(node)}")
     return required(found)
 
 
@@ -120,14 +140,17 @@ def truth_of(found: Value, node: ast.AST, scope: Scope) -> Expr:
     if found.expr is None or isinstance(found.type, Optional):
         scope.add_strict(found)
     result = truth(found)
-    if result is None or is_opaque(found.type):
-        refuse(node, f"whether a value of type {found.type} is true is not known", "compare it with something")
+    refuse_opaque(node, found.type, f"whether {_source(node)} is true is not known: its type is {found.type}")
+    if result is None:
+        advice = "write the condition with the fields or items of the value"
+        refuse(node, f"whether a value of type {found.type} is true has no column form", advice)
     return result
 
 
 def _connect(nodes: Sequence[ast.AST], scope: Scope, join: Callable[[Expr, Expr], Expr], continues_on: bool) -> Expr:
     joined, inner = condition(nodes[0], scope), scope
     for node in nodes[1:]:
+        scope.add_strict(Value(BOOL, joined))  # Spark drops it if the other operand decides alone
         inner = inner.where(joined, continues_on)
         joined = join(joined, condition(node, inner))
     if continues_on:
@@ -194,6 +217,7 @@ def _operand_chain(node: ast.BoolOp, first: Value, rest: list[ast.expr], stop_on
         return first
     first = scope.small(first) if first.type != BOOL else first
     test = truth_of(first, node, scope)
+    scope.add_strict(Value(BOOL, test))
     inner = scope.where(test, not stop_on)
     second = _operand_chain(node, value(rest[0], inner), rest[1:], stop_on, inner)
     if first.type == second.type == BOOL:

@@ -27,10 +27,10 @@ def _replaced(node: ast.Call, owner: Value, scope: Scope) -> Value:
     given = dict(zip(names, node.args, strict=False))
     for keyword in node.keywords:
         if keyword.arg is None or keyword.arg not in names or keyword.arg in given:
-            refuse(node, f"replace({keyword.arg}=…) of a {owner.type} has no column form", STAGE)
+            refuse(node, f"replace({keyword.arg}=…) of {owner.type} has no column form", STAGE)
         given[keyword.arg] = keyword.value
     if len(node.args) > len(names) or any(isinstance(one, ast.Starred) for one in node.args):
-        refuse(node, f"replace of a {owner.type} gets too many arguments", STAGE)
+        refuse(node, f"replace of {owner.type} gets too many arguments", STAGE)
     changed = {name: scope.small(operand(one, scope)) for name, one in given.items()}
     for name, one in changed.items():
         if one.type != INT:

@@ -6,6 +6,11 @@ import dataclasses
 import inspect
 from typing import Any
 
+from morisot.types.element import Optional, Record, Type
+from morisot.types.records import field_names, is_generated
+
+_ORDERS = ("__lt__", "__le__", "__gt__", "__ge__")
+
 
 def is_plain_field(cls: type, name: str) -> bool:
     """Whether reading the field gives the stored value: no property and no `__getattribute__` changes it."""
@@ -22,8 +27,28 @@ def is_plain_constructor(cls: type) -> bool:
     if type(cls).__call__ is not type.__call__:
         return False
     if issubclass(cls, tuple):
-        return cls.__init__ is object.__init__ and _is_generated(cls.__new__)
-    return cls.__new__ is object.__new__ and _is_generated(cls.__init__) and not hasattr(cls, "__post_init__")
+        return cls.__init__ is object.__init__ and is_generated(cls.__new__)
+    return (
+        cls.__new__ is object.__new__
+        and is_generated(cls.__init__)
+        and not hasattr(cls, "__post_init__")
+        and (_inherits(cls, "__setattr__", object) or is_generated(cls.__setattr__))
+        and tuple(inspect.signature(cls.__init__).parameters)[1:] == _in_order_of_constructor(cls)
+    )
+
+
+def _in_order_of_constructor(cls: type) -> tuple[str, ...]:
+    """The names of the fields of a dataclass, those that are given by position first."""
+    fields: tuple[Any, ...] = dataclasses.fields(cls)
+    return tuple(field.name for field in sorted(fields, key=lambda field: field.kw_only))
+
+
+def positional(cls: type) -> tuple[str, ...]:
+    """The names of the fields that a constructor takes by position."""
+    if issubclass(cls, tuple):
+        return field_names(cls)
+    fields: tuple[Any, ...] = dataclasses.fields(cls)  # type: ignore[arg-type]
+    return tuple(field.name for field in fields if not field.kw_only)
 
 
 def compares_as_tuple(cls: type) -> bool:
@@ -47,13 +72,30 @@ def class_attribute(cls: type, name: str) -> Any:
 
 def is_ordered_as_tuple(cls: type) -> bool:
     """Whether <, <=, > and >= compare the fields in order."""
-    orders = ("__lt__", "__le__", "__gt__", "__ge__")
-    return issubclass(cls, tuple) and all(_inherits(cls, name, tuple) for name in orders)
+    return issubclass(cls, tuple) and all(_inherits(cls, name, tuple) for name in _ORDERS)
+
+
+def is_equal_by_fields(type_: Type) -> bool:
+    """Whether all fields of the dataclasses in a type are compared. Then equal keys have equal columns."""
+    if isinstance(type_, Optional):
+        return is_equal_by_fields(type_.inner)
+    if isinstance(type_, Record) and dataclasses.is_dataclass(type_.cls):
+        has_equality = type_.cls.__hash__ not in (None, object.__hash__)
+        if not (has_equality and all(field.compare for field in dataclasses.fields(type_.cls))):
+            return False
+    return all(is_equal_by_fields(child) for _, child in type_.children)
+
+
+def compares_by_fields(cls: type) -> bool:
+    """Whether all comparisons of two records of the class compare the fields in order."""
+    if issubclass(cls, tuple):
+        return compares_as_tuple(cls) and is_ordered_as_tuple(cls)
+    return compares_as_dataclass(cls) and all(is_generated(getattr(cls, name)) for name in _ORDERS)
 
 
 def compares_as_dataclass(cls: type) -> bool:
     """Whether == compares all fields in order, with records of the same class only."""
-    if not dataclasses.is_dataclass(cls) or not _is_generated(cls.__eq__) or not _inherits(cls, "__ne__", object):
+    if not dataclasses.is_dataclass(cls) or not is_generated(cls.__eq__) or not _inherits(cls, "__ne__", object):
         return False
     return all(field.compare for field in dataclasses.fields(cls))
 
@@ -64,12 +106,6 @@ def defaults(cls: type) -> dict[str, Any]:
         return dict(getattr(cls, "_field_defaults", {}))
     fields: tuple[Any, ...] = dataclasses.fields(cls)  # type: ignore[arg-type]
     return {f.name: f.default for f in fields if f.default is not dataclasses.MISSING}
-
-
-def _is_generated(function: Any) -> bool:
-    """Whether NamedTuple or dataclass generated the method."""
-    file = getattr(getattr(function, "__code__", None), "co_filename", "")
-    return file.startswith(("<string>", "namedtuple_", "<namedtuple"))
 
 
 def _inherits(cls: type, method: str, *owners: type) -> bool:

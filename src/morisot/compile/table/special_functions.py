@@ -12,7 +12,7 @@ from typing import Any
 from morisot.compile.exact import decimals, dicts, formats
 from morisot.compile.exact.forms import call, checked, integer
 from morisot.compile.ir.expressions import Call, Expr
-from morisot.compile.ir.values import DELTA, FALSE, Known, is_none, is_opaque, negate, pack
+from morisot.compile.ir.values import DELTA, FALSE, Known, is_none, negate, pack
 from morisot.compile.syntax import calls, iteration
 from morisot.compile.syntax.calls import plain
 from morisot.compile.syntax.expressions import access, comprehensions
@@ -20,7 +20,7 @@ from morisot.compile.syntax.expressions.operators import binary
 from morisot.compile.syntax.lists import list_of
 from morisot.compile.syntax.scope import Scope, refuse
 from morisot.compile.syntax.scope import known as from_object
-from morisot.compile.syntax.translate import STAGE, Arguments, Keywords, truth_of, usable, value_of
+from morisot.compile.syntax.translate import STAGE, Arguments, Keywords, refuse_opaque, truth_of, usable, value_of
 from morisot.compile.table import rows
 from morisot.compile.verdict import Value
 from morisot.types.element import (
@@ -126,8 +126,8 @@ def _isinstance(node: ast.AST, arguments: Arguments, keywords: Keywords, scope: 
         refuse(node, "isinstance of a class that is not constant has no column form", STAGE)
     found, wanted = arguments[0], arguments[1].object
     scope.add_strict(found)
-    if is_opaque(found.type) or is_opaque(inner := _without_none(found.type)):
-        refuse(node, f"the class of a value of type {found.type} is not known", "annotate the function that made it")
+    inner = _without_none(found.type)
+    refuse_opaque(node, inner, f"the class of a value of type {found.type} is not known")
     try:
         fits, fits_none = issubclass(_class_of(inner), wanted), issubclass(type(None), wanted)
     except TypeError as error:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import enum
+import inspect
 import types
 from dataclasses import dataclass
 from typing import ClassVar
@@ -23,6 +24,7 @@ from morisot.compile.syntax.translate import (
     choose_or_refuse,
     expression,
     operand,
+    shown,
     translates,
     usable,
     value,
@@ -45,7 +47,14 @@ def _attribute(node: ast.Attribute, scope: Scope) -> Value | Known:
         return from_object(getattr(owner.object, node.attr))
     if isinstance(owner.object, types.ModuleType | type) and hasattr(owner.object, node.attr):
         return from_object(getattr(owner.object, node.attr))
+    if not is_plain_attribute(owner.object, node.attr):
+        refuse(node, f"the method {node.attr} of {shown(type(owner.object))} has no column form", STAGE)
     return refuse(node, f"{ast.unparse(node)} is read from an object", f"put {ast.unparse(node)} in a variable before")
+
+
+def is_plain_attribute(found: object, name: str) -> bool:
+    """Whether an attribute of an object is a value, and no method. Properties are not called."""
+    return not callable(inspect.getattr_static(found, name, None))
 
 
 def attribute(node: ast.AST, owner: Value, name: str, scope: Scope) -> Value | Known:

@@ -7,6 +7,7 @@ import dataclasses
 from typing import Any
 
 from morisot.compile.ir.values import Known
+from morisot.compile.syntax import iteration
 from morisot.compile.syntax.calls import (
     CALLABLE_CLASSES,
     OBJECT_METHODS,
@@ -44,8 +45,10 @@ from morisot.types.element import Dict, Record
 @translates(ast.Call)
 def call(node: ast.Call, scope: Scope) -> Value | Known:
     """`f(x)` and `x.f()`."""
-    if any(isinstance(argument, ast.Starred) for argument in node.args) or any(k.arg is None for k in node.keywords):
-        refuse(node, "a call with * or ** has no column form", STAGE)
+    if any(keyword.arg is None for keyword in node.keywords):
+        refuse(node, "a call with ** has no column form", "pass each argument by its name")
+    if any(isinstance(argument, ast.Starred) for argument in node.args):
+        return call(*_spread(node, scope))
     if isinstance(node.func, ast.Attribute):
         owner = expression(node.func.value, scope)
         if isinstance(owner, Value):
@@ -76,6 +79,24 @@ def call(node: ast.Call, scope: Scope) -> Value | Known:
     return applied(node, called, arguments, keywords, scope)
 
 
+def _spread(node: ast.Call, scope: Scope) -> tuple[ast.Call, Scope]:
+    """`f(*pair)` as `f(first, second)`, with names that no variable has."""
+    arguments: list[ast.expr] = []
+    names: dict[str, Value | Known | None] = {}
+    for argument in node.args:
+        if not isinstance(argument, ast.Starred):
+            arguments.append(argument)
+            continue
+        items = iteration.source(argument.value, scope)
+        if not isinstance(items, iteration.Unrolled):
+            refuse(argument, f"a call with {ast.unparse(argument)}, a list of any length, has no column form", STAGE)
+        for item in items.items:
+            name = f"<{argument.lineno}:{argument.col_offset}:{len(arguments)}:{scope.depth}>"
+            names[name] = scope.small(item)
+            arguments.append(ast.copy_location(ast.Name(name, ast.Load()), argument))
+    return ast.copy_location(ast.Call(node.func, arguments, node.keywords), node), scope.having(names)
+
+
 def _make(node: ast.Call, cls: Any, scope: Scope) -> Known:
     """`itemgetter(1)`, `partial(f, 2)`, `str.maketrans("a", "b")`: an object constructed from constants."""
     found = [expression(one, scope) for one in (*node.args, *(keyword.value for keyword in node.keywords))]
@@ -104,7 +125,8 @@ def _method(node: ast.Call, name: str, owner: Value, scope: Scope) -> Value:
     for keyword in node.keywords:
         order = methods.KEYWORDS.get(name, ())
         if keyword.arg not in order or order.index(keyword.arg) > len(arguments):
-            refuse(node, f".{name}({keyword.arg}=…) has no column form", "pass the argument by position")
+            advice = "pass the argument by position" if order else STAGE
+            refuse(node, f".{name}({keyword.arg}=…) has no column form", advice)
         if order.index(keyword.arg) == len(arguments):
             arguments.append(value(keyword.value, scope))
     return apply_method(node, name, owner, arguments, scope)

@@ -19,7 +19,6 @@ from morisot.compile.ir.values import (
     disjunction,
     expand,
     is_none,
-    is_opaque,
     join_types,
     literal_of,
     negate,
@@ -28,7 +27,7 @@ from morisot.compile.ir.values import (
 )
 from morisot.compile.syntax.scope import Scope, refuse
 from morisot.compile.syntax.scope import known as from_object
-from morisot.compile.syntax.translate import STAGE, expression, shown, translates, usable
+from morisot.compile.syntax.translate import STAGE, expression, refuse_opaque, shown, translates, usable
 from morisot.compile.table import functions, records, rows
 from morisot.compile.verdict import Value
 from morisot.types.element import (
@@ -77,7 +76,7 @@ def compare(node: ast.AST, op: ast.cmpop, left: Value | Known, right: Value | Kn
     if not isinstance(op, ast.In | ast.NotIn | ast.Is | ast.IsNot) and (_is_set(left) or _is_set(right)):
         return sets.compared(node, op, left, right, scope)
     if isinstance(left, Known):
-        refuse(node, f"{shown(left.object)} is compared", STAGE)
+        refuse(node, f"a comparison with {shown(left.object)} has no column form", STAGE)
     match op:
         case ast.Is() | ast.IsNot():
             for side in (left, right):
@@ -112,16 +111,16 @@ def _is(node: ast.AST, left: Value, right: Value | Known) -> Expr:
     if isinstance(right, Known) or NONE not in (left.type, right.type):
         refuse(node, "`is` has a column form for None only", "use == instead")
     tested = left if right.type == NONE else right
-    if is_opaque(tested.type):
-        advice = "annotate the return type of the function that made it"
-        refuse(node, f"whether a value of type {tested.type} is None is not known", advice)
+    refuse_opaque(node, tested.type, f"whether a value of type {tested.type} is None is not known")
     return is_none(tested)
 
 
 def equal(node: ast.AST, left: Value, right: Value, scope: Scope) -> Expr:
     """`left == right`, also for operands that may be None."""
-    if any(is_opaque(side.type) or isinstance(side.type, Match) for side in (left, right)):
-        refuse(node, f"== on {left.type} and {right.type} is not known", "annotate the function that made the value")
+    for side in (left, right):
+        refuse_opaque(node, side.type, f"the result of == on {left.type} and {right.type} is not known")
+        if isinstance(side.type, Match):
+            refuse(node, "== on a match has no column form", "compare its groups")
     if NONE in (left.type, right.type):
         return is_none(left if right.type == NONE else right)
     if isinstance(left.type, Optional) or isinstance(right.type, Optional):

@@ -9,7 +9,7 @@ from morisot.compile.exact import character_scans, dicts, text_edges
 from morisot.compile.exact.forms import call, integer
 from morisot.compile.ir.expressions import Call, Each, Expr, Literal, Variable
 from morisot.compile.ir.values import FALSE, TRUE, Known, conjunction, convert, disjunction, expand, negate, pack, when
-from morisot.compile.syntax import iteration
+from morisot.compile.syntax import iteration, products
 from morisot.compile.syntax.iteration import Listed, Unrolled
 from morisot.compile.syntax.lists import join_all, list_of
 from morisot.compile.syntax.scope import Scope, refuse
@@ -58,7 +58,8 @@ def _loop(node: ast.AST, element: ast.expr, loops: list[ast.comprehension], scop
     if found.type == NONE:
         refuse(node, "a list of None has no column form", STAGE)
     expr = pack(found)
-    return Value(List(found.type), items if expr == Variable(variable) else Each("transform", items, variable, expr))
+    unchanged = expr == Variable(variable) or (found == source.item(scope) and not source.entries)
+    return Value(List(found.type), items if unchanged else Each("transform", items, variable, expr))
 
 
 def _unrolled(
@@ -119,14 +120,22 @@ def _enter(loop: ast.comprehension, source: Unrolled | Listed, scope: Scope) -> 
     return Each("filter", items, variable, test), inner, variable
 
 
-def _unpack(target: ast.expr, item: Value) -> list[tuple[str, Value | Known]]:
+def _unpack(target: ast.expr, item: Value) -> list[tuple[str, Value | Known | None]]:
     match target:
         case ast.Name(name):
             return [(name, item)]
-        case ast.Tuple(targets) if isinstance(item.type, Product) and len(targets) == len(item.items):
-            return [pair for one, part in zip(targets, item.items, strict=True) for pair in _unpack(one, part)]
+        case ast.Tuple(targets) | ast.List(targets) if isinstance(item.type, Product):
+            return [pair for one, part in products.unpacked(target, targets, item) for pair in _unpacked(one, part)]
         case _:
             return refuse(target, f"{item.type} does not unpack into {ast.unparse(target)}", STAGE)
+
+
+def _unpacked(target: ast.expr, part: Value | None) -> list[tuple[str, Value | Known | None]]:
+    """The names of a target; None for the starred part of a tuple whose items have no common type."""
+    if part is None:
+        assert isinstance(target, ast.Name)
+        return [(target.id, None)]
+    return _unpack(target, part)
 
 
 def quantified(function: str, node: ast.expr, scope: Scope) -> Value:

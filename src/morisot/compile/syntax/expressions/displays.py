@@ -7,6 +7,7 @@ import ast
 from morisot.compile.ir.expressions import Call, Literal
 from morisot.compile.ir.values import Known, convert, join_types, pack
 from morisot.compile.syntax import iteration
+from morisot.compile.syntax.iteration import Unrolled
 from morisot.compile.syntax.lists import concatenate, list_of
 from morisot.compile.syntax.scope import Scope, refuse
 from morisot.compile.syntax.translate import STAGE, expression, translates, value, value_of
@@ -16,13 +17,23 @@ from morisot.types.element import NONE, List, Tuple, Type
 
 @translates(ast.Tuple)
 def _tuple(node: ast.Tuple, scope: Scope) -> Value | Known:
-    found = [expression(item, scope) for item in node.elts]
+    found = [part for item in node.elts for part in _parts(item, scope)]
     if not found:
         refuse(node, "an empty tuple has no column form", STAGE)
     if all(isinstance(item, Known) for item in found):  # classes, for isinstance
         return Known(tuple(item.object for item in found if isinstance(item, Known)))
     items = tuple(value_of(item, node) for item in found)
     return Value(Tuple(tuple(item.type for item in items)), items=items)
+
+
+def _parts(item: ast.expr, scope: Scope) -> list[Value | Known]:
+    """The items of `*pair`, or the item itself."""
+    if not isinstance(item, ast.Starred):
+        return [expression(item, scope)]
+    items = iteration.source(item.value, scope)
+    if not isinstance(items, Unrolled):
+        refuse(item, f"a tuple with {ast.unparse(item)}, a list of any length, has no column form", "make it a list")
+    return [*items.items]
 
 
 @translates(ast.List)

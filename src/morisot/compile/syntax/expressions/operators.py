@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import ast
 
-from morisot.compile.exact import dicts, formats, forms, sets
+from morisot.compile.exact import arithmetic, dicts, formats, forms, sets
 from morisot.compile.ir.expressions import Call
-from morisot.compile.ir.values import Known, Set, constant, pack
+from morisot.compile.ir.values import DELTA, Known, Set, constant, pack
 from morisot.compile.syntax import try_except
 from morisot.compile.syntax.lists import concatenate
 from morisot.compile.syntax.scope import Scope, refuse
@@ -64,7 +64,17 @@ def binary(node: ast.AST, op: ast.operator, left: Value, right: Value, scope: Sc
     if row is None:
         reason = f"{_symbol(op)} on {left.type} and {right.type} has no exact column form"
         refuse(node, reason, _advice(op, left, right))
-    return rows.apply(row, (left, right), scope.small)
+    cheaper = _CHEAPER.get(type(op)) if {left.type, right.type} <= {INT, DELTA} else None
+    found = cheaper(pack(left), pack(right)) if cheaper is not None else None
+    return Value(row.result, found) if found is not None else rows.apply(row, (left, right), scope.small)
+
+
+_CHEAPER = {
+    ast.FloorDiv: arithmetic.divided_twice,
+    ast.Mult: arithmetic.multiple_below,
+    ast.Sub: arithmetic.int_subtract,
+}
+"""Forms of an operator on ints whose operand is a quotient or remainder; they give None for other operands."""
 
 
 def _advice(op: ast.operator, left: Value, right: Value) -> str:

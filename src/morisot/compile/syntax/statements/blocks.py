@@ -41,7 +41,8 @@ def _call_inner(
     if scope.depth >= DEEPEST:
         refuse(node, f"{function.node.name} calls itself, or its calls are nested too deeply", translate.STAGE)
     small = {name: scope.small(one) if isinstance(one, Value) else one for name, one in given.items()}
-    names = {**function.scope.names, **dict.fromkeys(unpacking.stored(function.node)), **small}
+    names = {**function.scope.names, function.node.name: Known(function)}
+    names |= {**dict.fromkeys(unpacking.stored(function.node)), **small}
     inner = dataclasses.replace(scope.on_path({}), function=function.scope.function, names=names, depth=scope.depth + 1)
     check_walrus(function.node, given)
     strict_before = len(scope.sharing.strict)
@@ -64,6 +65,8 @@ class _Block:
 
     def __init__(self, node: ast.FunctionDef) -> None:
         names = [inner for inner in ast.walk(node) if isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Load)]
+        loops = [inner for inner in ast.walk(node) if inner is not node and isinstance(inner, _REPEATED)]
+        names += [name for loop in loops for name in ast.walk(loop) if isinstance(name, ast.Name)]  # read for each item
         added_to = [inner.target for inner in ast.walk(node) if isinstance(inner, ast.AugAssign)]
         self.uses = Counter(name.id for name in (*names, *added_to) if isinstance(name, ast.Name))
         self.stored = unpacking.stored(node)
@@ -257,20 +260,22 @@ class _Block:
         return scope.small(found) if isinstance(found, Value) and self.uses[name] > 1 else found
 
 
+_REPEATED = (ast.ListComp, ast.GeneratorExp, ast.SetComp, ast.DictComp, ast.Lambda, ast.FunctionDef)
+"""The nodes whose parts may be evaluated several times."""
 _STATEMENTS = {
     ast.For: "a for loop",
     ast.While: "a while loop",
-    ast.Try: "try",
-    ast.With: "with",
-    ast.Raise: "raise",
-    ast.Assert: "assert",
-    ast.Import: "import",
-    ast.ImportFrom: "import",
-    ast.Global: "global",
-    ast.Nonlocal: "nonlocal",
+    ast.Try: "a try statement",
+    ast.With: "a with statement",
+    ast.Raise: "a raise statement",
+    ast.Assert: "an assert statement",
+    ast.Import: "an import statement",
+    ast.ImportFrom: "an import statement",
+    ast.Global: "a global statement",
+    ast.Nonlocal: "a nonlocal statement",
     ast.FunctionDef: "a function inside",
-    ast.Delete: "del",
-    ast.Match: "match",
+    ast.Delete: "a del statement",
+    ast.Match: "a match statement",
     ast.AugAssign: "an augmented assignment to a part",
     ast.Expr: "a statement for its effect",
 }

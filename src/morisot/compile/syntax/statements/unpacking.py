@@ -10,13 +10,12 @@ from typing import Any
 from morisot.compile.exact import texts
 from morisot.compile.exact.forms import call, guard, integer
 from morisot.compile.ir.expressions import Call
-from morisot.compile.ir.values import Known, expand, join_types, negate, pack
-from morisot.compile.syntax import try_except
-from morisot.compile.syntax.lists import list_of
+from morisot.compile.ir.values import Known, expand, negate, pack
+from morisot.compile.syntax import products, try_except
 from morisot.compile.syntax.scope import Scope, refuse
 from morisot.compile.syntax.translate import STAGE, usable
 from morisot.compile.verdict import Value
-from morisot.types.element import List, Product, Record
+from morisot.types.element import List, Product
 
 
 def stored(node: ast.AST) -> Counter[str]:
@@ -41,33 +40,10 @@ def parts(
     scope.add_strict(found)
     stars = [index for index, target in enumerate(targets) if isinstance(target, ast.Starred)]
     if isinstance(found.type, Product):
-        return _of_product(node, targets, found, stars)
+        return iter(products.unpacked(node, targets, found))
     if isinstance(found.type, List):
         return _of_list(targets, found, found.type, stars, scope)
     return refuse(node, f"{found.type} does not unpack into {len(targets)} names", STAGE)
-
-
-def _of_product(
-    node: ast.AST, targets: list[ast.expr], found: Value, stars: list[int]
-) -> Iterator[tuple[Any, Value | None]]:
-    if isinstance(found.type, Record) and not found.type.is_tuple:
-        refuse(node, f"{found.type} is not a tuple and does not unpack", "read the fields by their names")
-    more = len(found.items) - len(targets)
-    if more < -1 if stars else more != 0:
-        refuse(node, f"{found.type} does not unpack into {len(targets)} names", "give each item a name")
-    if not stars:
-        return iter(list(zip(targets, found.items, strict=True)))
-    (star,) = stars
-    rest = found.items[star : star + more + 1]
-    type_ = rest[0].type if rest else None
-    for item in rest[1:]:
-        type_ = join_types(type_, item.type) if type_ is not None else None
-    middle = list_of(node, rest) if type_ is not None else None
-    before = list(zip(targets[:star], found.items[:star], strict=True))
-    after = list(zip(targets[star + 1 :], found.items[star + more + 1 :], strict=True))
-    starred = targets[star]
-    assert isinstance(starred, ast.Starred)
-    return iter([*before, (starred.value, middle), *after])
 
 
 def _of_list(

@@ -1,0 +1,1 @@
+"""Which parts of an element are not None after a filter."""

@@ -1,0 +1,1 @@
+"""The result types of functions that run in Python."""
