@@ -17,6 +17,13 @@ def local_files(path: str) -> list[str]:
     return sorted(str(file) for file in (*found, *inside) if file.is_file() and not file.name.startswith((".", "_")))
 
 
+def only_directories(path: str) -> list[str]:
+    """The names of the directories in a directory that has no files; empty if it has files, or nothing."""
+    if not Path(path).is_dir() or local_files(path):
+        return []
+    return sorted(each.name for each in Path(path).iterdir() if each.is_dir() and not each.name.startswith((".", "_")))
+
+
 def is_partitioned(path: str) -> bool:
     """Whether the names of subdirectories contain values of columns, which a list of files does not have."""
     inside = Path(path).iterdir() if is_local(path) and Path(path).is_dir() else ()

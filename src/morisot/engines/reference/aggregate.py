@@ -14,6 +14,7 @@ from morisot.engines.reference.registry import (
     call,
     evaluates,
     failing_as,
+    fitting,
     identity,
     leave_out,
     on_element,
@@ -116,7 +117,7 @@ def evaluate_reduce_assoc(node: ReduceAssoc, elements: Iterable[Any]) -> Iterato
         accumulator = group[0]
         for element in group[1:]:
             accumulator = advance(node, node.function, accumulator, element)
-        return accumulator
+        return fitting(node, node.function, accumulator, accumulator)
 
     return per_group(node, elements, reduced)
 
@@ -135,7 +136,7 @@ def folded(node: FoldAssoc | Fold, elements: Iterable[Any], function: Closure) -
                 taken = [advance(node, function, taken[0] if taken else copy.deepcopy(node.init), element)]
             except ElementError as error:
                 leave_out(node, error)
-        return taken
+        return [fitting(node, function, value, value) for value in taken]
 
     for result in per_group(node, elements, results):
         key, found = result if node.input.keyed else (None, result)
@@ -158,7 +159,7 @@ def evaluate_reduce(node: Reduce, elements: Iterable[Any]) -> Iterator[Any]:
                 accumulator = advance(node, node.function, accumulator, element)
             except ElementError as error:
                 leave_out(node, error)
-        return accumulator
+        return fitting(node, node.function, accumulator, accumulator)
 
     return per_group(node, elements, reduced)
 

@@ -23,18 +23,17 @@ from morisot.engines.reference import (
 from morisot.engines.reference.interpreter import evaluate
 from morisot.engines.reference.registry import noting
 from morisot.engines.reference.sink import as_table
-from morisot.engines.reference.source import row_type
-from morisot.errors import PlanError
+from morisot.engines.reference.source import refuse_partitions
+from morisot.errors import Location, PlanError
 from morisot.physical.job import PlannedJob, plan_stream
 from morisot.plan.analysis.graph import walk
 from morisot.plan.nodes.node import Node
 from morisot.plan.nodes.sink import CollectCount, SinkNode
-from morisot.plan.nodes.source import StreamCsv, StreamJson
-from morisot.runtime.file_rows import misfits
-from morisot.runtime.local_files import local_files
 from morisot.runtime.metrics import LoopMetrics
+from morisot.runtime.row_types import found_files, row_type_of_files
 from morisot.runtime.tally import Tally, divert, say
 from morisot.types.element import Record
+from morisot.worker.files.format import Kind
 
 FAMILIES = (source, rowwise, keyed, aggregate, state, time, window, combine, join, partition, iterate, sink)
 """The modules of the families. Importing them registers their functions."""
@@ -86,7 +85,12 @@ class ReferenceEngine:
                 elements = results[output.input]
                 receiver([len(elements)] if isinstance(output, CollectCount) else list(elements))
 
-    def start(self, receivers: Mapping[SinkNode, Any], closers: Mapping[SinkNode, Callable[[], None]]) -> Any:
+    def start(
+        self,
+        receivers: Mapping[SinkNode, Any],
+        closers: Mapping[SinkNode, Callable[[], None]],
+        max_retries: int | None = None,
+    ) -> Any:
         output = next(iter(receivers))
         raise PlanError(
             "the reference engine runs a plan to its end: it has no running jobs",
@@ -94,14 +98,12 @@ class ReferenceEngine:
             advice='use ctx.execute(), or engine="spark"',
         )
 
-    def row_type(self, kind: str, path: str) -> Record:
-        return row_type(kind, local_files(path), path)
+    def row_type(self, kind: Kind, path: str, location: Location, *, skips: bool = False) -> Record:
+        refuse_partitions(path, f"stream_{kind}", location)
+        return row_type_of_files(kind, found_files(path, kind, location), location, skips=skips)
 
     def frame_type(self, frame: Any) -> Record:
         raise PlanError("stream_dataframe needs Spark", advice='use engine="spark", or stream_arrow(df.toArrow())')
-
-    def skipped(self, node: StreamCsv | StreamJson) -> int:
-        return sum(1 for _ in misfits(node))
 
     def loops(self) -> list[LoopMetrics]:
         return []  # this engine does not count rounds

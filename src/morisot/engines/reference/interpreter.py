@@ -14,7 +14,7 @@ from morisot.plan.nodes.partition import Cache
 from morisot.plan.nodes.rowwise import Rowwise
 from morisot.plan.nodes.state import Rich
 from morisot.plan.nodes.window import Window
-from morisot.types.element import INT, holds
+from morisot.types.element import ANY
 
 
 def evaluate(
@@ -39,7 +39,7 @@ def evaluate(
                 else "use bounded input: the reference engine runs a plan to its end",
             )
         elements = _meant(node, meaning, [results[value] for value in node.inputs])
-        results[node] = [carried(node, element) for element in elements] if _makes_ints(node) else list(elements)
+        results[node] = [carried(node, element) for element in elements] if _makes_values(node) else list(elements)
     if cached is not None:
         cached |= {node: elements for node, elements in results.items() if isinstance(node, Cache)}
     return {node: plain(elements) for node, elements in results.items()}
@@ -55,9 +55,9 @@ def _meant(node: Node, meaning: Meaning, inputs: Sequence[list[Any]]) -> Iterabl
     return meaning(node, *map(plain, inputs))
 
 
-def _makes_ints(node: Node) -> bool:
-    """Whether the operator itself creates ints, which must be checked. `call` checks results of row-wise functions."""
-    return isinstance(node, Aggregation | Rich | Window) and holds(node.type, INT)
+def _makes_values(node: Node) -> bool:
+    """Whether the operator itself makes values, which must be checked. `fitting` checks those of row-wise functions."""
+    return isinstance(node, Aggregation | Rich | Window) and node.type != ANY
 
 
 def _one_by_one(node: Rowwise, meaning: Meaning, elements: list[Any]) -> Iterator[Any]:

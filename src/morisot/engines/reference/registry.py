@@ -9,15 +9,15 @@ from collections.abc import Callable, Iterable, Iterator
 from contextvars import ContextVar
 from typing import Any, NamedTuple, TypeVar
 
-from morisot.compile.choose import declared
+from morisot.compile.choose import declared, is_inferred
 from morisot.errors import ElementError
 from morisot.plan.nodes.closure import Closure
 from morisot.plan.nodes.keyed import KeyBy
 from morisot.plan.nodes.node import Node
-from morisot.types.element import ANY, INT, Dict, List, Optional, Type, arguments, holds
+from morisot.types.element import ANY, DATETIME, INT, Type, arguments, holds
 from morisot.worker.codec.fits import UnfitValue, checker
 from morisot.worker.codec.keys import canonical
-from morisot.worker.report.failure import element_error, misfit_error
+from morisot.worker.report.failure import element_error
 from morisot.worker.report.left_out import failed
 
 Meaning = Callable[..., Iterable[Any]]
@@ -84,48 +84,38 @@ def advance(node: Node, closure: Closure, state: Any, *element: Any) -> Any:
 
 
 @functools.lru_cache(maxsize=256)
-def _checker(type_: Type) -> Callable[[Any], None]:
-    return checker(type_, pickle.dumps)
+def _checker(type_: Type, sampled: int) -> Callable[[Any], Any]:
+    return checker(type_, pickle.dumps, sampled)
 
 
-def fitting(node: Node, closure: Closure, element: Any, value: Any) -> Any:
-    """The value. Raises an ElementError if it is not of the declared type, or beyond 64 bits."""
-    type_ = arguments(node.type)[0 if isinstance(node, KeyBy) else -1]
-    if (declared(closure) is not None or holds(type_, INT)) and type_ != ANY:
+@functools.lru_cache(maxsize=256)
+def _tested(node: Node, closure: Closure, type_: Type | None) -> Type | None:
+    """The type that each result of the function is tested against; None if it is not tested."""
+    result = arguments(node.type)[0 if isinstance(node, KeyBy) else -1] if type_ is None else type_
+    tested = holds(result, INT) or holds(result, DATETIME) or declared(closure) is not None
+    tested = tested or (type_ is None and is_inferred(closure, node.signature("function")))
+    return result if tested and result != ANY else None
+
+
+def fitting(node: Node, closure: Closure, element: Any, value: Any, type_: Type | None = None) -> Any:
+    """The value. Raises an ElementError if it is not of the declared or inferred type, or beyond 64 bits."""
+    tested = _tested(node, closure, type_)
+    if tested is not None:
         try:
-            _checker(type_)(value)
+            return _checker(tested, closure.sampled)(value)
         except UnfitValue as refused:
             raise failed(node.operator, node.location, element, refused, 0) from refused.__cause__
     return value
 
 
 def carried(node: Node, element: Any) -> Any:
-    """The element. Raises an ElementError if an int in it is beyond 64 bits."""
+    """The element. Raises an ElementError if it is not of the type of the stream, or beyond 64 bits."""
     value = element.element if type(element) is Timed else element
-    number = _too_large(value, node.type)
-    if number is not None:
-        error = OverflowError(f"{number} is beyond 64 bits, the range of an int element")
-        raise misfit_error(node.operator, node.location, value, error) from error
-    return element
-
-
-def _too_large(value: Any, type_: Type) -> int | None:
-    """The first int beyond 64 bits in a value, if its type has ints."""
-    match type_:
-        case _ if type_ == INT:
-            return value if type(value) is int and not -(2**63) <= value < 2**63 else None
-        case Optional(inner):
-            return None if value is None else _too_large(value, inner)
-        case List(inner):
-            parts = [(each, inner) for each in value]
-        case Dict(inner):
-            parts = [(each, inner) for each in value.values()]
-        case _ if isinstance(value, tuple):
-            parts = list(zip(value, (child for _, child in type_.children), strict=False))
-        case _:
-            parts = [(getattr(value, name), child) for name, child in type_.children]
-    found = (_too_large(part, inner) for part, inner in parts)
-    return next((number for number in found if number is not None), None)
+    try:
+        fitted = _checker(node.type, 0)(value)
+    except UnfitValue as refused:
+        raise failed(node.operator, node.location, value, refused, 0) from refused.__cause__
+    return Timed(fitted, element.time) if type(element) is Timed else fitted
 
 
 _left_out: ContextVar[dict[Node, list[ElementError]]] = ContextVar("left_out")

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Iterator, Sequence
+import functools
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from morisot.engines.reference.registry import call, evaluates
-from morisot.errors import PlanError, SourceError
-from morisot.plan.files import columns_of_fields
+from morisot.engines.reference.registry import call, evaluates, leave_out
+from morisot.errors import Location, PlanError, SourceError
 from morisot.plan.nodes.source import (
+    PathSource,
     StreamArrow,
     StreamChannel,
     StreamCsv,
@@ -21,10 +21,13 @@ from morisot.plan.nodes.source import (
     StreamParquet,
     StreamRange,
 )
-from morisot.runtime.file_rows import RawRow, bad_row, csv_rows, json_rows
-from morisot.runtime.local_files import local_files, open_text
-from morisot.types import arrow, infer
-from morisot.types.element import Dict, List, Optional, Record, Tuple, Type
+from morisot.runtime.file_formats import columns_of_fields, format_of
+from morisot.runtime.local_files import is_partitioned, local_files
+from morisot.types.element import Record
+from morisot.types.records import maker
+from morisot.worker.files.format import RowMisfit
+from morisot.worker.files.parquet_rows import field_of
+from morisot.worker.files.reader import elements_of
 
 
 @evaluates(StreamIter)
@@ -56,29 +59,25 @@ def evaluate_stream_channel(node: StreamChannel) -> Iterable[Any]:
 
 
 @evaluates(StreamFile)
-def evaluate_stream_file(node: StreamFile) -> Iterator[str]:
-    for file in local_files(node.path):
-        with open_text(file) as lines:
-            for line in lines:
-                yield line.removesuffix("\n")
-
-
 @evaluates(StreamCsv)
-def evaluate_stream_csv(node: StreamCsv) -> Iterator[Any]:
-    return fitting(node, csv_rows(node))
-
-
 @evaluates(StreamJson)
-def evaluate_stream_json(node: StreamJson) -> Iterator[Any]:
-    return fitting(node, json_rows(node))
-
-
 @evaluates(StreamParquet)
-def evaluate_stream_parquet(node: StreamParquet) -> Iterator[Any]:
-    import pyarrow.parquet as pq
-
+def evaluate_path_source(node: PathSource) -> Iterator[Any]:
+    """The elements of the files of a path, in the order of the files' paths."""
+    format_ = format_of(node)
+    refuse_partitions(node.path, node.operator, node.location)
     for file in local_files(node.path):
-        yield from rows_of_table(node, pq.read_table(file))
+        yield from elements_of(format_, file, functools.partial(leave_out, node))
+
+
+def refuse_partitions(path: str, operator: str, location: Location | None) -> None:
+    """Raises an error for directories like `year=2024`, whose names are values of a column on Spark."""
+    if operator == "stream_parquet" and is_partitioned(path):
+        raise SourceError(
+            f"{operator} ({location}): the reference engine does not read {path!r}, because its directories have names "
+            'that are values of a column\n  What to do: use engine="spark", or name the directories by a pattern, as '
+            f"{str(Path(path) / '*')!r}"
+        )
 
 
 @evaluates(StreamArrow)
@@ -86,56 +85,17 @@ def evaluate_stream_arrow(node: StreamArrow) -> Iterator[Any]:
     return rows_of_table(node, node.table)
 
 
-def rows_of_table(node: StreamParquet | StreamArrow, table: Any) -> Iterator[Any]:
+def rows_of_table(node: StreamArrow, table: Any) -> Iterator[Any]:
     """The rows of an Arrow table as records."""
     assert isinstance(node.type, Record)
-    indexes = columns_of_fields(node, table.column_names, by_position=isinstance(node, StreamArrow))
+    indexes = columns_of_fields(node, table.column_names, by_position=True)
     columns = [table.column_names[index] for index in indexes]
-    for row in table.to_pylist():
-        for column, type_ in zip(columns, node.type.items, strict=True):
-            if row[column] is None and not isinstance(type_, Optional):
-                raise SourceError(f"{node.operator} ({node.location}): a row has no value for `{column}`, a {type_}")
-        yield node.type.cls(*(of_table(row[c], t) for c, t in zip(columns, node.type.items, strict=True)))
-
-
-def of_table(value: Any, type_: Type) -> Any:
-    """The Python value of a table's value: structs are records, maps are dicts."""
-    match type_:
-        case Optional(inner):
-            return None if value is None else of_table(value, inner)
-        case Record(cls, names, items):
-            return cls(*(of_table(value[name], item) for name, item in zip(names, items, strict=True)))
-        case Tuple(items):
-            return tuple(map(of_table, value.values(), items))
-        case List(item):
-            return [of_table(each, item) for each in value]
-        case Dict(item):
-            return {key: of_table(each, item) for key, each in (value.items() if isinstance(value, dict) else value)}
-        case _:
-            return value
-
-
-def fitting(node: StreamCsv | StreamJson, rows: Iterable[RawRow]) -> Iterator[Any]:
-    """The records of the rows. A row that does not fit is an error, or is skipped."""
-    for row in rows:
+    for number, row in enumerate(table.to_pylist(), 1):
         try:
-            yield row.record()
-        except (ValueError, KeyError, TypeError) as error:
-            if node.on_error == "raise":
-                raise bad_row(node, row, error) from None
-
-
-# ---- the type of files' rows
-
-
-def row_type(kind: str, files: Sequence[str], path: str) -> Record:
-    """The type of the rows of Parquet or JSON files."""
-    if not files:
-        raise SourceError(f"cannot read {path!r}: there is no such file")
-    if kind == "parquet":
-        import pyarrow.parquet as pq
-
-        return arrow.row_type_of(pq.read_schema(files[0]))
-    rows = [json.loads(line) for file in files for line in Path(file).read_text("utf-8").splitlines() if line.strip()]
-    names = sorted({name for row in rows for name in row})
-    return infer.row_type([(name, infer.of_values([row.get(name) for row in rows])) for name in names])
+            fields = [field_of(row[c], t, c) for c, t in zip(columns, node.type.items, strict=True)]
+        except RowMisfit as misfit:
+            raise SourceError(
+                f"{node.operator} ({node.location}): row {number}, field {misfit.field}: {misfit.reason}"
+                f"\n  What to do: {misfit.remedy}"
+            ) from None
+        yield maker(node.type.cls)(*fields)

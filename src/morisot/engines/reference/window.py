@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, NamedTuple
 
-from morisot.engines.reference.registry import Timed, advance, call, evaluates, failing_as, identity, leave_out
+from morisot.engines.reference.registry import Timed, advance, call, evaluates, failing_as, fitting, identity, leave_out
 from morisot.errors import ElementError
 from morisot.plan.nodes import window as plan
 from morisot.plan.nodes.closure import Closure
@@ -208,6 +208,7 @@ def folded(node: Window, measure: Measure, elements: list[Any]) -> Any:
             if not measure.leaves_out:
                 raise
             failures.append(error)
+    held = fitting(node, measure.function, held, held, measure.type)
     return (held, failures) if measure.leaves_out else held
 
 

@@ -30,6 +30,8 @@ from morisot.types.element import (
     Type,
     leaves,
 )
+from morisot.types.records import attributes_without_field, first_not_intact, make_all
+from morisot.worker.codec.numpy_scalars import without_numpy
 
 Dumps = Callable[[Any], bytes]
 
@@ -59,8 +61,8 @@ _CLASS: dict[Type, type] = {
 class Misfit(Exception):  # noqa: N818 - the operator catches it and raises an error with its name
     """A value is not of its declared type."""
 
-    def __init__(self, value: Any, type_: Type) -> None:
-        super().__init__(f"{value!r} ({type(value).__name__}) is not of the type {type_}")
+    def __init__(self, value: Any, type_: Type, reason: str = "") -> None:
+        super().__init__(reason or f"{value!r} ({type(value).__name__}) is not of the type {type_}")
         self.value = value
         self.type = type_
 
@@ -112,7 +114,7 @@ def _assemble(columns: Iterator[Any], type_: Type) -> list[Any]:
         return decode_leaf(next(columns), type_)
     parts = [_assemble(columns, child) for _, child in type_.children]
     if isinstance(type_, Record):
-        return list(map(type_.cls, *parts))
+        return make_all(type_.cls, parts)
     return list(zip(*parts, strict=True))
 
 
@@ -133,7 +135,7 @@ def decode_leaf(array: Any, type_: Type) -> list[Any]:
             values = _sliced(decode_leaf(array.items.slice(*inside), value), array.offsets)
             return [dict(zip(*pair, strict=True)) for pair in zip(keys, values, strict=True)]
         case Record(cls):
-            return list(map(cls, *_decode_parts(array, type_)))
+            return make_all(cls, _decode_parts(array, type_))
         case Tuple() | Keyed():
             return list(zip(*_decode_parts(array, type_), strict=True))
         case _ if type_ == ANY:
@@ -183,9 +185,23 @@ def split_parts(values: Sequence[Any], type_: Type) -> list[Sequence[Any]]:
     for value in values:
         if type(value) is not cls or (cls is tuple and len(value) != width):
             raise Misfit(value, type_)
+    if isinstance(type_, Record):
+        _check_intact(values, type_)
     if isinstance(type_, Record) and not type_.is_tuple:
         return [[getattr(value, name) for value in values] for name in type_.names]
     return list(zip(*values, strict=True)) if values else [()] * width
+
+
+def _check_intact(values: Sequence[Any], type_: Record) -> None:
+    """Raises `Misfit` for a record whose columns do not hold all that it stores."""
+    odd = first_not_intact(type_.cls)(values)
+    if odd is None:
+        return
+    others = attributes_without_field(odd)
+    if others:
+        raise Misfit(odd, type_, f"a {type_} stores the attribute {others[0]!r}, which is not a field of {type_}")
+    missing = next(name for name in type_.names if not hasattr(odd, name))
+    raise Misfit(odd, type_, f"a {type_} has no value in its field {missing!r}")
 
 
 def encode_leaf(values: Sequence[Any], type_: Type, dumps: Dumps) -> Any:
@@ -209,13 +225,29 @@ def encode_leaf(values: Sequence[Any], type_: Type, dumps: Dumps) -> Any:
 def _encode_scalar(values: Sequence[Any], type_: Type) -> Any:
     expected = _CLASS[type_]
     if set(map(type, values)) - {expected}:
+        values = [without_numpy(value) for value in values]
+    if set(map(type, values)) - {expected}:
         raise Misfit(next(value for value in values if type(value) is not expected), type_)
+    if type_ == DATETIME:
+        _check_naive(values)
     try:
         return pa.array(values, _ARROW[type_])
     except (OverflowError, pa.ArrowInvalid, UnicodeEncodeError):
         for value in values:
             _encode_one(value, type_)
         raise
+
+
+def _check_naive(values: Sequence[datetime.datetime]) -> None:
+    """Raises `Misfit` for a datetime with a time zone: Arrow would convert it to UTC and drop the zone."""
+    for value in values:
+        if value.tzinfo is not None:
+            raise Misfit(
+                value,
+                DATETIME,
+                f"{value!r} has a time zone, and a datetime element has none: remove it with .replace(tzinfo=None), "
+                "or keep it in an element of any type, with returns=object",
+            )
 
 
 def _encode_one(value: Any, type_: Type) -> None:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import datetime
 import itertools
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from morisot.types.element import ANY, INT, STR, Decimal, Dict, List, Optional, Record, Type
+from morisot.types.element import ANY, DATETIME, INT, STR, Decimal, Dict, List, Optional, Record, Type
+from morisot.types.records import quick_test
 from morisot.worker.codec.batches import Dumps, Misfit, class_of, encode
+from morisot.worker.codec.numpy_scalars import without_numpy
 
 _SMALLEST, _LARGEST = -(2**63), 2**63 - 1
 
@@ -36,6 +39,9 @@ def _condition(value: str, type_: Type, names: dict[str, Any], parts: Iterator[s
         case _ if type_ == STR:
             names["is_text"] = is_text
             return f"(type({value}) is str and ({value}.isascii() or is_text({value})))"
+        case _ if type_ == DATETIME:
+            names["datetime"] = datetime.datetime
+            return f"(type({value}) is datetime and {value}.tzinfo is None)"
         case Optional(inner):
             return f"({value} is None or {_condition(value, inner, names, parts)})"
         case List(item):
@@ -49,6 +55,8 @@ def _condition(value: str, type_: Type, names: dict[str, Any], parts: Iterator[s
     name = f"c{len(names)}"
     names[name] = expected
     tests = [f"type({value}) is {name}"]
+    if isinstance(type_, Record):
+        tests.append(quick_test(type_.cls, value, names))
     if type_.children and not isinstance(type_, Record):
         tests.append(f"len({value}) == {len(type_.children)}")
     for index, (field, child) in enumerate(type_.children):
@@ -74,32 +82,45 @@ def fitting(type_: Type) -> Callable[[Any], bool]:
     return fits
 
 
-def checker(type_: Type, dumps: Dumps) -> Callable[[Any], None]:
-    """A function that raises `UnfitValue` for a value that does not fit."""
-    fits, refuse = fitting(type_), refuser(type_, dumps)
+def checker(type_: Type, dumps: Dumps, sampled: int = 0) -> Callable[[Any], Any]:
+    """A function that returns a value that fits, and raises `UnfitValue` for another one."""
+    fits, refuse = fitting(type_), refuser(type_, dumps, sampled)
 
-    def check(value: Any) -> None:
-        if not fits(value):
-            refuse(value)
+    def check(value: Any) -> Any:
+        return value if fits(value) else refuse(value)
 
     return check
 
 
-def refuser(type_: Type, dumps: Dumps) -> Callable[[Any], None]:
-    """A function that raises `UnfitValue` with the reason why a value does not fit."""
+def refuser(type_: Type, dumps: Dumps, sampled: int = 0) -> Callable[[Any], Any]:
+    """A function that raises `UnfitValue` with the reason why a value does not fit.
 
-    def refuse(value: Any) -> None:
+    A value that fits after numpy scalars in it were converted to Python values is converted and returned.
+    """
+    fits = fitting(type_)
+
+    def refuse(value: Any) -> Any:
+        own = without_numpy(value)
+        if own is not value and fits(own):
+            return own
         try:
             encode([value], type_, dumps)
         except Exception as error:
-            raise UnfitValue from advised(error)
+            raise UnfitValue from advised(error, sampled)
         raise AssertionError(f"{value!r} was refused although it fits {type_}")
 
     return refuse
 
 
-def advised(error: Exception) -> Exception:
-    """The reason, with advice for the user."""
+def advised(error: Exception, sampled: int = 0) -> Exception:
+    """The reason, with advice for the user. `sampled` is the number of elements that the type was inferred from."""
+    if isinstance(error, Misfit) and sampled:
+        return TypeError(
+            f"{error}; this type is that of the results for the first elements, because the function has no source "
+            "text: pass returns= with the type of all results, or returns=object"
+        )
     if isinstance(error, Misfit):
-        return TypeError(f"{error}; correct `returns=` or the return annotation, or remove it to allow any object")
+        return TypeError(
+            f"{error}; correct `returns=` or the return annotation, or pass `returns=object` for any object"
+        )
     return error

@@ -11,6 +11,7 @@ import uuid
 from typing import Any
 
 from morisot.types.element import BOOL, BYTES, DATE, DATETIME, INT, STR, Optional, Type, contains_any, leaves
+from morisot.worker.codec.numpy_scalars import is_numpy_scalar
 
 
 class UnstableKey(TypeError):  # noqa: N818 - the name describes the key; it is a TypeError
@@ -43,6 +44,8 @@ def canonical(key: Any) -> bytes:
             return _sized(b"f", b"".join(sorted(map(canonical, key))))
         case datetime.datetime() | datetime.date() | datetime.time() | datetime.timedelta() | uuid.UUID():
             return _of_class(b"d", type(key), _moment(key))
+    if is_numpy_scalar(key):
+        return canonical(key.item())
     if dataclasses.is_dataclass(key) and type(key).__hash__ not in (None, object.__hash__):
         parts = tuple(getattr(key, field.name) for field in dataclasses.fields(key) if field.compare)
         return _of_class(b"D", type(key), parts)

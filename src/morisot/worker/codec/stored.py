@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 from morisot.errors import SnapshotError
 from morisot.types.element import Dict, List, Optional, Record, Type
+from morisot.types.records import maker
 from morisot.worker.codec.batches import Dumps
 from morisot.worker.codec.fits import fitting
 from morisot.worker.codec.keys import is_its_own_identity
@@ -148,10 +149,10 @@ def form_of_identities(key: Type) -> Form | None:
 
 def _of_record(type_: Record) -> Form:
     inner = of_parts([form_of(item) for item in type_.items])
-    cls, fields = type_.cls, tuple if type_.is_tuple else _fields(type_.names)
+    make, fields = maker(type_.cls), tuple if type_.is_tuple else _fields(type_.names)
     if inner is None:
-        return Form(fields, lambda stored: cls(*stored))
-    return Form(lambda value: inner.store(fields(value)), lambda stored: cls(*inner.load(stored)))
+        return Form(fields, lambda stored: make(*stored))
+    return Form(lambda value: inner.store(fields(value)), lambda stored: make(*inner.load(stored)))
 
 
 def _fields(names: Sequence[str]) -> Callable[[Any], Any]:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from types import TracebackType
 from typing import Any, NotRequired, TypedDict
 
-from morisot.errors import ElementError, Location, SnapshotError
+from morisot.errors import ElementError, Location, SinkError, SnapshotError, SourceError
 from morisot.worker.report.exceptions import Described, described, rebuilt
 from morisot.worker.report.signature import Seal
 
@@ -16,7 +16,9 @@ _LONGEST_ELEMENT = 300
 ELEMENT = "element"
 """The kind of the message that reports an ElementError."""
 SOURCE = "source"
-"""The kind of the message that reports an error of a user's source."""
+"""The kind of the message that reports an error of a user's source, or of a file."""
+SINK = "sink"
+"""The kind of the message that reports a parallel sink that failed."""
 STATE = "state"
 """The kind of the message that reports a stored state that cannot be read."""
 MEMORY = "memory"
@@ -82,6 +84,10 @@ def reporting(seal: Seal) -> Iterator[None]:
         yield
     except ElementError as error:
         raise WorkerFailure(f"{seal.sealed({'kind': ELEMENT, **report_of(error)})} {error}") from None
+    except SourceError as error:
+        raise WorkerFailure(f"{seal.sealed({'kind': SOURCE, 'said': str(error)})} {error}") from None
+    except SinkError as error:
+        raise WorkerFailure(f"{seal.sealed({'kind': SINK, 'said': str(error)})} {error}") from None
     except SnapshotError as error:
         message = {"kind": STATE, "said": error.what, "advice": error.advice}
         raise WorkerFailure(f"{seal.sealed(message)} {error.what}") from None

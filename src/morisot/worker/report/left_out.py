@@ -76,6 +76,8 @@ class Policy:
     """Whether all failures are stored, with their elements, or one as an example."""
     type: Type = ANY
     """The type of the operator's elements."""
+    only: frozenset[str] | None = None
+    """The texts of the elements that are skipped; others stop the job. None: every element is skipped."""
 
 
 class Notes:
@@ -84,11 +86,16 @@ class Notes:
     def __init__(self, dumps: Dumps) -> None:
         self.dumps = dumps
         self.by_operator: dict[int, LeftOut] = {}
+        self.refused: ElementError | None = None
+        """The failure of an element that is not one of those to skip."""
         self.given: dict[int, int] = {}
         """The numbers of elements that operators emitted, by the number of the operator, if the task counts them."""
 
     def add(self, policy: Policy, element: Any, error: BaseException | None, skip: int = 1) -> None:
         assert error is not None
+        if policy.only is not None and failure.shown(element) not in policy.only:
+            self.refused = failed(policy.operator, policy.location, element, error, skip)
+            raise self.refused from self.refused.__cause__
         noted = self.count(policy, 1)
         if policy.keep_all or not noted.failures:
             self.keep(policy, element, failed(policy.operator, policy.location, element, error, skip))

@@ -91,6 +91,8 @@ class Step:
     concurrency: int = 1
     returns: Type | None = None
     """The declared type of the function's result, if it has to be tested."""
+    sampled: int = 0
+    """The number of elements that this type was inferred from; 0 if it was declared."""
     policy: Policy | None = None
     """The treatment of elements on which the function fails; None: the job stops."""
     counted: int | None = None
@@ -177,10 +179,9 @@ def _lines(step: Step, number: int, names: dict[str, Any]) -> list[str]:
     # an element is skipped as a whole: all its items are computed before the first is emitted
     head, _, container = lines[0].removesuffix(":").partition(" in ")
     tests = [line for line in lines[1:] if "refuse" in line]
-    rest = [line for line in lines[1:] if line not in tests]
     tested = [f"    {head} in items{number}:", *(f"    {line}" for line in tests)] if tests else []
     guarded = ["try:", f"    items{number} = [*{container}]", *tested, *leave]
-    return [*guarded, f"{head} in items{number}:", *rest]
+    return [*guarded, f"{head} in items{number}:", *lines[1:]]
 
 
 def _tested(line: str, step: Step, number: int, names: dict[str, Any]) -> str:
@@ -190,7 +191,7 @@ def _tested(line: str, step: Step, number: int, names: dict[str, Any]) -> str:
         return line
     if step.returns is None:
         return ""
-    return f"{indent}if not {condition(value, step.returns, names)}: refuse{number}({value})"
+    return f"{indent}if not {condition(value, step.returns, names)}: {value} = refuse{number}({value})"
 
 
 _LOOP_FILE = "<morisot stage>"
@@ -209,7 +210,7 @@ class Segment:
             names[f"left{number}"] = functools.partial(self._leave, step)
             names[f"note{number}"] = functools.partial(self._note, step)
             if step.returns is not None:
-                names[f"refuse{number}"] = refuser(step.returns, notes.dumps)
+                names[f"refuse{number}"] = refuser(step.returns, notes.dumps, step.sampled)
         exec(compile(text, _LOOP_FILE, "exec"), names)
         self.loop: Callable[[Iterable[Any], Callable[[Any], None]], None] = names["loop"]
 
@@ -218,7 +219,7 @@ class Segment:
             self.loop(elements, emit)
         except Exception as error:
             found = self._where(error)
-            if found is None:
+            if found is None or error is self.notes.refused:
                 raise
             step, element, skip = found
             theirs = failed(step.operator, step.location, element, error, skip)
@@ -259,7 +260,7 @@ class AsyncSegment:
         self.notes = notes
         self.numbered = numbered
         self._given = counters((step,), notes)
-        self._check = None if step.returns is None else checker(step.returns, notes.dumps)
+        self._check = None if step.returns is None else checker(step.returns, notes.dumps, step.sampled)
 
     def __call__(self, elements: Iterable[Any], emit: Callable[[Any], None]) -> None:
         given = list(elements)
@@ -297,7 +298,7 @@ class AsyncSegment:
         assert self.step.function is not None
         value = await (self.step.function(*element) if self.step.keyed else self.step.function(element))
         if self._check is not None:
-            self._check(value)
+            value = self._check(value)
         return (element[0], value) if self.step.keyed else value
 
 

@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
-from typing import Any
-from urllib.parse import unquote
+from pathlib import Path
+from typing import TypeVar
 
 import pyarrow as pa
 from pyspark.errors import AnalysisException
-from pyspark.sql import DataFrame
 
 from morisot.engines.spark.emit.core.emission import Emission
 from morisot.engines.spark.emit.core.registry import emits
 from morisot.engines.spark.emit.frames import schema, tables
 from morisot.engines.spark.emit.frames.frame import ROW_ORDER, Frame
 from morisot.engines.spark.emit.python.fused_stage import dumps
-from morisot.engines.spark.emit.sources import kafka, offsets
+from morisot.engines.spark.emit.sources import kafka, offsets, rows
+from morisot.engines.spark.emit.sources.parsed import parsed
 from morisot.engines.spark.emit.stateful.row_order import with_row_order
 from morisot.errors import SourceError
-from morisot.physical.ops import ReadOp
+from morisot.physical.ops import ParseOp, ReadOp
+from morisot.plan.files import is_local
 from morisot.plan.nodes.source import (
     BufferedSource,
     PathSource,
@@ -37,12 +37,14 @@ from morisot.plan.nodes.source import (
     StreamRate,
     StreamSocket,
 )
-from morisot.types.element import Record
+from morisot.runtime.file_formats import format_of
+from morisot.runtime.local_files import local_files
 from morisot.worker.codec.batches import encode, schema_of
+from morisot.worker.files.format import FileProblem
+from morisot.worker.files.lines import has_end
+from morisot.worker.files.parquet_rows import tables_of
 
-_MOST_FILES_READ_ONE_BY_ONE = 64
-SPLIT_SIZE = 2**40
-"""The total size of the files of a source split, in a list that declares it independent of their real sizes."""
+P = TypeVar("P", bound=PathSource)
 
 
 @emits(ReadOp, StreamIter)
@@ -69,35 +71,67 @@ def emit_stream_rate(node: StreamRate, emission: Emission) -> Frame:
     return Frame(ordered, node.type, has_row_order=True)
 
 
+@emits(ParseOp, StreamFile, StreamCsv, StreamJson, StreamParquet)
+def emit_parsed(node: PathSource, emission: Emission) -> Frame:
+    try:
+        return parsed(node, emission)
+    except AnalysisException as error:
+        raise unreadable(node, error) from None
+
+
 @emits(ReadOp, StreamFile)
 def emit_stream_file(node: StreamFile, emission: Emission) -> Frame:
-    return Frame(read(node, emission, lambda reader, path: reader.text(path)), node.type)
+    return natively(node, emission, rows.text)
 
 
 @emits(ReadOp, StreamParquet)
 def emit_stream_parquet(node: StreamParquet, emission: Emission) -> Frame:
-    record = node.type
-    assert isinstance(record, Record)
-
-    def load(reader: Any, path: str) -> DataFrame:
-        if node.unbounded:  # a streaming reader needs the schema
-            reader = reader.schema(tables.parquet_schema(emission.spark, node.path, record))
-        elif (plain := tables.plain_parquet_schema(node)) is not None:  # otherwise Spark would run a job to infer it
-            reader = reader.schema(plain)
-        df: DataFrame = reader.parquet(path)
-        return df
-
-    return tables.as_records(read(node, emission, load), node)
+    refuse_empty(node)
+    return natively(node, emission, rows.parquet)
 
 
 @emits(ReadOp, StreamCsv)
 def emit_stream_csv(node: StreamCsv, emission: Emission) -> Frame:
-    return tables.csv(node, functools.partial(read, node, emission))
+    return natively(node, emission, rows.csv)
 
 
 @emits(ReadOp, StreamJson)
 def emit_stream_json(node: StreamJson, emission: Emission) -> Frame:
-    return tables.json(node, functools.partial(read, node, emission))
+    return natively(node, emission, rows.json)
+
+
+def natively(node: P, emission: Emission, emit: Callable[[P, Emission], Frame | None]) -> Frame:
+    """The rows as Spark reads them; as Python reads them, if Spark cannot, or would give other values."""
+    try:
+        frame = emit(node, emission) if are_complete(node) else None
+    except AnalysisException as error:
+        if not is_local(node.path):
+            raise unreadable(node, error) from None
+        frame = None
+    return emit_parsed(node, emission) if frame is None else frame
+
+
+def are_complete(node: PathSource) -> bool:
+    """Whether the files on this machine have their ends, as far as Spark's readers do not test it."""
+    return all(map(has_end, local_files(node.path))) if is_local(node.path) else True
+
+
+def refuse_empty(node: StreamParquet) -> None:
+    """Raises the error of an empty file, which Spark ignores. In a directory that is followed, it is ignored."""
+    if not is_local(node.path) or (node.unbounded and node.listed is None):
+        return
+    for file in local_files(node.path):
+        if not Path(file).stat().st_size:
+            try:
+                next(tables_of(file), None)
+            except FileProblem as problem:
+                raise format_of(node).file_error(file, problem) from None
+
+
+def unreadable(node: PathSource, error: Exception) -> SourceError:
+    """The error of Spark about a path, without Spark-specific details."""
+    said = str(error).splitlines()[0].split(" SQLSTATE")[0]
+    return SourceError(f"{node.operator} ({node.location}) cannot read {node.path!r}: {said}")
 
 
 @emits(ReadOp, StreamKafka)
@@ -132,39 +166,3 @@ def emit_buffered(node: BufferedSource, emission: Emission) -> Frame:
 @emits(ReadOp, StreamOffsets)
 def emit_stream_offsets(node: StreamOffsets, emission: Emission) -> Frame:
     return Frame(offsets.stream(emission.spark, node), node.type)
-
-
-def read(node: PathSource, emission: Emission, load: Callable[[Any, str], DataFrame]) -> DataFrame:
-    """The files as a DataFrame, in the order of their paths if the order is observed."""
-    try:
-        if node.unbounded:
-            files = node.files_per_batch or (1 if emission.query.trigger.by_items else None)
-            limit = {} if files is None else {"maxFilesPerTrigger": files}
-            reader = emission.spark.readStream.options(**limit)
-            return load(reader, node.path) if node.listed is None else load(of_listed_files(reader), node.listed)
-        df = load(emission.spark.read, node.path)
-        return in_order(df, emission, load) if emission.is_ordered(node) else df
-    except AnalysisException as error:
-        raise SourceError(f"{node.operator} ({node.location}) cannot read {node.path!r}: {first_line(error)}") from None
-
-
-def of_listed_files(reader: Any) -> Any:
-    """A reader of a directory whose log lists files in other directories, in the order and by the splits of the log."""
-    return reader.options(recursiveFileLookup=True, maxBytesPerTrigger=SPLIT_SIZE, maxFileAge="1000000d")
-
-
-def in_order(df: DataFrame, emission: Emission, load: Callable[[Any, str], DataFrame]) -> DataFrame:
-    """Restores the order of paths, which is the stream order, because Spark packs files into tasks by size."""
-    files = sorted(df.inputFiles())
-    if len(files) < 2:
-        return df
-    if len(files) <= _MOST_FILES_READ_ONE_BY_ONE:
-        return functools.reduce(DataFrame.unionAll, (load(emission.spark.read, unquote(file)) for file in files))
-    positions = ["_metadata.file_path AS `at/file`", "_metadata.file_block_start AS `at/start`"]
-    numbered = df.selectExpr("*", *positions, "monotonically_increasing_id() AS `at/row`")
-    return numbered.orderBy("at/file", "at/start", "at/row").drop("at/file", "at/start", "at/row")
-
-
-def first_line(error: Exception) -> str:
-    """The first line of Spark's message, without Spark-specific details."""
-    return str(error).splitlines()[0].split(" SQLSTATE")[0]

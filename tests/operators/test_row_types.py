@@ -1,0 +1,78 @@
+"""JSON and Parquet files that are read without a record class, on every engine."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import morisot as mo
+from morisot.types.infer import without_none
+from tests.operators.test_source import write
+
+LINES = [
+    '{"b": true, "n": 1, "x": 1, "s": "a", "xs": [1, null], "o": {"k": 1}, "mixed": 1, "none": null, "big": 1}',
+    '{"n": null, "x": 0.5, "s": "b", "xs": [], "o": {"j": "t"}, "mixed": "a", "big": 99999999999999999999.5}',
+    '{"xs": [2], "o": null, "mixed": [1], "empty": [], "nothing": {}}',
+]
+TYPES = {
+    "b": "bool", "n": "int", "x": "float", "s": "str", "xs": "list[int | None]", "o": "Row", "mixed": "str",
+    "none": "str", "big": "float", "empty": "list[str | None]",
+}  # fmt: skip
+
+
+def test_stream_json_infers_the_types_of_fields(ctx: mo.StreamContext, tmp_path: Path) -> None:
+    type_ = ctx.stream_json(write(tmp_path, "t.json", "\n".join(LINES))).type
+    assert {name: str(without_none(field)) for name, field in type_.children} == TYPES
+
+
+def test_stream_json_names_the_line_that_is_no_object(ctx: mo.StreamContext, tmp_path: Path) -> None:
+    path = write(tmp_path, "t.json", '{"a": 1}\n{broken\n{"a": 2}\n')
+    with pytest.raises(mo.SourceError, match=r"t\.json, line 2: it is not JSON(.|\n)*What to do: "):
+        ctx.stream_json(path)
+    rows = ctx.stream_json(path, on_error="skip")
+    assert rows.map(lambda row: row.a).collect() == [1, 2]
+    assert list(ctx.metrics()["skipped"].values()) == [1]
+
+
+@pytest.mark.parametrize("content", [b"", b"no parquet", b"PAR1PAR1"])
+def test_stream_parquet_names_a_damaged_file(content: bytes, ctx: mo.StreamContext, tmp_path: Path) -> None:
+    (tmp_path / "t.parquet").write_bytes(content)
+    with pytest.raises(mo.SourceError, match=r"t\.parquet(.|\n)*What to do: "):
+        ctx.stream_parquet(tmp_path / "t.parquet")
+
+
+@pytest.mark.parametrize("kind", ["json", "parquet"])
+def test_an_empty_directory_has_no_row_type(kind: str, ctx: mo.StreamContext, tmp_path: Path) -> None:
+    with pytest.raises(mo.SourceError, match=r"finds no file(.|\n)*pass a record class"):
+        getattr(ctx, f"stream_{kind}")(tmp_path)
+
+
+def test_directories_in_a_directory_are_not_ignored_silently(ctx: mo.StreamContext, tmp_path: Path) -> None:
+    write(tmp_path, "in/2024/a.txt", "a\n")
+    with pytest.raises(mo.SourceError, match=r"such as '2024', which are ignored(.|\n)*What to do: .*\*"):
+        ctx.stream_file(tmp_path / "in")
+    assert ctx.stream_file(f"{tmp_path}/in/*/").collect() == ["a"]
+
+
+def partitioned(directory: Path) -> Path:
+    for year in (2023, 2024):
+        (directory / f"year={year}").mkdir(parents=True)
+        pq.write_table(pa.table({"a": [year]}), directory / f"year={year}" / "t.parquet")
+    return directory
+
+
+@pytest.mark.jvm
+def test_the_names_of_directories_are_values_of_a_column(spark_ctx: mo.StreamContext, tmp_path: Path) -> None:
+    rows = spark_ctx.stream_parquet(partitioned(tmp_path / "in"))
+    assert rows.map(lambda row: (row.a, row.year)).collect() == [(2023, 2023), (2024, 2024)]
+
+
+def test_the_reference_engine_refuses_partitions(tmp_path: Path) -> None:
+    path = partitioned(tmp_path / "in")
+    ctx = mo.StreamContext(engine="reference")
+    with pytest.raises(mo.SourceError, match=r"values of a column(.|\n)*What to do: "):
+        ctx.stream_parquet(path)
+    assert [row.a for row in ctx.stream_parquet(f"{path}/*").collect()] == [2023, 2024]
