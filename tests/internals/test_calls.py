@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import gzip
+import shutil
+import threading
+import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote, urlsplit
 
 import pytest
 from py4j.protocol import Py4JJavaError
@@ -22,6 +27,13 @@ from morisot.engines.spark.internals import (
     streaming,
 )
 from morisot.engines.spark.internals.causes import causes, first_cause
+from morisot.physical.scan_layout import ScanLayout
+
+
+def _slow(frames: Iterable[Any]) -> Iterator[Any]:
+    time.sleep(0.5)
+    yield from frames
+
 
 if TYPE_CHECKING:
     from pyarrow import RecordBatch
@@ -31,12 +43,31 @@ if TYPE_CHECKING:
 # --- sessions and the gateway ---
 
 
+def test_the_stages_that_run(spark: SparkSession) -> None:
+    """While a job runs, its stage is listed with the rows that its tasks have read."""
+    assert sessions.running_stages(spark) == []
+    found: list[list[tuple[int, ...]]] = []
+    over = threading.Event()
+
+    def look() -> None:
+        while not over.is_set():
+            found.append(sessions.running_stages(spark))
+
+    looking = threading.Thread(target=look)
+    looking.start()
+    spark.range(2).mapInPandas(_slow, "id BIGINT").collect()
+    over.set()
+    looking.join()
+    assert any(stages and len(stages[0]) == 6 for stages in found)
+
+
 def test_a_classic_session(spark: SparkSession) -> None:
     assert sessions.is_classic(spark)
     assert not sessions.is_connect(spark.range(1))
     assert not sessions.is_stopped(spark)
     assert sessions.active() is not None
     assert sessions.task_slots(spark) == 2
+    assert gateway.jvm_process() is not None
 
 
 def test_the_gateway_of_a_session(spark: SparkSession) -> None:
@@ -59,7 +90,7 @@ def test_plans_of_a_frame(spark: SparkSession) -> None:
     df = spark.range(0, 10, 1, 2).filter("id > 3")
     assert plans.text(df).count("== ") == 4
     assert plans.size_in_bytes(df) == 80
-    assert plans.broadcast_threshold(df) == 10 * 2**20
+    assert plans.broadcast_threshold(df) == 2**30 // 64, "a part of the memory of the session"
 
 
 def test_rows_without_their_plan(spark: SparkSession) -> None:
@@ -135,6 +166,46 @@ def test_spark_reads_what_a_log_lists(spark: SparkSession, tmp_path: Path) -> No
     query = writer.option("checkpointLocation", str(tmp_path / "query")).trigger(availableNow=True).start()
     query.awaitTermination()
     assert batches == [[2, 3], [0, 1]], "in the order of the list"
+
+
+def test_a_scan_of_a_list_splits_and_packs_by_its_own_limits(spark: SparkSession, tmp_path: Path) -> None:
+    """Whatever sizes are listed, and whatever the session's own limits are later."""
+    texts = {"a b": "0\n" * 40, "c": "1\n", "d%.gz": "2\n", "e": "3\n" * 10}
+    for name, text in texts.items():
+        content = text.encode()
+        (tmp_path / name).write_bytes(gzip.compress(content) if name.endswith("gz") else content)
+    plain = spark.read.text(str(tmp_path))
+    files = plans.files_of(plain)
+    sizes = plans.file_sizes(plain, files)
+    assert {Path(unquote(urlsplit(file).path)).name: size for file, size in zip(files, sizes, strict=True)} == {
+        "a b": 80,
+        "c": 2,
+        "d%.gz": (tmp_path / "d%.gz").stat().st_size,
+        "e": 20,
+    }
+    assert [plans.is_split(plain, file) for file in sorted(files)] == [True, True, False, True]
+    assert plans.is_plain_scan(plain)
+    (tmp_path / "k=1").mkdir()
+    (tmp_path / "k=1" / "f").write_text("0\n")
+    assert not plans.is_plain_scan(spark.read.text(str(tmp_path)))
+    assert plans.scan_limits(spark) == (128 * 2**20, 4 * 2**20, 2)
+    directory = tmp_path / "listed"
+    file_sink_log.prepare(directory)
+    listed = [(file, size) for file, size in zip(sorted(files), (100, 30, 30, 30), strict=True)]
+    file_sink_log.write(directory, listed, block_size=2**20)
+    df = plans.scan_of_list(
+        spark,
+        lambda reader: reader.schema("value STRING").option("recursiveFileLookup", True).text(str(directory)),
+        ScanLayout((100, 30, 30, 30), split_bytes=50, open_bytes=1, partitions=None),
+        factor=0.1,
+    )
+    shutil.rmtree(directory)  # it has been read
+    assert plans.size_in_bytes(df) == 19
+    rows = df.selectExpr("value", "spark_partition_id()").distinct().collect()
+    assert sorted(map(tuple, rows)) == [("0", 0), ("0", 1), ("1", 2), ("2", 3), ("3", 4)]
+    session: Any = df.sparkSession
+    assert session is spark
+    assert spark.conf.get("spark.sql.files.maxPartitionBytes") == "134217728b"
 
 
 # --- streams ---

@@ -98,7 +98,12 @@ def windows_in_order(ctx):  # type: ignore[no-untyped-def]
 
 @more
 def sessions_in_python_in_order(ctx):  # type: ignore[no-untyped-def]
-    return seen_in_order(stamped(ctx).window_all(SESSION).map(lambda window: len(window)))
+    return seen_in_order(stamped(ctx).window_all(SESSION).map(lambda window: repr(window)))
+
+
+@more
+def sessions_of_lists_in_order(ctx):  # type: ignore[no-untyped-def]
+    return seen_in_order(by_rest(stamped(ctx)).window(SESSION).map(lambda window: window[0]))
 
 
 @more
@@ -132,6 +137,37 @@ def unique_objects(ctx):  # type: ignore[no-untyped-def]
 @more
 def state_by_object(ctx):  # type: ignore[no-untyped-def]
     return by_object(ctx).rich_map(0, lambda total, key, n: (total + n, total))
+
+
+def trips_twice(ctx: mo.StreamContext) -> mo.Stream[Any]:
+    return trips(ctx).join(trips(ctx), lambda t: t.city, lambda t: t.city).drop_key()
+
+
+@more
+def best_of_a_join(ctx):  # type: ignore[no-untyped-def]
+    return trips_twice(ctx).group_by_max_element(lambda p: p[0].city, lambda p: p[1].km)
+
+
+@more
+def best_of_a_join_in_order(ctx):  # type: ignore[no-untyped-def]
+    return seen_in_order(trips_twice(ctx).group_by_max_element(lambda p: p[0].city, lambda p: p[1].km))
+
+
+@more
+def counts_of_a_join_by_count(ctx):  # type: ignore[no-untyped-def]
+    counts = trips_twice(ctx).group_by_count(lambda p: p[0].km).unkey().sorted_by(lambda pair: pair[1])
+    return counts.group_by(lambda pair: pair[1]).rich_map(0, lambda seen, n, pair: (seen + pair[0], seen))
+
+
+@more
+def distinct_of_a_join_in_order(ctx):  # type: ignore[no-untyped-def]
+    return seen_in_order(trips_twice(ctx).map(lambda p: p[0].km).unique())
+
+
+@more
+def windows_of_a_join_in_order(ctx):  # type: ignore[no-untyped-def]
+    pairs = trips_twice(ctx).add_timestamps(lambda p: p[0].riders * 1000).group_by(lambda p: p[0].city)
+    return seen_in_order(pairs.window(SECOND).count())
 
 
 @more
@@ -184,7 +220,13 @@ def one_window(ctx):  # type: ignore[no-untyped-def]
 
 @more
 def windows_in_python(ctx):  # type: ignore[no-untyped-def]
-    return by_rest(stamped(ctx)).window(SECOND).map(lambda window: len(window))
+    return by_rest(stamped(ctx)).window(SECOND).map(lambda window: repr(window))
+
+
+@more
+def windows_of_lists(ctx):  # type: ignore[no-untyped-def]
+    windows = by_rest(stamped(ctx)).window(SECOND)
+    return windows.aggregate(n=mo.agg.map(lambda window: len(window)), least=mo.agg.min_element(lambda n: n))
 
 
 @more

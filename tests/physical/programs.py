@@ -18,6 +18,12 @@ FILES = {"books/a.txt": "to be\n", "trips.csv": "city,km,riders\n", "trips.json"
 NOON = dt.datetime(2024, 2, 29, 12)
 
 
+class Reading(NamedTuple):
+    place: str | None
+    value: float | None
+    at: int | None
+
+
 class Trip(NamedTuple):
     city: str
     km: float
@@ -33,6 +39,10 @@ class Order:
 
 TRIPS = [Trip("Milan", 3.5, 2), Trip("Pisa", 1.0, 1)]
 ORDERS = [Order("pen", 1.5, NOON), Order("ink", 4.0, NOON)]
+
+
+READINGS = [Reading("hall", 1.5, 1), Reading("cellar", 0.5, 2), Reading("attic", 2.5, 3)]
+"""No field is None: every program runs on them, also those that refuse None."""
 
 
 def program(function: Program) -> Program:
@@ -102,6 +112,11 @@ def source_file(ctx):  # type: ignore[no-untyped-def]
 @program
 def source_csv(ctx):  # type: ignore[no-untyped-def]
     return ctx.stream_csv("trips.csv", Trip).filter(lambda t: t.km > 1.0)
+
+
+@program
+def source_csv_in_python(ctx):  # type: ignore[no-untyped-def]
+    return ctx.stream_csv("trips.csv", Trip, multiline=True).filter(lambda t: t.km > 1.0)
 
 
 @program
@@ -288,6 +303,29 @@ def group_by_count(ctx):  # type: ignore[no-untyped-def]
 
 
 @program
+def arithmetic_of_a_range(ctx):  # type: ignore[no-untyped-def]
+    return ctx.stream_par_iter(range(100)).map(lambda n: n * 2 + 1).filter(lambda n: n % 3 == 0).map(lambda n: n // 7)
+
+
+@program
+def count_tokens(ctx):  # type: ignore[no-untyped-def]
+    lines = ctx.stream_file("books").map(lambda line: line.lower())
+    return lines.flat_map(lambda line: line.split()).filter(lambda word: word != "a").group_by_count(lambda word: word)
+
+
+@program
+def count_tokens_in_order(ctx):  # type: ignore[no-untyped-def]
+    found = ctx.stream_file("books").flat_map(lambda line: line.split(",")).group_by_count(lambda word: word)
+    return found.unkey().limit(3)
+
+
+@program
+def count_of_whole_texts(ctx):  # type: ignore[no-untyped-def]
+    first = ctx.stream_file("books").flat_map(lambda line: line.split()[:1])
+    return first.group_by_count(lambda word: word)
+
+
+@program
 def group_by_sum(ctx):  # type: ignore[no-untyped-def]
     return trips(ctx).group_by_sum(lambda t: t.city, lambda t: t.riders)
 
@@ -350,6 +388,28 @@ def fold_assoc_native(ctx):  # type: ignore[no-untyped-def]
 @program
 def reduce_assoc_in_python(ctx):  # type: ignore[no-untyped-def]
     return numbers(ctx).reduce_assoc(lambda a, b: opaque(a) + b)
+
+
+@program
+def inferred_map_then_group(ctx):  # type: ignore[no-untyped-def]
+    """The type of the map is inferred from its syntax tree, so what follows has column forms."""
+    hashed = ctx.stream_iter([("a", 1), ("b", 2)]).map(lambda p: (p[0], p[1], hash(p[0])))
+    return hashed.group_by_sum(lambda p: p[0], lambda p: p[2] % 10)
+
+
+@program
+def inferred_map_then_windows(ctx):  # type: ignore[no-untyped-def]
+    hashed = ctx.stream_iter([("a", 1), ("b", 2)]).map(lambda p: (p[0], p[1], hash(p[0])))
+    return hashed.group_by(lambda p: p[0]).window(mo.CountWindow.tumbling(2)).max(lambda p: p[2])
+
+
+@program
+def inferred_flat_map_then_filter(ctx):  # type: ignore[no-untyped-def]
+    def pairs(text):  # type: ignore[no-untyped-def]
+        for word in text.split():
+            yield word, hash(word)
+
+    return words(ctx).flat_map(pairs).filter(lambda p: p[1] > 0)
 
 
 @program
@@ -438,6 +498,45 @@ def count_window_map(ctx):  # type: ignore[no-untyped-def]
     return numbers(ctx).window_all(mo.CountWindow.sliding(3, 1)).map(lambda window: sum(window))
 
 
+def hottest(counts: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    most = max(count for _, count in counts)
+    return sorted(pair for pair in counts if pair[1] == most)
+
+
+@program
+def sliding_window_map(ctx):  # type: ignore[no-untyped-def]
+    pairs = numbers(ctx).add_timestamps(lambda n: n * 1000).map(lambda n: (n, n % 3))
+    return pairs.window_all(mo.EventTimeWindow.sliding("4s", "2s")).map(hottest)
+
+
+@program
+def window_max_elements(ctx):  # type: ignore[no-untyped-def]
+    stamped = numbers(ctx).add_timestamps(lambda n: n * 1000).group_by(lambda n: n % 2)
+    return stamped.window(mo.EventTimeWindow.tumbling("4s")).with_bounds().max_elements(lambda n: n // 2)
+
+
+@program
+def window_map_in_python(ctx):  # type: ignore[no-untyped-def]
+    return numbers(ctx).window_all(mo.CountWindow.sliding(3, 1)).map(lambda window: repr(window))
+
+
+@program
+def max_elements(ctx):  # type: ignore[no-untyped-def]
+    return numbers(ctx).max_elements(lambda n: n % 3)
+
+
+@program
+def max_elements_of_keys(ctx):  # type: ignore[no-untyped-def]
+    return numbers(ctx).group_by(lambda n: n % 2).min_elements(lambda n: n % 3)
+
+
+@program
+def join_function(ctx):  # type: ignore[no-untyped-def]
+    key = lambda n: n  # noqa: E731
+    joined = numbers(ctx).join(numbers(ctx), key, key, lambda left, right: (left, *(right, 1)))
+    return joined.join(joined.keys().key_by(key)).filter(lambda key, left, right: left[0] > right)
+
+
 @program
 def transaction_window(ctx):  # type: ignore[no-untyped-def]
     return numbers(ctx).window_all(mo.TransactionWindow(lambda n: mo.Tx.COMMIT if n > 3 else mo.Tx.NONE)).count()
@@ -461,6 +560,33 @@ def window_join(ctx):  # type: ignore[no-untyped-def]
 @program
 def join(ctx):  # type: ignore[no-untyped-def]
     return trips(ctx).join(ctx.stream_iter(ORDERS), lambda t: t.city, lambda o: o.item)
+
+
+def largest(ctx: mo.StreamContext) -> mo.Stream[Any]:
+    """For each order, the trip with the most riders."""
+    pairs = ctx.stream_iter(ORDERS).join(trips(ctx), lambda o: o.item, lambda t: t.city).drop_key()
+    return pairs.group_by_max_element(lambda p: p[0].item, lambda p: p[1].riders).drop_key()
+
+
+@program
+def selected_by_value(ctx):  # type: ignore[no-untyped-def]
+    return largest(ctx).map(lambda p: (p[0].item, p[1].riders))
+
+
+@program
+def selected_by_guard(ctx):  # type: ignore[no-untyped-def]
+    return largest(ctx).map(lambda p: (p[0].placed, p[1].riders))
+
+
+@program
+def selected_by_struct(ctx):  # type: ignore[no-untyped-def]
+    return largest(ctx).map(lambda p: (p[0].item, p[1].km))
+
+
+@program
+def sorted_by_key(ctx):  # type: ignore[no-untyped-def]
+    best = largest(ctx).sorted_by(lambda p: (p[1].riders, p[0].item))
+    return best.group_by(lambda p: p[1].riders).map(lambda _, p: p[0].item).window(mo.CountWindow.sliding(2, 1)).count()
 
 
 @program
@@ -627,3 +753,54 @@ def unbounded_unique(ctx):  # type: ignore[no-untyped-def]
 @program
 def unbounded_reorder(ctx):  # type: ignore[no-untyped-def]
     return timed(ctx).reorder().fold("", lambda text, n: f"{text}{n}")
+
+
+# --- None
+
+
+def readings(ctx: mo.StreamContext) -> mo.Stream[Reading]:
+    return ctx.stream_iter(READINGS)
+
+
+@program
+def optional_sum(ctx):  # type: ignore[no-untyped-def]
+    return readings(ctx).group_by_sum(lambda r: r.place, lambda r: r.value)
+
+
+@program
+def optional_mean_and_extreme(ctx):  # type: ignore[no-untyped-def]
+    means = readings(ctx).group_by_avg(lambda r: r.place, lambda r: r.at)
+    return means.join(readings(ctx).group_by_max_element(lambda r: r.place, lambda r: r.value))
+
+
+@program
+def optional_window(ctx):  # type: ignore[no-untyped-def]
+    return readings(ctx).window_all(mo.CountWindow.tumbling(2)).mean(lambda r: r.value)
+
+
+@program
+def optional_sort(ctx):  # type: ignore[no-untyped-def]
+    return readings(ctx).sorted_by(lambda r: r.at)
+
+
+@program
+def narrowed_by_a_column(ctx):  # type: ignore[no-untyped-def]
+    there = readings(ctx).filter(lambda r: r.at is not None and r.value is not None)
+    return there.add_timestamps(lambda r: r.at).window_all(mo.EventTimeWindow.tumbling(2)).mean(lambda r: r.value)
+
+
+@program
+def narrowed_by_a_stage(ctx):  # type: ignore[no-untyped-def]
+    there = readings(ctx).filter(lambda r: r.place is not None and hash(r.place) != 0)
+    return there.group_by_sum(lambda r: r.place, lambda r: r.at)
+
+
+@program
+def narrowed_record(ctx):  # type: ignore[no-untyped-def]
+    pairs = readings(ctx).map(lambda r: (r.at, r if r.place else None))
+    return pairs.filter(lambda p: p[1] is not None).map(lambda p: p[1].value)  # type: ignore[union-attr]
+
+
+@program
+def narrowed_beside_wider(ctx):  # type: ignore[no-untyped-def]
+    return readings(ctx).filter(lambda r: r.at is not None).merge(readings(ctx))

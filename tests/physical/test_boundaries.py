@@ -12,7 +12,8 @@ import morisot as mo
 from morisot.physical import ops
 from morisot.physical.boundaries import SMALL, boundaries_of
 from morisot.physical.boundaries.nodes import Sizes
-from morisot.physical.job import PlannedJob, plan_stream
+from morisot.physical.facts import Facts
+from morisot.physical.job import PlannedJob, plan_job, plan_stream
 from morisot.physical.ops import Physical
 from morisot.plan.nodes.node import Node
 from tests.physical.boundary_programs import MORE
@@ -29,7 +30,9 @@ def written(ctx: mo.StreamContext) -> None:
 
 KINDS: dict[str, tuple[type[Physical], ...]] = {
     "timestamps_stage": (ops.ReadOp, ops.TimestampsInPythonOp, ops.SortOp),
+    "source_csv_in_python": (ops.ParseOp,),
     "group_by_count": (ops.ColumnsOp, ops.NativeAggregateOp),
+    "count_tokens": (ops.CountTokensOp,),
     "cached": (ops.StageOp, ops.CacheOp),
     "map_kernel": (ops.KernelOp,),
     "window_join": (ops.TimestampsOp, ops.NativeJoinOp),
@@ -84,14 +87,15 @@ def test_a_join_of_large_sides_moves_and_sorts_both(name: str, spark: SparkSessi
 
 
 @pytest.mark.thorough
+@pytest.mark.parametrize("connect", [False, True])
 @pytest.mark.parametrize("files", [2, 65])
-def test_files_are_read_one_by_one_or_sorted(files: int, spark: SparkSession) -> None:
+def test_files_are_one_scan_and_on_connect_several_or_sorted(files: int, connect: bool, spark: SparkSession) -> None:
     for number in range(files - 1):
         Path(f"books/more{number}.txt").write_text("or not\n", encoding="utf-8")
-    compare("source_file", spark, Sizes(files=files))
+    compare("source_file", spark, Sizes(files=files), Facts(connect=connect))
 
 
-def compare(name: str, spark: SparkSession, sizes: Sizes = SMALL) -> None:
+def compare(name: str, spark: SparkSession, sizes: Sizes = SMALL, facts: Facts | None = None) -> None:
     """Compare what the operators of a program state with the plans that Spark executes."""
     from morisot.engines.spark.engine import SparkEngine
     from tests.physical.executed import executed
@@ -101,6 +105,7 @@ def compare(name: str, spark: SparkSession, sizes: Sizes = SMALL) -> None:
         assert isinstance(ctx.engine, SparkEngine)
         runner = ctx.engine._runner()
         job = runner.planned(root, where="batch" if root.bounded else "query")
+        job = job if facts is None else plan_job((root,), facts)
         assert executed(job, runner) == boundaries_of(job, sizes)
 
 

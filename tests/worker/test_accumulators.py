@@ -69,6 +69,7 @@ def folded(accumulator: Accumulates, elements: Sequence[Any]) -> Any:
 @example([[NAN, 1.0], [NAN, 3.0, 2.0], [2.0]])
 @example([[1.0], [NAN, 3.0]])
 @example([[NAN], [NAN], [1.0]])
+@example([[1.0], [NAN, NAN, 0.0, 2.0]])
 def test_parts_merge_to_the_result_of_one_pass(name: str, numbers: list[list[float]]) -> None:
     accumulator, expected = MERGEABLE[name]
     pairs = list(enumerate(number for part in numbers for number in part))

@@ -209,6 +209,7 @@ def run_bucket(name: str, batches: Sequence[Sequence[int]]) -> tuple[list[Any], 
     for numbers in batches:
         given_results, _, state = bucket([batch_of(numbers, make)], states[-1] if states else None)
         results += given_by(given_results)
+        assert state is not None
         states.append(state)
     return results, states
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -164,7 +165,7 @@ def plan_resumable(
     remaining = substituted((root,), saved)
     origins |= {new: node for node, new in remaining.items() if node not in saved}
     down = frozenset(new for node, new in remaining.items() if node in demoted)
-    rest = plan_job((remaining[root],), facts, demoted=down)
+    rest = plan_job((remaining[root],), dataclasses.replace(facts, guards=False), demoted=down)
     return PlannedJob(rest.plan, (*steps, *rest.steps), facts, origins)
 
 

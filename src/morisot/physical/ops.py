@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from morisot.compile.verdict import ColumnForm, Form, Refusal
 from morisot.plan.nodes.closure import Closure
@@ -31,6 +31,38 @@ class Reason:
 COLUMN = Reason("column")
 
 
+@dataclass(frozen=True)
+class SelectedLeaf:
+    """How an aggregate that selects an element computes one leaf of it."""
+
+    how: Literal["unread", "compared", "key", "guarded", "selected"]
+    """Not at all; as the extreme itself; as a leaf of the key; as the value of all elements; with the element."""
+    index: int = 0
+    """The index of the key's leaf."""
+
+
+UNREAD, COMPARED = SelectedLeaf("unread"), SelectedLeaf("compared")
+GUARDED, SELECTED = SelectedLeaf("guarded"), SelectedLeaf("selected")
+
+
+@dataclass(frozen=True)
+class Selection:
+    """How an aggregate selects an element with an extreme value.
+
+    The rungs, in the order in which they are tried: `value`, if no later operator can see which of several elements it
+    is; `guard`, which fails unless all elements of a group agree in the leaves that are read; `struct`, which takes the
+    first in row order.
+    """
+
+    rung: Literal["value", "guard", "struct"]
+    parts: Mapping[tuple[int, ...], SelectedLeaf]
+    """By the path of the leaf in the element."""
+
+    @property
+    def observes_order(self) -> bool:
+        return self.rung == "struct"
+
+
 @dataclass(frozen=True, eq=False)
 class Physical:
     """One operator of a physical plan. Operators are compared by identity: a plan is a graph, not a tree.
@@ -55,6 +87,11 @@ class Physical:
 @dataclass(frozen=True, eq=False)
 class ReadOp(Physical):
     """A source."""
+
+
+@dataclass(frozen=True, eq=False)
+class ParseOp(Physical):
+    """A source of files that workers read in Python."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,6 +135,8 @@ class NativeAggregateOp(Physical):
 
     detail: Any = None
     """The recognised fold, if it is one."""
+    selection: Selection | None = None
+    """How it selects an element, if it does."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,6 +154,14 @@ class FusingOp(Physical):
 @dataclass(frozen=True, eq=False)
 class TwoPhaseFoldOp(FusingOp):
     """A fold in Python: partial results of each partition, a shuffle, and a merge in row order."""
+
+
+@dataclass(frozen=True, eq=False)
+class CountTokensOp(FusingOp):
+    """A count whose steps are called once for each distinct token of the texts of a partition."""
+
+    detail: Any = None
+    """The tokens of a text."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -191,3 +238,7 @@ class Choice:
     kernel: Kernel | None = None
     """The machine code of an operator that is a kernel by itself."""
     detail: Any = None
+    selection: Selection | None = None
+    """How an aggregate selects an element, if it does: computed by the pass `select_rungs`."""
+    unique_keys: bool = False
+    """Whether a sort compares keys of which no two are equal: computed by the pass `select_rungs`."""

@@ -6,7 +6,7 @@ import dataclasses
 import functools
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from morisot.physical.choose import choose
@@ -14,6 +14,7 @@ from morisot.physical.choose.iterate import path_of
 from morisot.physical.facts import DEFAULT, Facts
 from morisot.physical.ops import (
     Choice,
+    CountTokensOp,
     FusingOp,
     Given,
     KernelOp,
@@ -23,13 +24,19 @@ from morisot.physical.ops import (
     Reason,
     StageOp,
 )
+from morisot.physical.passes.bound_numbers import bound_numbers
+from morisot.physical.passes.carry import carry
 from morisot.physical.passes.count import count
+from morisot.physical.passes.count_tokens import count_tokens
 from morisot.physical.passes.fuse_stages import fuse_stages
 from morisot.physical.passes.join_kernels import join_kernels
 from morisot.physical.passes.neighbours import Neighbours
+from morisot.physical.passes.order_files import FileOrder, order_files
 from morisot.physical.passes.provide import Properties, provide
 from morisot.physical.passes.require import OrderRequirements, require
+from morisot.physical.passes.rungs import may_guard, select_rungs
 from morisot.physical.passes.share import share
+from morisot.physical.passes.visible import visible
 from morisot.plan.analysis.graph import consumer_counts, walk
 from morisot.plan.analysis.validate import gives_running_values
 from morisot.plan.nodes.closure import Closure
@@ -40,7 +47,12 @@ from morisot.types.element import BOOL, DATE, DATETIME, FLOAT, INT, Optional, le
 _SCALARS = (INT, FLOAT, BOOL, DATE, DATETIME)
 _NARROW = frozenset((*_SCALARS, *map(Optional, _SCALARS)))
 Pass = Callable[[Neighbours, frozenset[Node]], dict[Node, Choice]]
-PASSES: tuple[Pass, ...] = (lambda graph, _: fuse_stages(graph), join_kernels)
+PASSES: tuple[Pass, ...] = (
+    lambda graph, _: fuse_stages(graph),
+    join_kernels,
+    lambda graph, _: count_tokens(graph),
+    lambda graph, _: bound_numbers(graph),
+)
 """The passes that change choices of adjacent operators, in this order."""
 
 
@@ -56,6 +68,8 @@ class Plan:
     demoted: frozenset[Node]
     order: OrderRequirements
     """The operators whose row order matters."""
+    file_order: Mapping[Node, FileOrder] = field(default_factory=dict)
+    """How the bounded sources of files read them."""
     shared: frozenset[Node] = frozenset()
     """The operators that are persisted while the plan runs, because they have several readers."""
     counted: frozenset[Node] = frozenset()
@@ -116,8 +130,10 @@ class Plan:
         operator = choice.kind((node,), inputs, self._reasons((*steps, node)), choice.may_fail, choice.columns)
         if isinstance(operator, FusingOp):
             operator = dataclasses.replace(operator, steps=steps)
-        if isinstance(operator, NativeAggregateOp | LoopOp):
+        if isinstance(operator, NativeAggregateOp | LoopOp | CountTokensOp):
             operator = dataclasses.replace(operator, detail=choice.detail)
+        if isinstance(operator, NativeAggregateOp):
+            operator = dataclasses.replace(operator, selection=choice.selection)
         return operator
 
     def _fused(self, kind: type[Physical], logical: tuple[Node, ...], inputs: tuple[Physical, ...]) -> Physical:
@@ -200,7 +216,15 @@ def plan(
     reader = {value: node for node in nodes for value in node.inputs}
     for each in PASSES:
         choices = each(Neighbours(choices, readers, reader), demoted)
+    guards = where == "batch" and may_guard(roots, nodes, facts)
+    choices = select_rungs(
+        choices, visible(nodes, frozenset(roots), choices), guards=guards, failed=facts.failed_guards
+    )
     shared: frozenset[Node] = frozenset()
     if where != "dataframe":  # it is unknown how long the user needs a DataFrame
         shared = share(nodes, choices, readers, streaming=where == "query", retains=retains)
-    return Plan(roots, nodes, choices, readers, demoted, require(roots), shared, counted, known, retains)
+    order = require(roots, choices)
+    carried, compared = carry(nodes, {*roots, *known}, choices, order.needed)
+    order = dataclasses.replace(order, carried=carried, compared=compared)
+    files = order_files(nodes, order, facts)
+    return Plan(roots, nodes, choices, readers, demoted, order, files, shared, counted, known, retains)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from morisot.compile.choose import declared
+from morisot.compile.choose import declared, is_inferred
 from morisot.plan.nodes import combine, keyed, rowwise
 from morisot.plan.nodes.closure import Closure
 from morisot.plan.nodes.node import Node
@@ -56,6 +56,7 @@ def step_of(node: Node, parallelism: int = 1, policy: Policy | None = None) -> S
         function=_function(node, parallelism),
         concurrency=node.concurrency if isinstance(node, rowwise.MapAsync) else 1,
         returns=None if closure is None else _tested(node, closure),
+        sampled=0 if closure is None else closure.sampled,
         policy=policy,
     )
 
@@ -68,13 +69,15 @@ def main_closure(node: Node) -> Closure | None:
 def _tested(node: Node, closure: Closure) -> Type | None:
     """The type that each result of the function is tested against; None if it is not tested.
 
-    Results are tested if the user declared the type, and if it has ints, which are limited to 64 bits. Other inferred
-    types are exact. They are also tested if elements may be skipped: one whose value cannot be encoded is skipped, too.
+    Results are tested if the user declared the type, if it was inferred for a function in Python, and if it has ints,
+    which are limited to 64 bits. The types of native forms are exact. Results are also tested if elements may be
+    skipped: one whose value cannot be encoded is skipped, too.
     """
     if not isinstance(node, _GIVING):
         return None
     type_ = arguments(node.type)[0 if isinstance(node, keyed.KeyBy) else -1]
     tested = node.leaves_out or declared(closure) is not None or holds(type_, INT)
+    tested = tested or is_inferred(closure, node.signature(node.closures[0][0]))
     return type_ if tested and type_ != ANY else None
 
 

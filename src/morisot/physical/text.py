@@ -6,9 +6,16 @@ import textwrap
 from collections.abc import Iterator
 
 from morisot.physical.job import PlannedJob
-from morisot.physical.ops import FusingOp, Physical
+from morisot.physical.ops import FusingOp, NativeAggregateOp, Physical, Selection
+from morisot.physical.passes.order_files import FileOrder
 from morisot.physical.plan import Plan
 from morisot.plan.nodes.node import Node
+
+_FILE_ORDERS: dict[FileOrder, str] = {
+    "any": "files in any order",
+    "packed": "files in order, in one scan",
+    "restored": "files in order, one by one or sorted",
+}
 
 
 def text_of(job: PlannedJob) -> str:
@@ -45,8 +52,12 @@ def _properties(operator: Physical, plan: Plan) -> Iterator[str]:
         yield f"functions: {forms}"
     if operator.may_fail:
         yield "may fail"
+    if isinstance(operator, NativeAggregateOp) and operator.selection is not None:
+        yield from _selection(operator.selection)
+    if node in plan.file_order:
+        yield _FILE_ORDERS[plan.file_order[node]]
     if node in plan.order.needed:
-        yield "order needed"
+        yield "order in columns" if node in plan.order.carried else "order needed"
     provided = plan.provides[operator]
     if provided.distribution != "any":
         yield "in one partition" if provided.distribution == "single" else "distributed by key"
@@ -56,6 +67,13 @@ def _properties(operator: Physical, plan: Plan) -> Iterator[str]:
         yield "persisted"
     if node in plan.counted:
         yield "counted"
+
+
+def _selection(selection: Selection) -> Iterator[str]:
+    """The rung of an aggregate that selects an element, and how much of the element is read."""
+    parts = [part.how for part in selection.parts.values()]
+    read = len(parts) - parts.count("unread")
+    yield f"selects by {selection.rung}" + (f", {read} of {len(parts)} columns" if read < len(parts) else "")
 
 
 def _done_by(operator: Physical) -> tuple[Node, ...]:

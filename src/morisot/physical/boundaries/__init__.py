@@ -66,6 +66,7 @@ def _reads_of(operator: Physical) -> int:
 
 _KINDS: dict[type[Physical], Callable[[Causing], Nodes]] = {
     ops.ReadOp: streams.read,
+    ops.ParseOp: streams.parse,
     ops.Given: streams.slot,
     ops.ColumnsOp: nothing,
     ops.StageOp: streams.in_python,
@@ -75,6 +76,7 @@ _KINDS: dict[type[Physical], Callable[[Causing], Nodes]] = {
     ops.WatermarkOp: streams.watermark,
     ops.NativeAggregateOp: aggregate.native_aggregate,
     ops.SortOp: aggregate.sort,
+    ops.CountTokensOp: aggregate.count_tokens,
     ops.TwoPhaseFoldOp: aggregate.two_phase_fold,
     ops.InOrderOp: state.in_order,
     ops.KeyedStateOp: state.keyed_state,

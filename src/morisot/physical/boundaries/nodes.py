@@ -26,7 +26,7 @@ class Sizes:
     broadcasts: bool = True
     """Whether one side of each join is small enough to be broadcast; otherwise both are shuffled and sorted."""
     files: int = 1
-    """The number of files of each source. If order is observed, up to 64 are read one by one; more are sorted."""
+    """The files of each source. Where their order is restored, up to 64 are read one by one, and more are sorted."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,23 @@ class Causing:
     @property
     def ordered(self) -> bool:
         """Whether the row order of its results is restored."""
-        return self.node in self.plan.order.needed
+        return self.node in self.plan.order.needed and not self.carries
+
+    @property
+    def carries(self) -> bool:
+        """Whether its results have their row order in hidden columns."""
+        return self.node in self.plan.order.carried
+
+    @property
+    def by_columns(self) -> bool:
+        """Whether it reads elements whose row order is in several columns, which Spark compares as one struct."""
+        order = self.plan.order
+        return self.node in order.compared and any(value in order.carried for value in self.node.inputs)
+
+    @property
+    def compares_columns(self) -> bool:
+        """Whether it aggregates the row order of its elements, which is in several columns."""
+        return self.by_columns and self.node in self.plan.order.needed
 
     @property
     def key(self) -> Type | None:

@@ -18,7 +18,6 @@ from morisot.physical.boundaries.nodes import (
 )
 from morisot.plan.analysis.resumable import StoredSplits
 from morisot.plan.nodes import partition
-from morisot.plan.nodes.source import PathSource
 from morisot.plan.nodes.time import AddTimestamps, that_may_idle
 from morisot.types.element import Keyed
 
@@ -26,16 +25,21 @@ _MOST_FILES_READ_ONE_BY_ONE = 64
 
 
 def read(cause: Causing) -> Nodes:
-    """A scan. If the row order is observed, several files are scanned one by one, and many files are sorted."""
+    """A scan. Where the order of files is restored, several ones are scanned one by one, and many are sorted."""
     node = cause.node
     if isinstance(node, StoredSplits) and node.running:  # the last value of each key, or of all
         last = Counter({SORT: 1}) if not isinstance(node.type, Keyed) else aggregated(together=False, by_sort=True)
         return Counter({SCAN: 1}) + last
-    if not isinstance(node, PathSource) or not node.bounded or node not in cause.plan.order.seen:
+    if cause.plan.file_order.get(node) != "restored":
         return Counter({SCAN: 1})
     if cause.sizes.files <= _MOST_FILES_READ_ONE_BY_ONE:
         return Counter({SCAN: cause.sizes.files})
     return Counter({SCAN: 1, EXCHANGE: 1, SORT: 1})
+
+
+def parse(cause: Causing) -> Nodes:
+    """A scan of the paths of files, and a pass in Python that reads them."""
+    return read(cause) + Counter({PYTHON: 1})
 
 
 def slot(cause: Causing) -> Nodes:

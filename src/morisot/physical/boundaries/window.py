@@ -30,7 +30,10 @@ _FIXED = (INT, FLOAT, BOOL, DATE, DATETIME)
 def native_window(cause: Causing, node: window.Window) -> Nodes:
     """Aggregates by key and window, after the rows are assigned to windows."""
     by_key = cause.key is not None
-    by_sort = any(_sorts_measure(node, each) for each in node.measures) or (by_key and contains_any(cause.key or INT))
+    in_objects = any(each.kind == "map" for each in node.measures)  # lists are aggregated in a map of objects
+    by_sort = not in_objects and any(_sorts_measure(node, each) for each in node.measures)
+    by_sort = by_sort or (by_key and contains_any(cause.key or INT))
+    by_sort = by_sort or (cause.compares_columns and not in_objects)
     match node.kind:
         case window.TimeKind():
             windows = _paned(cause.together, node.kind, by_sort=by_sort)
@@ -74,11 +77,11 @@ def _sorts_measure(node: window.Window, measure: window.Measure) -> bool:
     """Whether Spark sorts to compute a measure of a window."""
     match measure.kind:
         case "first" | "last":
-            return not _fixed(node.element)
+            return not is_fixed(node.element)
         case "min_element" | "max_element":  # by a value and the row order together
             return True
         case "min" | "max":
-            return not _fixed(measure.type)
+            return not is_fixed(measure.type)
         case "fold" | "reduce":
             fold = recognised_fold(node, measure)
             return isinstance(fold, NativeExtreme) or (isinstance(fold, NativeFold) and sorts_parts(fold))
@@ -88,8 +91,9 @@ def _sorts_measure(node: window.Window, measure: window.Measure) -> bool:
 
 def sorts_parts(fold: NativeFold) -> bool:
     """Whether Spark sorts to compute a fold of native aggregates."""
-    return not all(_fixed(part.type) for part in fold.parts)
+    return not all(is_fixed(part.type) for part in fold.parts)
 
 
-def _fixed(type_: Type) -> bool:
+def is_fixed(type_: Type) -> bool:
+    """Whether Spark aggregates all parts of a type in a hash map."""
     return all(without_none(leaf.type) in _FIXED for leaf in leaves(type_))

@@ -7,6 +7,7 @@ from typing import Any
 
 from morisot.physical.choose import aggregate, iterate, state, time, window
 from morisot.physical.choose.rowwise import choose_rowwise
+from morisot.physical.choose.source import choose_reading
 from morisot.physical.ops import (
     CacheOp,
     Choice,
@@ -34,6 +35,7 @@ Chooser = Callable[[Any, frozenset[Node]], Choice]
 
 _CHOOSERS: dict[type[Node], Chooser] = {
     source.StreamParIter: choose_rowwise,
+    source.PathSource: choose_reading,
     Rowwise: choose_rowwise,
     aggregates.Sum: aggregate.choose_value,
     aggregates.Avg: aggregate.choose_value,

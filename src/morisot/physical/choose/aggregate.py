@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 from morisot.compile.aggregates.extremes import NativeExtreme
 from morisot.compile.aggregates.folds import NativeFold, recognise_fold, recognise_fold_assoc, recognise_reduce
 from morisot.compile.choose import verdict_of
-from morisot.compile.verdict import ColumnForm, Refusal
+from morisot.compile.ir.values import required_parts
+from morisot.compile.table.records import compares_by_fields
+from morisot.compile.verdict import ColumnForm, Refusal, Verdict
 from morisot.physical.choose.rowwise import MOVED, OWN_OUTCOME
 from morisot.physical.ops import (
     COLUMN,
@@ -34,7 +38,7 @@ from morisot.plan.nodes.aggregate import (
 )
 from morisot.plan.nodes.closure import Closure
 from morisot.plan.nodes.node import Node
-from morisot.types.element import BOOL, DATE, DATETIME, FLOAT, INT, STR, arguments, leaves
+from morisot.types.element import BOOL, DATE, DATETIME, FLOAT, INT, STR, Record, Type, arguments, leaves
 
 SUMMABLE = (INT, FLOAT, BOOL)
 """The types that Spark adds as Python does."""
@@ -52,6 +56,7 @@ def choose_value(node: ValueNode, demoted: frozenset[Node]) -> Choice:
         return Choice(KeyedStateOp, all_of(node, Reason("stage", RUNNING)))
     verdict = verdict_of(node.value, node.signature("value"))
     summed = isinstance(node, Sum | Avg)
+    verdict = present(verdict)
     if not isinstance(verdict, ColumnForm):
         return Choice(TwoPhaseFoldOp, {node.value: Reason.of("stage", verdict.refusal)})
     if node in demoted:
@@ -65,6 +70,13 @@ def choose_value(node: ValueNode, demoted: frozenset[Node]) -> Choice:
     # a partial sum of ints may be beyond 64 bits; the largest of several floats may depend on a NaN
     unsafe = verdict.type != FLOAT if summed else verdict.type == FLOAT
     return Choice(NativeAggregateOp, {node.value: COLUMN}, {node.value: verdict}, verdict.raises or unsafe)
+
+
+def present(verdict: Verdict) -> Verdict:
+    """A column form that fails on None. In Python a sum or comparison of None fails, or it is the only value."""
+    if not isinstance(verdict, ColumnForm):
+        return verdict
+    return dataclasses.replace(verdict, result=required_parts(verdict.result))
 
 
 def choose_fold(node: FoldNode, demoted: frozenset[Node]) -> Choice:
@@ -99,16 +111,23 @@ def recognised_fold(node: FoldNode) -> NativeFold | NativeExtreme | Refusal:
 
 def choose_sort(node: SortedBy, demoted: frozenset[Node]) -> Choice:
     """A sort: native if Spark compares the keys as Python does."""
-    verdict = verdict_of(node.key, node.signature("key"))
+    verdict = present(verdict_of(node.key, node.signature("key")))
     if not isinstance(verdict, ColumnForm):
         return Choice(InOrderOp, {node.key: Reason.of("stage", verdict.refusal)})
     if node in demoted:
         return Choice(InOrderOp, {node.key: Reason("stage", MOVED)})
     types = [leaf.type for leaf in leaves(verdict.type)]
-    if not all(type_ in ORDERED for type_ in types):
+    if not (has_order_of_parts(verdict.type) and all(type_ in ORDERED for type_ in types)):
         reason = Reason("stage", f"values of type {verdict.type} are compared in Python")
         return Choice(InOrderOp, {node.key: reason})
     return Choice(SortOp, {node.key: COLUMN}, {node.key: verdict}, verdict.raises or FLOAT in types)
+
+
+def has_order_of_parts(type_: Type) -> bool:
+    """Whether Python compares two values part by part. A record class may have no order, or an order of its own."""
+    if isinstance(type_, Record) and not compares_by_fields(type_.cls):
+        return False
+    return all(has_order_of_parts(child) for _, child in type_.children)
 
 
 def choose_selection(node: Limit | Unique | First, demoted: frozenset[Node]) -> Choice:

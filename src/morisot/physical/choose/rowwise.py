@@ -15,6 +15,7 @@ from morisot.plan.nodes.rowwise import Filter, FlatMap, Flatten, Inspect, Map, M
 from morisot.plan.nodes.source import StreamParIter
 from morisot.plan.nodes.window import WithoutFailures
 from morisot.types.element import BOOL, INT, List, Tuple, arguments, leaves
+from morisot.types.narrowing import has_same_columns
 from morisot.worker.rowwise.kernels import Kernel
 
 OWN_OUTCOME = "on_error needs the outcome of each element"
@@ -36,7 +37,7 @@ def choose_rowwise(node: Node, demoted: frozenset[Node]) -> Choice:
     if always is not None:
         return Choice(StageOp, {closure: Reason("stage", always) for _, closure in node.closures})
     verdicts = {closure: verdict_of(closure, node.signature(name)) for name, closure in _deciding(node)}
-    if node not in demoted and isinstance(node, KERNELS):
+    if node not in demoted and may_be_kernel(node):
         ((closure, verdict),) = verdicts.items()
         if isinstance(verdict, KernelForm):
             return Choice(KernelOp, {closure: _of_kernel(verdict)}, kernel=verdict.kernel)
@@ -117,9 +118,16 @@ def names_branches(form: ColumnForm) -> bool:
 # -- kernels next to kernels -----------------------------------------------------------------------------------------
 
 
+def may_be_kernel(node: Node) -> bool:
+    """Whether the operator can be a kernel. A kernel passes columns on, so a filter has to preserve them."""
+    if isinstance(node, Filter):
+        return has_same_columns(node.input.type, node.type)
+    return isinstance(node, KERNELS)
+
+
 def kernel_of(node: Node) -> Kernel | None:
     """The kernel of an operator, also if it has a column form: next to a kernel it may be cheaper."""
-    if not isinstance(node, KERNELS):
+    if not may_be_kernel(node):
         return None
     ((name, closure),) = node.closures
     verdict: Verdict | Refusal = verdict_of(closure, node.signature(name))

@@ -5,8 +5,11 @@ from __future__ import annotations
 from morisot.compile.aggregates.extremes import NativeExtreme
 from morisot.compile.aggregates.folds import NativeFold, recognise_fold, recognise_reduce
 from morisot.compile.choose import verdict_of
-from morisot.compile.verdict import ColumnForm, Refusal
-from morisot.physical.choose.aggregate import ORDERED, SUMMABLE, all_of
+from morisot.compile.ir.expressions import Input
+from morisot.compile.ir.nonempty import of_nonempty
+from morisot.compile.ir.per_row import computed_once
+from morisot.compile.verdict import ColumnForm, Refusal, Verdict
+from morisot.physical.choose.aggregate import ORDERED, SUMMABLE, all_of, present
 from morisot.physical.choose.rowwise import MOVED, OWN_OUTCOME
 from morisot.physical.ops import (
     COLUMN,
@@ -28,7 +31,8 @@ from morisot.plan.nodes.window import (
     TimeKind,
     Window,
 )
-from morisot.types.element import FLOAT, Keyed, Type, contains_any
+from morisot.types.element import FLOAT, Keyed, Optional, Type, contains_any, holds_dict
+from morisot.types.infer import without_none
 
 OPEN_WINDOWS = "on unbounded input the content of open windows is a state in Python"
 _NATIVE = (CountKind, TimeKind, SessionKind, LastKind, AllKind)
@@ -51,7 +55,7 @@ def choose_window(node: Window, demoted: frozenset[Node]) -> Choice:
         for measure in node.measures
         if measure.function is not None
         and measure.kind not in ("fold", "reduce")
-        and isinstance(form := verdict_of(measure.function, (node.element,)), ColumnForm)
+        and isinstance(form := _column(node, measure), ColumnForm)
     }
     may_fail = any(form.raises for form in columns.values()) or any(_unsafe(node, each) for each in node.measures)
     return Choice(NativeAggregateOp, all_of(node, COLUMN), columns, may_fail)
@@ -82,7 +86,7 @@ def refusal(node: Window, measure: Measure) -> Refusal | None:
         case "count" | "first" | "last":
             return None
         case "map":
-            return Refusal("it gets all elements of a window as a list")
+            return _refused_list(node, measure)
         case "custom":
             return Refusal("an accumulator of your own runs in Python")
         case "fold" | "reduce" if measure.leaves_out:
@@ -94,7 +98,28 @@ def refusal(node: Window, measure: Measure) -> Refusal | None:
     if isinstance(value, Refusal):
         return value
     native = SUMMABLE if measure.kind in ("sum", "mean") else ORDERED
-    return None if value in native else Refusal(f"values of type {value} are aggregated in Python")
+    return None if without_none(value) in native else Refusal(f"values of type {value} are aggregated in Python")
+
+
+def _column(node: Window, measure: Measure) -> Verdict:
+    """The form of the function of a measure."""
+    assert measure.function is not None
+    verdict = verdict_of(measure.function, measure.takes(node.element))
+    if measure.kind == "map":  # there are no empty windows
+        return computed_once(of_nonempty(verdict, Input(0))) if isinstance(verdict, ColumnForm) else verdict
+    return present(verdict)
+
+
+def _refused_list(node: Window, measure: Measure) -> Refusal | None:
+    """Why a function of the list of a window's elements runs in Python; None if it has a column form."""
+    verdict = _column(node, measure)
+    if not isinstance(verdict, ColumnForm):
+        return verdict.refusal
+    if isinstance(node.kind, AllKind) and not node.input.keyed:
+        return Refusal("a list of all elements of a stream is built in Python")
+    if holds_dict(node.element) and measure.sees_order:
+        return Refusal("a list of dicts has no order in Spark")
+    return None
 
 
 def _value_type(node: Window, measure: Measure) -> Type | Refusal:
@@ -114,10 +139,14 @@ def recognised_fold(node: Window, measure: Measure) -> NativeFold | NativeExtrem
 
 
 def _unsafe(node: Window, measure: Measure) -> bool:
-    """Whether a native aggregate may fail: a sum beyond 64 bits, or a NaN, which has no order."""
+    """Whether a native aggregate may fail: a sum beyond 64 bits, or NaN and None, which have no order."""
+    if measure.kind in ("sum", "mean", "min", "max") and isinstance(_value_type(node, measure), Optional):
+        return True
     match measure.kind:
         case "fold" | "reduce":
             return True
+        case "map":
+            return False  # the form of the function says whether it fails
         case "sum" | "mean":
             return _value_type(node, measure) != FLOAT
         case "min" | "max" | "min_element" | "max_element":

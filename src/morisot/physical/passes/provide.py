@@ -14,7 +14,7 @@ from morisot.plan.nodes.node import Node
 from morisot.types.element import FLOAT, Keyed, Optional, contains_any, leaves
 
 RowOrder = Literal["none", "partitions", "column"]
-"""No order, that of partitions and of the rows in them, or that of a hidden column."""
+"""No order, that of partitions and of the rows in them, or that of hidden columns."""
 Distribution = Literal["any", "key", "single"]
 """Any, each key in one partition, or all in one. Spark does not shuffle again what it knows to be distributed."""
 
@@ -51,7 +51,9 @@ def _order(operator: Physical, inputs: list[Properties], order: OrderRequirement
         return inputs[0].order
     if not node.bounded:
         return "column" if node in order.needed or node in order.shown else "none"
-    if isinstance(operator, ops.ReadOp | ops.Given | ops.LoopOp | ops.LoopResultOp):
+    if node in order.carried:
+        return "column"
+    if isinstance(operator, ops.ReadOp | ops.ParseOp | ops.Given | ops.LoopOp | ops.LoopResultOp):
         return "partitions" if node in order.seen or isinstance(node, _IN_MEMORY) else "none"
     if isinstance(operator, ops.UnionOp):
         return "partitions" if all(each.order == "partitions" for each in inputs) else "none"
@@ -70,17 +72,19 @@ def _distribution(operator: Physical, inputs: list[Properties], order: OrderRequ
 
 def _moves_nothing(operator: Physical, before: Distribution, order: OrderRequirements) -> bool:
     """Whether an operator that is not row-wise does not move rows."""
-    node, ordered = operator.node, operator.node in order.needed
+    node, ordered = operator.node, operator.node in order.needed - order.carried
     if isinstance(operator, ops.ExchangeOp):
         return ordered and (isinstance(node, partition.RepartitionBy) or not node.bounded)
     if isinstance(operator, ops.NativeAggregateOp) and isinstance(node, window.Window):
         return isinstance(node.kind, window.TimeKind) and not ordered and before != "any"
+    if isinstance(operator, ops.SortOp):
+        return node in order.carried
     return isinstance(operator, ops.TimestampsOp | ops.CacheOp | ops.WriteOp | ops.WatermarkOp)
 
 
 def _distribution_by(operator: Physical, before: Distribution, order: OrderRequirements) -> Distribution:
     """How an operator distributes its results."""
-    node, ordered = operator.node, operator.node in order.needed
+    node, ordered = operator.node, operator.node in order.needed - order.carried
     key = node.inputs[0].type.key if node.inputs and isinstance(node.inputs[0].type, Keyed) else None
     by_column = key is not None and not contains_any(key) and not ordered
     match operator:
@@ -88,7 +92,7 @@ def _distribution_by(operator: Physical, before: Distribution, order: OrderRequi
             return "any"
         case ops.NativeAggregateOp() if isinstance(node, window.Window):
             return _distribution_by_window(node, by_column)
-        case ops.NativeAggregateOp():
+        case ops.NativeAggregateOp() | ops.CountTokensOp():
             return "single" if key is None else "key" if by_column else "any"
         case ops.TwoPhaseFoldOp():
             return "single" if key is None else "any"

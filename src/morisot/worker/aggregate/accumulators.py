@@ -143,7 +143,7 @@ class MergeableExtremeAccumulator:
 
     def add(self, held: Any, element: Any, /) -> Any:
         first, best = held
-        if best is first and _is_nan(best):
+        if best[0] != best[0]:  # as the first values of a part, several may be NaN
             return first, self.extreme.first(element)
         after = self.extreme.add(best, element)
         return held if after is best else (first, after)

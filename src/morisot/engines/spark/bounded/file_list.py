@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from morisot.engines.spark.checkpoints.snapshot_files import read_record, write_record
-from morisot.engines.spark.emit.source import SPLIT_SIZE
+from morisot.engines.spark.emit.sources.paths import SPLIT_SIZE
 from morisot.engines.spark.internals import file_sink_log
 
 _PIECES, _LATER = "pieces.json", "later.json"

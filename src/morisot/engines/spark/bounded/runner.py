@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
@@ -23,14 +24,17 @@ from morisot.engines.spark.failures import (
     guards_in,
     is_data_error,
     is_lost_worker,
+    is_read_error,
     job_error,
     users_error,
 )
 from morisot.engines.spark.internals.sessions import is_classic
 from morisot.engines.spark.io.file_output import FileOutput
+from morisot.engines.spark.session.interrupt import is_ending, was_interrupted
+from morisot.engines.spark.session.jvm_death import caused_by_death
 from morisot.engines.spark.streaming import kafka
 from morisot.engines.spark.terminal.left_out import reported
-from morisot.errors import ElementError, JobError, SourceError
+from morisot.errors import ElementError, JobError, MorisotError
 from morisot.physical.facts import Facts
 from morisot.physical.job import Batch, JobStep, PlannedJob, Query, plan_job, plan_query, plan_resumable, plan_stream
 from morisot.physical.plan import Where
@@ -38,14 +42,13 @@ from morisot.plan.analysis.graph import walk
 from morisot.plan.analysis.query_groups import Group
 from morisot.plan.analysis.resumable import ResumablePart
 from morisot.plan.analysis.trigger import Trigger
-from morisot.plan.files import is_local
 from morisot.plan.kafka import without_secrets
 from morisot.plan.nodes.node import Node
 from morisot.plan.nodes.partition import Cache
 from morisot.plan.nodes.sink import CollectCount, CollectVec, SinkNode, WriteKafka, WriteSink, WriteTo
-from morisot.plan.nodes.source import StreamCsv, StreamJson
-from morisot.runtime.file_rows import misfits
-from morisot.runtime.tally import Failures, Tally, divert
+from morisot.runtime.activity import ACTIVITY
+from morisot.runtime.retries import JobFailure, Retries, retry_message
+from morisot.runtime.tally import Failures, Tally, divert, say
 from morisot.types.element import Type
 from morisot.worker.codec.batches import decode
 from morisot.worker.codec.ipc import PackBatches, unpack_batch
@@ -58,11 +61,30 @@ _MOST_LOSSES = 3
 """The number of retries of a job after a Python worker died."""
 
 
+@runtime_checkable
+class FrameReceiver(Protocol):
+    """A receiver that may have its elements already, or take rows instead of elements."""
+
+    @property
+    def has_all(self) -> bool: ...
+
+    @property
+    def takes_frames(self) -> bool: ...
+
+    def take(self, rows: DataFrame, emission: Emission) -> None:
+        """Takes the rows of the elements."""
+
+
 class LoopRunner(Protocol):
     """Runs the loops of jobs."""
 
     def run_all(self, steps: Iterable[JobStep], emission: Emission) -> None:
         """Runs the loops among some steps, and binds their slots in the emission of the outer plan."""
+
+    @property
+    def last_snapshot(self) -> int:
+        """The number of the last snapshot that a loop has saved."""
+        ...
 
 
 @dataclass
@@ -70,6 +92,8 @@ class Demotions:
     """The demoted operators, whose native form failed on the data."""
 
     nodes: set[Node] = field(default_factory=set)
+    guards: set[Node] = field(default_factory=set)
+    """The operators for which the rung `guard` failed. They select elements by their next rung, which is native."""
     operators: Operators = field(default_factory=Operators)
     """The numbers of operators in guards."""
 
@@ -78,10 +102,20 @@ class Demotions:
         """The operators that are demoted now."""
         return frozenset(self.nodes)
 
-    def failing(self, error: BaseException, optimistic: set[Node]) -> set[Node]:
-        """The operator whose guard stopped the job; all optimistic ones if the error is not from a guard."""
-        named = {self.operators.named_in(message) for message in guards_in(error)}
-        return {node for node in named if node in optimistic and node not in self.nodes} or optimistic
+    def note(self, error: BaseException, emission: Emission) -> bool:
+        """Demotes what a guard names, and otherwise all optimistic operators. Returns whether any demotion is new.
+
+        If Spark could not read a file, these are the sources of files that it reads. A rung fails only by its guard.
+        """
+        optimistic, sources = emission.optimistic, emission.native_sources
+        named = [found for message in guards_in(error) if (found := self.operators.named_in(message)) is not None]
+        rungs = {node for node, of_rung in named if of_rung and node in optimistic}
+        if rungs:
+            new = rungs - self.guards
+            self.guards |= rungs
+            return bool(new)
+        guarded = {node for node, _ in named if node in optimistic | sources and node not in self.nodes}
+        return self.add(guarded or (sources if is_read_error(error) else optimistic - emission.guarded))
 
     def attribute(self, origins: Mapping[Node, Node]) -> None:
         """Transfers demotions of replacements to the user's operators."""
@@ -107,6 +141,8 @@ class BatchRunner:
     caches: Caches | None = None
     seal: Seal = field(default_factory=Seal)
     """The key of the job that this runner runs."""
+    max_retries: int = 0
+    """How often a failed job is run again without a new snapshot."""
 
     def planned(self, *roots: Node, where: Where = "batch", given: Iterable[Node] = ()) -> PlannedJob:
         """The job that computes some roots, planned with the current facts and demotions."""
@@ -128,7 +164,8 @@ class BatchRunner:
     def _facts(self, roots: Iterable[Node], *, operator_metrics: bool = False) -> Facts:
         cached = (node for node in walk(*roots) if isinstance(node, Cache))
         retained = frozenset(node for node in cached if self._retains(node))
-        return Facts(not is_classic(self.spark), operator_metrics, retained=retained)
+        failed = frozenset(self.demotions.guards)
+        return Facts(not is_classic(self.spark), operator_metrics, retained=retained, failed_guards=failed)
 
     def _retains(self, node: Cache) -> bool:
         return self.caches is not None and self.caches.get(node, self.demotions.now) is not None
@@ -147,20 +184,24 @@ class BatchRunner:
         self.loops.run_all(steps, emission)
 
     def with_own_counts(self) -> BatchRunner:
-        """The same runner with its own counts."""
-        return dataclasses.replace(self, tally=Tally())
+        """A runner of another job, with its own counts."""
+        return dataclasses.replace(self, tally=Tally(), seal=Seal())
+
+    def retrying(self, max_retries: int | None) -> BatchRunner:
+        """A runner with another number of retries; None: the same runner."""
+        return self if max_retries is None else dataclasses.replace(self, max_retries=max_retries)
 
     def run(self, node: Node, action: Callable[[Emission, Frame], R]) -> R:
         """Runs an action on the node's frame. On a data error it is retried with demoted operators."""
-        losses = 0
+        recovery = Recovery(self)
         while True:
             job = self.planned(node)
             emission = self.emission(job)
             try:
                 self.run_loops(job.steps, emission)
                 result = action(emission, emission.frame(node))
-            except SPARK_ERRORS as error:
-                losses = self.retry_or_raise(emission, error, losses)
+            except Exception as error:
+                recovery.retry_or_raise(emission, error)
             else:
                 self.conclude(reported(self.ledger, emission))
                 return result
@@ -176,17 +217,6 @@ class BatchRunner:
         self.tally.replace(failures)
         divert(failures)
 
-    def retry_or_raise(self, emission: Emission, error: BaseException, losses: int) -> int:
-        """Returns the number of lost workers if a retry makes sense; else raises the error for the user.
-
-        Spark does not retry tasks of a local session. A worker that the system killed for lack of memory, or that did
-        not start in time on a busy machine, is not a failure of the job.
-        """
-        if losses < _MOST_LOSSES and is_lost_worker(error) and users_error(error, emission.seals) is None:
-            return losses + 1
-        self.demote_or_raise(emission, error)
-        return losses
-
     def demote_or_raise(self, emission: Emission, error: BaseException, nodes: Iterable[Node] = ()) -> None:
         """Returns if a retry makes sense; otherwise raises the error for the user.
 
@@ -194,11 +224,9 @@ class BatchRunner:
         """
         nodes = tuple(nodes) or emission.nodes
         theirs = users_error(error, emission.seals)
-        if isinstance(theirs, SourceError):
-            raise located(theirs, nodes) from None
         if theirs is not None:
             raise theirs from theirs.__cause__
-        if is_data_error(error) and self.demotions.add(self.demotions.failing(error, emission.optimistic)):
+        if (is_data_error(error) or is_read_error(error)) and self.demotions.note(error, emission):
             return
         failure = job_error(error)
         raise type(failure)(without_secrets(str(failure), nodes)) from None
@@ -210,7 +238,7 @@ class BatchRunner:
         """Runs all sinks. Shared subplans are computed once."""
         pending = dict(receivers)
         delivered = {sink: Delivered() for sink in pending}
-        losses = 0
+        recovery = Recovery(self)
         failures: dict[Node, tuple[int, Sequence[ElementError]]] = {}
         while pending:
             job = self.planned(*pending)
@@ -220,9 +248,10 @@ class BatchRunner:
                     self.run_loops((step,), emission)
                     for sink in sinks_of(step):
                         self._run_sink(sink, pending[sink], emission, delivered[sink])
+                        ACTIVITY.note_progress()
                         del pending[sink]
-            except SPARK_ERRORS as error:
-                losses = self.retry_or_raise(emission, error, losses)
+            except Exception as error:
+                recovery.retry_or_raise(emission, error)
             finally:
                 # a retried operator is counted from zero
                 failures |= reported(self.ledger, emission)
@@ -238,14 +267,55 @@ class BatchRunner:
             kafka.write(sink, frame.df, emission)
             return
         assert receiver is not None
-        if isinstance(sink, CollectCount):
+        taking: object = receiver
+        if isinstance(taking, FrameReceiver) and (taking.has_all or taking.takes_frames):
+            if not taking.has_all:
+                taking.take(emission.persist(sink, frame.df), emission)
+        elif isinstance(sink, CollectCount):
             receiver([frame.df.count()])
         elif isinstance(sink, CollectVec | WriteTo) or emission.optimistic:
             # delivered at once, because a native form may fail on the last element
             receiver(elements(frame.df, sink.type))
         else:
-            for batch in delivered.new(packed_batches(frame.df), sink):
-                receiver(decode(unpack_batch(batch).columns, sink.type))
+            for batch in delivered.new(packed_batches(frame.df), sink, self.demotions.now):
+                receiver(decode(batch.columns, sink.type))
+                ACTIVITY.note_progress()
+
+
+class Recovery:
+    """Decides about the failures of one job."""
+
+    def __init__(self, runner: BatchRunner) -> None:
+        self._runner = runner
+        self._losses = 0
+        self._retries = Retries(runner.max_retries)
+
+    def retry_or_raise(self, emission: Emission, error: Exception) -> None:
+        """Returns if the job should run again; else raises the error for the user.
+
+        Spark does not retry tasks of a local session. A worker that the system killed for lack of memory, or that did
+        not start in time on a busy machine, is not a failure of the job.
+        """
+        lost = is_lost_worker(error) and users_error(error, emission.seals) is None
+        if lost and self._losses < _MOST_LOSSES:
+            self._losses += 1
+            return
+        try:
+            if not isinstance(error, SPARK_ERRORS):
+                raise error
+            self._runner.demote_or_raise(emission, error)
+        except MorisotError as failure:
+            self._retry_or_raise(failure, error)
+
+    def _retry_or_raise(self, failure: MorisotError, error: Exception) -> None:
+        """Waits, and returns if the retries allow another run. A job that was cancelled has not failed."""
+        if is_ending() or was_interrupted(error) or caused_by_death(self._runner.spark, error) is not None:
+            raise failure
+        number = self._retries.after(JobFailure.of(failure), self._runner.loops.last_snapshot)
+        if number is None:
+            raise failure
+        say([retry_message("the job", failure, number, self._retries)])
+        time.sleep(self._retries.delay)
 
 
 def sinks_of(step: JobStep) -> list[SinkNode]:
@@ -269,15 +339,33 @@ class Delivered:
 
     def __init__(self) -> None:
         self._digests: list[bytes] = []
+        self._rows = 0
+        self._demoted: frozenset[Node] = frozenset()
 
-    def new(self, batches: Iterable[bytes], sink: SinkNode) -> Iterator[bytes]:
-        """The batches after those delivered before. Each is recorded when it is requested."""
+    def new(self, batches: Iterable[bytes], sink: SinkNode, demoted: frozenset[Node]) -> Iterator[pa.RecordBatch]:
+        """The batches after those delivered before. Each is recorded when the receiver has taken it.
+
+        After a source was demoted, the elements are the same, in other batches.
+        """
+        skip = self._rows if demoted != self._demoted else 0
+        self._demoted = demoted
+        if skip:
+            self._digests.clear()
+        for packed in batches if skip else self._unseen(batches, sink):
+            batch = unpack_batch(packed)
+            rest = batch.slice(min(skip, batch.num_rows))
+            skip -= batch.num_rows - rest.num_rows
+            if rest.num_rows:
+                yield rest
+                self._rows += rest.num_rows
+
+    def _unseen(self, batches: Iterable[bytes], sink: SinkNode) -> Iterator[bytes]:
         before = list(self._digests)
         for number, batch in enumerate(batches):
             digest = hashlib.sha256(batch).digest()
             if number >= len(before):
-                self._digests.append(digest)
                 yield batch
+                self._digests.append(digest)
             elif digest != before[number]:
                 raise JobError(
                     f"A Python worker of Spark died after {sink.title} had got a part of its elements, and the second "
@@ -285,16 +373,6 @@ class Delivered:
                     "\n  What to do: run the job again; make its functions deterministic, or "
                     "write to files"
                 )
-
-
-def located(error: SourceError, nodes: Iterable[Node]) -> SourceError:
-    """The error with the line of the row, which Spark does not report. For local files it is found in plain Python."""
-    for node in nodes:
-        if isinstance(node, StreamCsv | StreamJson) and node.on_error == "raise" and is_local(node.path):
-            found = next(misfits(node), None)
-            if found is not None:
-                return found
-    return error
 
 
 def to_arrow(runner: BatchRunner, node: Node) -> pa.Table:

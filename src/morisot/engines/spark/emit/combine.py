@@ -7,12 +7,14 @@ from collections.abc import Sequence
 
 from pyspark.sql import DataFrame
 
+from morisot.compile.ir.branch_conditions import branch_condition
 from morisot.compile.ir.expressions import Call, Case, Expr, Literal
 from morisot.compile.ir.truth import truth
 from morisot.compile.verdict import ColumnForm
 from morisot.engines.spark.emit.core.emission import Emission
 from morisot.engines.spark.emit.core.registry import emits
 from morisot.engines.spark.emit.frames.frame import ROW_ORDER, TIME, Frame
+from morisot.engines.spark.emit.frames.narrow import narrowed
 from morisot.engines.spark.emit.frames.sql import NameOf, guard, quoted, render
 from morisot.engines.spark.emit.frames.widen import as_type
 from morisot.engines.spark.emit.stateful.keyed_state import in_buckets
@@ -147,9 +149,25 @@ def with_branches(node: SplitBy | Route, frame: Frame, columns: list[str], branc
     return frame.select(node.type, [*columns[:at], branches, *columns[at:]])
 
 
+def known_condition(node: Branch, emission: Emission) -> Expr | None:
+    """The condition of a branch over the element; None if it depends on branch numbers that are computed."""
+    split = node.input
+    computed = split in emission.plan.shared or split in emission.plan.given
+    if not isinstance(split, SplitBy) or computed:  # numbers in memory are cheaper
+        return None
+    form = emission.column_form(split, split.function)
+    return None if form is None or form.shared else branch_condition(form.result, node.number, split.n)
+
+
 @emits(ColumnsOp, Branch)
 def emit_branch(node: Branch, emission: Emission, frame: Frame) -> Frame:
     keyed = isinstance(frame.type, Keyed)
+    known = known_condition(node, emission)
+    if known is not None:  # of the element: Spark does not compute the branch numbers
+        parts = ((0,), (1, 1)) if keyed else ((1,),)
+        chosen = frame.where(render(known, frame.names(*parts)))
+        columns = [*(frame.columns_under(0) if keyed else []), *frame.columns_under(*parts[-1])]
+        return chosen.select(node.type, narrowed(columns, node.input.input.type, node.type))
     (branches,) = frame.columns_under(1, 0) if keyed else frame.columns_under(0)
     if node.input.masked:
         condition = f"({branches} & {1 << node.number}L) <> 0L"
@@ -159,4 +177,5 @@ def emit_branch(node: Branch, emission: Emission, frame: Frame) -> Frame:
         condition = f"{branches} = {node.number}"
     value = frame.columns_under(1, 1) if keyed else frame.columns_under(1)
     key = frame.columns_under(0) if keyed else []
-    return frame.where(condition).select(node.type, [*key, *value])
+    source = node.input.input.type
+    return frame.where(condition).select(node.type, narrowed([*key, *value], source, node.type))

@@ -9,11 +9,11 @@ from pyspark.sql import functions as F  # noqa: N812 - the name every Spark prog
 
 from morisot.engines.spark.emit.core.emission import Emission
 from morisot.engines.spark.emit.core.registry import emits
-from morisot.engines.spark.emit.frames.frame import ROW_ORDER, TIME, Frame, named
+from morisot.engines.spark.emit.frames.frame import ROW_ORDER, TIME, Frame, named, unquoted
 from morisot.engines.spark.emit.frames.sql import quoted
 from morisot.engines.spark.emit.frames.widen import as_type
 from morisot.engines.spark.emit.python.fused_stage import dumps
-from morisot.engines.spark.emit.python.in_order import numbered, with_canonical
+from morisot.engines.spark.emit.python.in_order import ORDER, numbered, restored, with_canonical
 from morisot.engines.spark.emit.stateful.row_order import with_own_row_order
 from morisot.physical.choose.join import compares_natively, is_broadcast
 from morisot.physical.ops import NativeJoinOp, TableJoinOp
@@ -47,8 +47,9 @@ class Side:
         return self.frame.leaves_under(0) if isinstance(self.frame.type, Keyed) else []
 
     @property
-    def order(self) -> str:
-        return self.column("order")
+    def order(self) -> list[str]:
+        """The columns with the row order of the side, if its rows are numbered."""
+        return [self.column(unquoted(name)) for name in self.frame.order or [ORDER]]
 
     def value(self, missing: bool) -> list[str]:
         """The columns of the value in the result. With `missing` there may be none: a product is then one struct."""
@@ -73,7 +74,7 @@ class Side:
 
 def side(frame: Frame, prefix: str, *, ordered: bool, extra: tuple[str, ...] = ()) -> Side:
     """A frame as one side of a join: its rows are numbered if their order matters, and its columns are renamed."""
-    rows = numbered(frame.df) if ordered else frame.df
+    rows = numbered(frame.df) if ordered and not frame.order else frame.df
     named = [f"{quoted(name)} AS {quoted(f'{prefix}/{name}')}" for name in rows.columns]
     return Side(rows.selectExpr(*named, f"true AS {quoted(f'{prefix}/{_MATCHED}')}", *extra), frame, prefix)
 
@@ -88,11 +89,11 @@ def emit_join(node: Join, emission: Emission, left: Frame, right: Frame) -> Fram
         left, right = (canonical(node, frame) for frame in (left, right))
     sides = side(left, "left", ordered=ordered), side(right, "right", ordered=ordered)
     both = joined(node, sides, equal_keys(*sides) if native else [equal_canonical(*sides)])
-    if ordered:
-        both = both.orderBy(*(F.expr(each.order).asc_nulls_last() for each in sides))
     first, second = sides
     key = key_of(sides) if node.variant == "outer" else first.names(first.key)
     values = [*first.value(node.variant == "outer"), *second.value(node.variant != "inner")]
+    if ordered:
+        return restored(node, emission, both, [*first.order, *second.order], [*key, *values])
     return Frame(both, node.type).select(node.type, [*key, *values])
 
 
@@ -128,7 +129,7 @@ def emit_join_with_table(node: Join, emission: Emission, left: Frame, right: Fra
     columns = named([*first.names(first.key), *values], node.type)
     if not stream.frame.has_row_order:
         return Frame(both.selectExpr(*columns), node.type)
-    partner = f", coalesce(unhex(lpad(hex({table.order}), 16, '0')), X'')" if ordered else ""
+    partner = f", coalesce(unhex(lpad(hex({table.order[0]}), 16, '0')), X'')" if ordered else ""
     row_order = f"concat({stream.column('at')}{partner}) AS {ROW_ORDER}"
     return Frame(both.selectExpr(*columns, row_order), node.type, has_row_order=True)
 
@@ -202,7 +203,7 @@ def emit_interval_join(node: IntervalJoin, emission: Emission, left: Frame, righ
     same_bucket = [f"{one.column('bucket')} = {other.column('bucket')}"] if inner else []
     both = one.df.join(other.df, F.expr(" AND ".join([*keys, *same_bucket, *inside])), _VARIANTS[node.variant])
     if ordered:
-        both = both.orderBy(*(F.expr(each.order).asc_nulls_last() for each in sides))
+        both = both.orderBy(*(F.expr(order).asc_nulls_last() for each in sides for order in each.order))
     key = key_of(sides) if node.variant == "outer" else one.names(one.key)
     columns = [*key, *one.value(node.variant == "outer"), *other.value(not inner)]
     later = f"greatest({one.column('time')}, {moment}) AS {TIME}"

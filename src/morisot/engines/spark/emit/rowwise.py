@@ -9,12 +9,12 @@ from morisot.compile.verdict import ColumnForm
 from morisot.engines.spark.emit.core.emission import Emission
 from morisot.engines.spark.emit.core.registry import emits
 from morisot.engines.spark.emit.frames.frame import Frame
+from morisot.engines.spark.emit.frames.narrow import as_narrower, spread
 from morisot.engines.spark.emit.frames.sql import quoted, render
 from morisot.physical.ops import ColumnsOp
 from morisot.plan.nodes.closure import Closure
 from morisot.plan.nodes.rowwise import Filter, FilterMap, FlatMap, Flatten, Map, MapMemo, Rowwise
-from morisot.types.element import Keyed, Type, arguments, leaves
-from morisot.worker.codec.batches import field_name
+from morisot.types.element import Keyed, arguments, leaves
 
 _EXPLODED = quoted("item")
 
@@ -37,7 +37,8 @@ def emit_filter(node: Filter, emission: Emission, frame: Frame) -> Frame:
     form = compiled(node, node.predicate, emission, frame)
     widened, _ = frame.composable(form)
     filtered = widened.filtered(render(truth(form.result), widened.references()))
-    return filtered.compose(node.type, filtered.references_to()) if form.shared else filtered
+    kept = filtered.compose(frame.type, filtered.references_to()) if form.shared else filtered
+    return as_narrower(kept, node.type)
 
 
 @emits(ColumnsOp, FilterMap)
@@ -75,15 +76,6 @@ def exploded(node: Rowwise, frame: Frame, items: str) -> Frame:
         return frame.over(rows, node.type)
     rows = frame.df.selectExpr(*key, f"explode({items}) AS {_EXPLODED}", *frame.hidden)
     return frame.over(rows, node.type).select(node.type, [*key, *spread(_EXPLODED, item)])
-
-
-def spread(column: str, type_: Type) -> list[str]:
-    """The leaves inside a struct column."""
-    if not type_.children:
-        return [column]
-    return [
-        leaf for name, child in type_.children for leaf in spread(f"{column}.{quoted(field_name(type_, name))}", child)
-    ]
 
 
 def key_columns(frame: Frame) -> Sequence[str]:

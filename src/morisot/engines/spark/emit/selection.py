@@ -7,11 +7,19 @@ from pyspark.sql import functions as F  # noqa: N812 - the name every Spark prog
 
 from morisot.engines.spark.emit.core.emission import Emission
 from morisot.engines.spark.emit.core.registry import emits
-from morisot.engines.spark.emit.frames.frame import Frame
+from morisot.engines.spark.emit.frames.frame import TIME, Frame, unquoted
 from morisot.engines.spark.emit.frames.guards import NAN
 from morisot.engines.spark.emit.frames.sql import guard
 from morisot.engines.spark.emit.python import fused_stage
-from morisot.engines.spark.emit.python.in_order import CANONICAL, ORDER, in_order, numbered, origin, with_canonical
+from morisot.engines.spark.emit.python.in_order import (
+    CANONICAL,
+    ORDER,
+    in_order,
+    numbered,
+    origin,
+    restored,
+    with_canonical,
+)
 from morisot.engines.spark.emit.stateful.keyed_state import by_bucket_of_key, in_buckets
 from morisot.engines.spark.emit.stateful.timers import clock_of, in_buckets_with_timers
 from morisot.engines.spark.internals import plans
@@ -38,10 +46,15 @@ def emit_sorted_by(node: SortedBy, emission: Emission, frame: Frame) -> Frame:
     sortable = [
         f"{sort_key(expression, type_)} AS {name}" for expression, type_, name in zip(key, types, by, strict=True)
     ]
-    rows = numbered(frame.df.selectExpr(*columns, *sortable)).orderBy(*by, ORDER)
+    rows, last = frame.df.selectExpr(*columns, *sortable), list(frame.order)
+    if not emission.plan.choices[node].unique_keys and not frame.order:
+        rows, last = numbered(rows), [ORDER]
+    if emission.carries_order(node):
+        return restored(node, emission, rows, [*by, *last], frame.columns, timed=frame.timed)
+    rows = rows.orderBy(*by, *last)
     rows = rows.offset(node.offset) if node.offset else rows
     rows = rows if node.n is None else rows.limit(node.n)
-    return Frame(rows.drop(*by, "order"), node.type, frame.timed)
+    return Frame(rows.drop(*by, "order", *map(unquoted, frame.order)), node.type, frame.timed)
 
 
 def sort_key(expression: str, type_: Type) -> str:
@@ -86,14 +99,15 @@ def first_of_each_partition(df: DataFrame, n: int) -> DataFrame:
 def emit_unique(node: Unique, emission: Emission, frame: Frame) -> Frame:
     by_value = not contains_any(node.type)
     if by_value and not frame.timed and not emission.needs_order(node):
-        return Frame(frame.df.distinct(), node.type)
-    rows = numbered(frame.df)
+        return Frame(frame.without_order_columns().df.distinct(), node.type)
+    rows = numbered(frame.df, frame.order)
     rows = rows if by_value else with_canonical(node, rows, node.type)
     groups = rows.groupBy(*map(F.expr, frame.columns if by_value else [CANONICAL]))
-    carried = [*([] if by_value else frame.columns), *frame.hidden]
+    carried = [*([] if by_value else frame.columns), *([TIME] if frame.timed else [])]
     firsts = [f"min_by({column}, {ORDER}) AS {column}" for column in carried]
     distinct = groups.agg(*map(F.expr, [*firsts, f"min({ORDER}) AS {ORDER}"]))
-    distinct = distinct.orderBy(ORDER) if emission.needs_order(node) else distinct
+    if emission.needs_order(node):
+        return restored(node, emission, distinct, [ORDER], frame.columns, timed=frame.timed)
     return Frame(distinct, node.type, frame.timed).select(node.type, frame.columns)
 
 

@@ -23,7 +23,7 @@ from morisot.plan.nodes.sink import (
     WriteText,
     WriteTo,
 )
-from morisot.types.element import Type, leaves, table_columns
+from morisot.types.element import NONE, Type, leaves, table_columns
 from morisot.worker.codec.batches import field_name
 
 
@@ -57,7 +57,8 @@ def rebuilt(path: tuple[int, ...], type_: Type, frame: Frame) -> str:
     """A part of the element as one column. Products become structs."""
     if not type_.children:
         (leaf,) = [leaf for leaf in leaves(frame.type) if leaf.path == path]
-        return quoted(leaf.column)
+        # files cannot have a column of the type VOID
+        return "CAST(NULL AS STRING)" if type_ == NONE else quoted(leaf.column)
     parts = [
         f"{rebuilt((*path, index), child, frame)} AS {quoted(field_name(type_, name))}"
         for index, (name, child) in enumerate(type_.children)

@@ -24,8 +24,9 @@ def emit_add_timestamps(node: AddTimestamps, emission: Emission, frame: Frame) -
     assert node.kind is not None
     widened, (moment,) = frame.evaluate(form, frame.names())
     row_order = [ROW_ORDER] if frame.has_row_order else []
-    rows = widened.df.selectExpr(*frame.columns, f"{ticks_of(moment, node.kind)} AS {TIME}", *row_order)
-    return Frame(rows, node.type, timed=True, has_row_order=frame.has_row_order)
+    ticks = f"{ticks_of(moment, node.kind)} AS {TIME}"
+    rows = widened.df.selectExpr(*frame.columns, ticks, *frame.order, *row_order)
+    return Frame(rows, node.type, timed=True, has_row_order=frame.has_row_order, order=frame.order)
 
 
 @emits(TimestampsInPythonOp, AddTimestamps)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import sys
 import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -60,6 +61,14 @@ def current() -> JavaGateway | None:
     from pyspark.core.context import SparkContext
 
     return SparkContext._gateway
+
+
+def jvm_process() -> int | None:
+    """The process of the JVM that this process has started, if there is one. It imports nothing."""
+    module = sys.modules.get("pyspark.core.context")
+    gateway = None if module is None else module.SparkContext._gateway
+    process = getattr(gateway, "proc", None)
+    return None if process is None else int(process.pid)
 
 
 def client_of(gateway: JavaGateway) -> Any:

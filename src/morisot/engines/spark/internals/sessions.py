@@ -42,3 +42,20 @@ def task_slots(spark: SparkSession) -> int:
     """The number of tasks that a classic session can run at once."""
     context = spark.sparkContext._jsc.sc()
     return int(context.maxNumConcurrentTasks(context.resourceProfileManager().defaultResourceProfile()))
+
+
+_RECORDS = ("inputRecords", "outputRecords", "shuffleReadRecords", "shuffleWriteRecords")
+
+
+def running_stages(spark: Any) -> list[tuple[int, ...]]:
+    """Of each active stage the number, the completed tasks, and the rows that its tasks have read and written.
+
+    Rows of running tasks arrive with the heartbeats of executors, every ten seconds.
+    """
+    stages = spark.sparkContext._jsc.sc().statusStore().activeStages()
+    found = []
+    for index in range(stages.size()):
+        stage = stages.apply(index)
+        rows = (int(getattr(stage, name)()) for name in _RECORDS)
+        found.append((int(stage.stageId()), int(stage.numCompleteTasks()), *rows))
+    return found

@@ -16,7 +16,9 @@ from morisot.engines.spark.emit.core.registry import emit_of
 from morisot.engines.spark.emit.frames.frame import Frame
 from morisot.engines.spark.emit.frames.guards import Operators
 from morisot.engines.spark.emit.python import fused_kernel, fused_stage, left_out
+from morisot.engines.spark.emit.python.shipping import Shipping, shipping_with
 from morisot.engines.spark.emit.python.signing import sealing_with
+from morisot.engines.spark.emit.python.skipped import skipped_by
 from morisot.engines.spark.emit.stateful.bounded_inputs import from_files
 from morisot.engines.spark.emit.stateful.row_order import with_row_order
 from morisot.engines.spark.internals import plans
@@ -28,6 +30,8 @@ from morisot.plan.analysis.trigger import Trigger
 from morisot.plan.nodes.closure import Closure
 from morisot.plan.nodes.node import Node
 from morisot.plan.nodes.partition import Batched
+from morisot.plan.nodes.rowwise import Rowwise
+from morisot.plan.nodes.source import PathSource
 from morisot.plan.nodes.window import WithoutFailures
 from morisot.runtime.tally import is_diverting
 from morisot.types.element import ANY, Type
@@ -65,6 +69,8 @@ class QueryInputs:
     """The directory of the copies of bounded inputs of unbounded operators."""
     trigger: Trigger = field(default_factory=Trigger)
     """The trigger of the query."""
+    end: int | None = None
+    """The micro-batch at the end of its sources, in which operators emit what they still hold; None: it is unknown."""
 
 
 class Emission:
@@ -90,10 +96,24 @@ class Emission:
         self.run = uuid.uuid4().hex
         """The id of the run, with which tasks report skipped elements."""
         self.optimistic: set[Node] = set()
+        self.shipping = Shipping(resources.spark)
+        """The pickles of the tasks, with large captured values that operators share."""
         self._bounded_inputs: dict[Node, Frame] = {}
         self._persisted: dict[Node, DataFrame] = {}
         """The frames that are persisted until the emission is released."""
         self._frames: dict[Node, Frame] = dict(given or {})
+
+    @property
+    def native_sources(self) -> set[Node]:
+        """The sources of files that Spark reads. If it cannot, Python does."""
+        operators = self.plan.operators.items()
+        return {node for node, each in operators if isinstance(each, ReadOp) and isinstance(node, PathSource)}
+
+    @property
+    def guarded(self) -> set[Node]:
+        """The operators that fail only by the guard of a rung."""
+        choices = self.plan.choices.items()
+        return {node for node, each in choices if each.selection is not None and each.selection.rung == "guard"}
 
     @property
     def seals(self) -> list[Seal]:
@@ -109,7 +129,7 @@ class Emission:
     def frame(self, node: Node) -> Frame:
         """The node's elements as a frame."""
         if node not in self._frames:
-            with sealing_with(self.resources.seal):
+            with sealing_with(self.resources.seal), shipping_with(self.shipping):
                 self._frames[node] = self._counted(node, self._emitted(node))
         return self._frames[node]
 
@@ -171,16 +191,21 @@ class Emission:
     def retain(self, node: Node, frame: Frame) -> None:
         """Retains a stream for later jobs, if the plan does so."""
         if self.plan.retains and self.resources.caches is not None:
-            self.resources.caches.add(node, frame, self.optimistic, self.resources.seal)
+            self.resources.caches.add(node, frame, self.optimistic | self.native_sources, self.resources.seal)
 
     def _source_of(self, first: Node) -> Frame:
         """The input of the first step of a stage."""
-        return self.frame(first.inputs[0]) if first.inputs else fused_stage.instances(self)
+        return self.read_by(first, first.inputs[0]) if first.inputs else fused_stage.instances(self)
+
+    def read_by(self, node: Node, value: Node) -> Frame:
+        """An input of an operator. Only some operators read order columns."""
+        frame = self.frame(value)
+        return frame if node in self.plan.order.compared else frame.without_order_columns()
 
     def _read_by(self, node: Node, value: Node) -> Frame:
         """An input of a node. A bounded input of an unbounded operator was copied, and the copy is read as a stream."""
         if not is_bounded_input(value, node):
-            return self.frame(value)
+            return self.read_by(node, value)
         if value not in self._bounded_inputs:
             assert self.query.bounded_inputs is not None, "a query is emitted after its bounded inputs were copied"
             directory = self.query.bounded_inputs / str(bounded_inputs(*self.plan.roots).index(value))
@@ -220,6 +245,10 @@ class Emission:
         """Whether the result of an operator depends on the row order of the node's elements."""
         return node in self.plan.order.needed
 
+    def carries_order(self, node: Node) -> bool:
+        """Whether the row order of the node's elements is provided as hidden columns."""
+        return node in self.plan.order.carried
+
     def provides_row_order(self, node: Node) -> bool:
         """Whether a source or an operator on unbounded input provides a row order. Output files have none."""
         return node in self.plan.order.needed or node in self.plan.order.shown
@@ -235,7 +264,10 @@ class Emission:
     def policy(self, node: Node) -> Policy | None:
         """The treatment of elements on which the operator fails; None: the job stops."""
         if not node.leaves_out:
-            return None
+            only = skipped_by(node) if isinstance(node, Rowwise) else None
+            if only is None:
+                return None
+            return Policy(node.operator, node.location, self.nodes.index(node), False, failing_type(node), only)
         return Policy(node.operator, node.location, self.nodes.index(node), is_diverting(node), failing_type(node))
 
     def account(self, policies: Sequence[Policy], steps: Sequence[Step] = ()) -> Account | None:
@@ -259,7 +291,7 @@ class Emission:
     def before(self, node: Node) -> tuple[Frame, tuple[Step, ...]]:
         """The input of an operator, and the steps that are fused into its pass."""
         taken = self.plan.steps_before(node)
-        return (self._source_of(taken[0]), self.steps(taken)) if taken else (self.frame(node.inputs[0]), ())
+        return (self._source_of(taken[0]), self.steps(taken)) if taken else (self.read_by(node, node.inputs[0]), ())
 
     def before_last_stage(self, root: Node) -> tuple[Frame, tuple[Step, ...]]:
         """The input of the last stage before a root, and its steps, which are fused into another pass."""

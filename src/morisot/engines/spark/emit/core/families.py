@@ -8,6 +8,7 @@ from morisot.engines.spark.emit import (
     keyed,
     partition,
     rowwise,
+    selected,
     selection,
     sink,
     source,
@@ -15,7 +16,7 @@ from morisot.engines.spark.emit import (
     time,
     window,
 )
-from morisot.engines.spark.emit.python import two_phase_fold
+from morisot.engines.spark.emit.python import token_counts, two_phase_fold
 from morisot.engines.spark.emit.sources import scripted_batches
 from morisot.engines.spark.emit.stateful import resumable, running_aggregates, stream_join, watermarks
 
@@ -24,7 +25,9 @@ FAMILIES = (
     rowwise,
     keyed,
     aggregate,
+    selected,
     two_phase_fold,
+    token_counts,
     running_aggregates,
     selection,
     state,

@@ -21,6 +21,8 @@ NameOf = Callable[[Input], str]
 
 ROW_ORDER = quoted("at")
 """The hidden column with the row order of an unbounded stream: bytes that sort in stream order."""
+ORDERS = tuple(quoted(f"rank{number}") for number in range(64))
+"""The names of order columns."""
 TIME = quoted("time")
 """The hidden column with the timestamps, in ticks: milliseconds, or microseconds for datetimes."""
 
@@ -54,6 +56,8 @@ class Frame:
     timed: bool = False
     has_row_order: bool = False
     """Whether ROW_ORDER is the last column: on unbounded input, if a reader needs the order."""
+    order: tuple[str, ...] = ()
+    """The hidden columns by which the elements are ordered, ascending; none: they are in partition order."""
     pending: Pending = Pending()
 
     @functools.cached_property
@@ -69,16 +73,19 @@ class Frame:
     @property
     def hidden(self) -> list[str]:
         """The quoted names of the hidden columns."""
-        return [*([TIME] if self.timed else []), *([ROW_ORDER] if self.has_row_order else [])]
+        return [*([TIME] if self.timed else []), *self.order, *([ROW_ORDER] if self.has_row_order else [])]
 
     def ddl(self, type_: Type) -> str:
         """The schema of a frame of another type with the same hidden columns, for mapInArrow."""
         kinds = {TIME: "BIGINT", ROW_ORDER: "BINARY"}
+        if self.order:
+            types = {quoted(field.name): field.dataType.simpleString() for field in self.df.schema.fields}
+            kinds |= {name: types[name] for name in self.order}
         return ", ".join([schema.ddl(type_), *(f"{name} {kinds[name]}" for name in self.hidden)])
 
     def over(self, df: DataFrame, type_: Type | None = None) -> Frame:
         """A frame over other rows, which have the same hidden columns."""
-        return Frame(df, self.type if type_ is None else type_, self.timed, self.has_row_order)
+        return Frame(df, self.type if type_ is None else type_, self.timed, self.has_row_order, self.order)
 
     @property
     def columns(self) -> list[str]:
@@ -149,7 +156,15 @@ class Frame:
 
     def untimed(self) -> Frame:
         """The frame without its elements' timestamps."""
-        return Frame(self.df.drop("time"), self.type, has_row_order=self.has_row_order) if self.timed else self
+        if not self.timed:
+            return self
+        return Frame(self.df.drop("time"), self.type, has_row_order=self.has_row_order, order=self.order)
+
+    def without_order_columns(self) -> Frame:
+        """The frame without the columns by which its elements are ordered."""
+        if not self.order:
+            return self
+        return Frame(self.df.drop(*(unquoted(name) for name in self.order)), self.type, self.timed, self.has_row_order)
 
     def names(self, *parts: tuple[int, ...]) -> NameOf:
         """The column of each input of a closure whose parameters are the given parts of the element.
@@ -178,6 +193,10 @@ class Frame:
             widened = frame.df.selectExpr("*", f"{render(expr, name_of)} AS {quoted(name)}")
             frame = self.over(widened)
         return frame, [render(leaf, name_of) for leaf in form.result.leaves()]
+
+
+def unquoted(name: str) -> str:
+    return name.removeprefix("`").removesuffix("`")
 
 
 def named(expressions: Sequence[str], type_: Type) -> list[str]:

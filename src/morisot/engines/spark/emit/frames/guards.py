@@ -17,7 +17,8 @@ from morisot.plan.nodes.node import Node
 
 _emitted: ContextVar[int | None] = ContextVar("morisot_operator", default=None)
 NAN = "NaN has no rank in an order"
-_GUARD = re.compile(r"morisot operator (\d+): ")
+MISSING = "None where a value is needed"
+_GUARD = re.compile(r"morisot operator (\d+)( rung)?: ")
 
 
 class Operators:
@@ -38,11 +39,20 @@ class Operators:
         finally:
             _emitted.reset(token)
 
-    def named_in(self, message: str) -> Node | None:
-        """The operator whose guard has this message; None if it is not the message of a guard."""
+    def named_in(self, message: str) -> tuple[Node, bool] | None:
+        """The operator whose guard has this message, and whether it is that of a rung; None if it is not of a guard."""
         found = _GUARD.match(message)
-        number = int(found[1]) if found else None
-        return next((node for node, each in self._numbers.items() if each == number), None)
+        if found is None:
+            return None
+        number, of_rung = int(found[1]), found[2] is not None
+        return next(((node, of_rung) for node, each in self._numbers.items() if each == number), None)
+
+
+def guard_of_rung(reason: str) -> str:
+    """The expression that stops a job, because an aggregate needs its next rung, which is native too."""
+    number = _emitted.get()
+    assert number is not None, "a rung is a form of an operator"
+    return f"raise_error('morisot operator {number} rung: {reason}')"
 
 
 def message_of_guard(reason: str) -> str:

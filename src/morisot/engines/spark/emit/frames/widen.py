@@ -26,7 +26,7 @@ def widened(path: tuple[int, ...], source: Type, target: Type, frame: Frame) -> 
     """The columns of the wider type, from those of one part of the frame."""
     if source == target:
         return [quoted(leaf.column) for leaf in leaves(frame.type) if leaf.path[: len(path)] == path]
-    if isinstance(target, Optional) and target.inner == source:
+    if isinstance(target, Optional):
         return [rebuilt(path, source, frame)]
     pairs = zip(source.children, target.children, strict=True)
     return [

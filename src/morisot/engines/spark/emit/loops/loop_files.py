@@ -10,9 +10,10 @@ from pyspark.sql import SparkSession
 from morisot.engines.spark.emit.core.emission import Emission
 from morisot.engines.spark.emit.frames.tables import complete_in_file
 from morisot.engines.spark.internals.sessions import is_classic
-from morisot.plan.files import columns_of_fields, is_local
+from morisot.plan.files import is_local
 from morisot.plan.nodes.node import Node
 from morisot.plan.nodes.source import StreamParquet
+from morisot.runtime.file_formats import columns_of_fields
 from morisot.runtime.local_files import local_files
 from morisot.types.element import BOOL, FLOAT, INT, Record, Type
 from morisot.worker.codec.file_rows import FileRows, Groups

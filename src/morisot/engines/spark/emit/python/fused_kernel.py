@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def run(emission: Emission, operator: KernelOp, source: Node) -> Frame:
     """The frame after the operators. The numbers of a range are generated inside the pass."""
     numbers = Numbers(source.range, emission.parallelism) if isinstance(source, StreamRange) else None
-    frame = fused_stage.instances(emission) if numbers else emission.frame(source)
+    frame = fused_stage.instances(emission) if numbers else emission.read_by(operator.logical[0], source)
     steps = emission.steps(operator.logical)
     stage = KernelStage(
         steps,

@@ -10,6 +10,7 @@ from pyspark import cloudpickle
 
 from morisot.engines.spark.emit.frames.frame import Frame
 from morisot.engines.spark.emit.python.pickling import check_travels
+from morisot.engines.spark.emit.python.shipping import current_shipping
 from morisot.engines.spark.emit.python.signing import current_seal
 from morisot.physical.steps import step_of
 from morisot.plan.nodes.node import Node
@@ -56,12 +57,12 @@ def run(
 
 def in_worker(task: Callable[[Any], Any]) -> Callable[[Any], Any]:
     """The task as a plain function, which pyspark requires. It signs its failures with the job's key."""
-    seal = current_seal()
+    seal, shipped = current_seal(), current_shipping().ship(task)
 
     def work(batches: Any) -> Any:
         try:
             with reporting(seal), little_garbage_collection():
-                yield from task(batches)
+                yield from shipped.load()(batches)
         finally:
             freeze_modules()
 

@@ -13,7 +13,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - the name every Spark program uses
 
 from morisot.engines.spark.emit.frames import schema
-from morisot.engines.spark.emit.frames.frame import TIME, Frame
+from morisot.engines.spark.emit.frames.frame import ORDERS, TIME, Frame, named, unquoted
 from morisot.engines.spark.emit.frames.sql import quoted
 from morisot.engines.spark.emit.python.fused_stage import dumps, in_worker
 from morisot.engines.spark.emit.python.pickling import check_travels
@@ -35,11 +35,14 @@ def in_order(node: Node, emission: Emission, frame: Frame, machine: Machine, *, 
     for _, closure in node.closures:
         check_travels(closure)
     by_key = by_key and isinstance(frame.type, Keyed)
-    rows = numbered(frame.df)
+    order = list(frame.order) or [ORDER]
+    rows = frame.df if frame.order else numbered(frame.df)
     group: list[str] = []
     if by_key:
         rows, group = grouped_by_key(node, rows, frame.type)
-    rows = gathered(emission, rows, group, [ORDER])
+    rows = gathered(emission, rows, group, order)
+    if frame.order:
+        rows = rows.drop(*map(unquoted, order))
     return run_machine(node, emission, Frame(rows, frame.type, frame.timed), machine, by_key=by_key)
 
 
@@ -61,9 +64,32 @@ def origin(node: Node, emission: Emission | None = None) -> Origin:
     return Origin(node.operator, node.location, emission.policy(node) if emission is not None else None)
 
 
-def numbered(df: DataFrame) -> DataFrame:
-    """The rows with their number in stream order."""
-    return df.selectExpr("*", f"monotonically_increasing_id() AS {ORDER}")
+def numbered(df: DataFrame, by: Sequence[str] = ()) -> DataFrame:
+    """The rows with their number in stream order, or with the columns `by` which they are ordered as one value."""
+    order = _as_one(by) if by else "monotonically_increasing_id()"
+    return df.selectExpr("*", f"{order} AS {ORDER}")
+
+
+def _as_one(columns: Sequence[str]) -> str:
+    return columns[0] if len(columns) == 1 else f"struct({', '.join(columns)})"
+
+
+def reversed_order(by: Sequence[str]) -> str:
+    """An expression that orders numbered rows in the reverse direction."""
+    return _as_one([f"-{column}" for column in by or [ORDER]])
+
+
+def restored(
+    node: Node, emission: Emission, df: DataFrame, order: Sequence[str], columns: Sequence[str], *, timed: bool = False
+) -> Frame:
+    """The frame with the given leaves, in an order: as hidden columns if the plan says so, else sorted."""
+    time = [TIME] if timed else []
+    if emission.carries_order(node):
+        names = ORDERS[: len(order)]
+        hidden = [f"{expression} AS {name}" for expression, name in zip(order, names, strict=True)]
+        return Frame(df.selectExpr(*named(columns, node.type), *time, *hidden), node.type, timed, order=tuple(names))
+    rows = df.orderBy(*(F.expr(expression).asc_nulls_last() for expression in order))
+    return Frame(rows.selectExpr(*named(columns, node.type), *time), node.type, timed)
 
 
 def gathered(emission: Emission, df: DataFrame, group: Sequence[str], order: Sequence[str]) -> DataFrame:

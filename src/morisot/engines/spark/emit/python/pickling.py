@@ -2,30 +2,25 @@
 
 from __future__ import annotations
 
-import site
 import sys
-import sysconfig
 from collections.abc import Iterator
-from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any
 
 from pyspark import cloudpickle
 
+from morisot.engines.spark.emit.python.culprit import Culprit, culprit
+from morisot.engines.spark.emit.python.shipping import current_shipping, is_only_in_program
 from morisot.errors import PlanError
+from morisot.installed import is_users
 from morisot.plan.nodes.closure import Closure
 
-_INSTALLED = tuple(
-    str(Path(directory).resolve())
-    for directory in {*site.getsitepackages(), site.getusersitepackages(), sysconfig.get_paths()["stdlib"]}
-)
-_OWN = str(Path(sys.modules[__name__.partition(".")[0]].__path__[0]).resolve())
-"""The directory of Morisot, which workers import."""
-
-
-_PLAIN = "create the captured objects inside the function, or capture plain values"
 # From Python 3.14 on pickling a function evaluates its annotations. Those of the closure itself are copied as text.
 _POSTPONE = "a function that it calls has an annotation with this name: import it, or write the annotation as text"
+
+
+_READ = "read what the function needs into a variable before, and capture the variable"
+_PLAIN = "create the captured objects inside the function, or capture plain values"
 
 
 def carry_by_value(closure: Closure) -> None:
@@ -56,15 +51,28 @@ def carry_value(value: Any) -> None:
 
 
 def check_travels(closure: Closure) -> None:
-    """Prepares a closure for pickling. Raises an error if it cannot be pickled."""
+    """Prepares a closure for pickling. Raises an error that names the variable if it cannot be pickled."""
     carry_by_value(closure)
+    shipping = current_shipping()
+    shipping.share_large(closure)
+    for name, value in closure.captured.items():
+        if is_only_in_program(value):
+            raise _refused(closure, Culprit(name, value), "it exists only in the program", _READ)
     try:
-        cloudpickle.dumps(closure.function)  # type: ignore[no-untyped-call]
+        shipping.dumps(closure.function, [])
     except Exception as error:
-        raise PlanError(
-            f"the function given to {closure.operator} ({closure.location}) cannot be sent to the workers: {error}",
-            advice=_POSTPONE if isinstance(error, NameError) else _PLAIN,
-        ) from None
+        found = culprit(closure.function, shipping)
+        if isinstance(error, NameError) or found is None:
+            raise _refused(closure, None, str(error), _POSTPONE if isinstance(error, NameError) else _PLAIN) from None
+        raise _refused(closure, found, str(error)) from None
+
+
+def _refused(closure: Closure, found: Culprit | None, why: str, advice: str = "") -> PlanError:
+    captured = "" if found is None else f"it captures {found.path} ({type(found.value).__name__}): "
+    return PlanError(
+        f"the function given to {closure.operator} ({closure.location}) cannot be sent to the workers: {captured}{why}",
+        advice=advice or (found.advice if found else _PLAIN),
+    )
 
 
 def register(name: str) -> None:
@@ -72,15 +80,6 @@ def register(name: str) -> None:
     if name == "__main__" or module is None or not is_users(module):
         return
     cloudpickle.register_pickle_by_value(module)  # type: ignore[no-untyped-call]
-
-
-def is_users(module: ModuleType) -> bool:
-    """Whether a module is the user's: neither installed nor Morisot's."""
-    file = getattr(module, "__file__", None)
-    if file is None:
-        return False
-    path = str(Path(file).resolve())
-    return not path.startswith((*_INSTALLED, _OWN))
 
 
 def _modules_of(function: Any) -> Iterator[str]:

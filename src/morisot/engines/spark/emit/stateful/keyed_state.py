@@ -16,8 +16,9 @@ from morisot.engines.spark.emit.python.signing import current_seal
 from morisot.engines.spark.emit.stateful.processors import BucketProcessor
 from morisot.plan.analysis.validate import gives_running_values
 from morisot.plan.nodes.node import Node
+from morisot.plan.nodes.window import Window
 from morisot.types.element import Keyed, Type
-from morisot.worker.stateful.buckets import Bucket, PackBuckets, UnpackBuckets
+from morisot.worker.stateful.buckets import Bucket, PackBuckets, StreamEnd, UnpackBuckets
 from morisot.worker.stateful.machine import Machine
 
 if TYPE_CHECKING:
@@ -46,7 +47,8 @@ def in_buckets(
         machine, came_from, frame.type, output_type, dumps, frame.timed, stamps, by_key, running, has_row_order
     )
     rows, where = by_bucket_of_key(node, emission, frame) if by_key else (frame.df, "0")
-    packed = gathered_in_buckets(frame, rows, where)
+    ends = isinstance(node, Window) and node.completes_at_end
+    packed = gathered_in_buckets(frame, rows, where, stream_end(emission) if ends else None)
     results = packed.groupBy("bucket").transformWithStateInPandas(
         BucketProcessor(bucket, current_seal()), "results BINARY, left_out BINARY", emission.plan.output_mode, "None"
     )
@@ -63,12 +65,22 @@ def by_bucket_of_key(node: Node, emission: Emission, frame: Frame) -> tuple[Data
 
 def bucket_of(emission: Emission, *columns: str) -> str:
     """An expression for the bucket of rows with the same values in some columns."""
-    return f"CAST(pmod(xxhash64({', '.join(columns)}), {emission.parallelism * BUCKETS_PER_PARTITION}) AS INT)"
+    return f"CAST(pmod(xxhash64({', '.join(columns)}), {number_of_buckets(emission)}) AS INT)"
 
 
-def gathered_in_buckets(frame: Frame, rows: DataFrame, where: str) -> DataFrame:
+def number_of_buckets(emission: Emission) -> int:
+    return emission.parallelism * BUCKETS_PER_PARTITION
+
+
+def stream_end(emission: Emission) -> StreamEnd | None:
+    """The end of the query's sources, if it is known."""
+    end = emission.query.end
+    return None if end is None else StreamEnd(end, number_of_buckets(emission))
+
+
+def gathered_in_buckets(frame: Frame, rows: DataFrame, where: str, end: StreamEnd | None) -> DataFrame:
     """The packed rows of a frame, one value for each batch and bucket. `where` is the expression of the bucket."""
     # Empty for aggregates that do not depend on the order.
     empty = [] if frame.has_row_order else [f"X'' AS {ROW_ORDER}"]
     with_bucket = rows.selectExpr(*frame.columns, *frame.hidden, *empty, f"{where} AS {_BUCKET}")
-    return with_bucket.mapInArrow(in_worker(PackBuckets(ledgers.current_task())), "bucket INT, rows BINARY")
+    return with_bucket.mapInArrow(in_worker(PackBuckets(ledgers.current_task(), end)), "bucket INT, rows BINARY")

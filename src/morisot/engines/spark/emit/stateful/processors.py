@@ -28,16 +28,25 @@ class Processor(StatefulProcessor):
     """A processor whose task is unpickled when it is first used."""
 
     def __init__(self, task: Any, seal: Seal) -> None:
-        self._pickled: bytes = cloudpickle.dumps(task)  # type: ignore[no-untyped-call]
+        # imported here: workers do not need it
+        from morisot.engines.spark.emit.python.shipping import current_shipping
+
+        self._shipped = current_shipping().ship(task, separately=False)
         self._seal = seal
 
     @functools.cached_property
     def task(self) -> Any:
-        return pickle.loads(self._pickled)
+        return self._shipped.load()
 
     def close(self) -> None:
         """Called when Spark has stored the states."""
         freeze_modules()
+
+
+def packed_rows(frames: Iterator[Any]) -> tuple[list[bytes], bool]:
+    """The packed rows of a bucket, and whether the stream ends: a value without rows reports it."""
+    values = [bytes(each) for frame in frames for each in frame["rows"]]
+    return [each for each in values if each], b"" in values
 
 
 class BucketProcessor(Processor):
@@ -52,11 +61,12 @@ class BucketProcessor(Processor):
     def handleInputRows(self, key: Any, rows: Iterator[Any], timerValues: Any) -> Iterator[Any]:  # noqa: N802, N803 - Spark's names
         import pandas as pd
 
-        packed = [bytes(each) for frame in rows for each in frame["rows"]]
+        packed, ends = packed_rows(rows)
         saved = self._states.get()
         with reporting(self._seal):
-            results, left_out, states = self.task(packed, None if saved is None else bytes(saved[0]))
-        self._states.update((states,))
+            results, left_out, states = self.task(packed, None if saved is None else bytes(saved[0]), ends=ends)
+        if states is not None:
+            self._states.update((states,))
         if results is not None or left_out is not None:
             noted = None if left_out is None else pickle.dumps(left_out)
             yield pd.DataFrame({"results": [results], "left_out": [noted]})
@@ -73,19 +83,21 @@ class TimerProcessor(Processor):
         self._state = handle.getValueState("state", "state BINARY, timer BIGINT")
 
     def handleInputRows(self, key: Any, rows: Iterator[Any], timerValues: Any) -> Iterator[Any]:  # noqa: N802, N803 - Spark's names
-        packed = [bytes(each) for frame in rows for each in frame["rows"]]
-        yield from self._run(packed, timerValues)
+        packed, ends = packed_rows(rows)
+        yield from self._run(packed, timerValues, ends=ends)
 
     def handleExpiredTimer(self, key: Any, timerValues: Any, expiredTimerInfo: Any) -> Iterator[Any]:  # noqa: N802, N803 - Spark's names
         yield from self._run([], timerValues, expired=expiredTimerInfo.getExpiryTimeInMs())
 
-    def _run(self, packed: list[bytes], timers: Any, expired: int | None = None) -> Iterator[Any]:
+    def _run(
+        self, packed: list[bytes], timers: Any, *, expired: int | None = None, ends: bool = False
+    ) -> Iterator[Any]:
         import pandas as pd
 
         bucket, clock = self.task
         saved, timer = self._state.get() or (None, None)
         with reporting(self._seal):
-            outcome = bucket(packed, None if saved is None else bytes(saved), clock.moment(timers))
+            outcome = bucket(packed, None if saved is None else bytes(saved), clock.moment(timers, ends=ends))
         self._state.update((outcome.state, self._timed(timer, expired, outcome)))
         if outcome.results is not None or outcome.late is not None:
             late = None if outcome.late is None else cloudpickle.dumps(outcome.late)  # type: ignore[no-untyped-call]

@@ -13,7 +13,7 @@ from morisot.engines.spark.emit.frames import schema
 from morisot.engines.spark.emit.frames.frame import ROW_ORDER, TIME, Frame
 from morisot.engines.spark.emit.frames.sql import quoted
 from morisot.engines.spark.emit.python.in_order import grouped_by_key
-from morisot.engines.spark.emit.source import in_order, of_listed_files
+from morisot.engines.spark.emit.sources.paths import in_order, of_listed_files
 from morisot.engines.spark.emit.stateful.row_order import row_order_in_files
 from morisot.physical.ops import ReadOp, WriteOp
 from morisot.plan.analysis.resumable import StoredSplits, StoreSplits, StreamCopied
@@ -53,7 +53,7 @@ def emit_stored_splits(node: StoredSplits, emission: Emission) -> Frame:
     df = load(emission.spark.read, node.directory)
     if node.running:
         return Frame(last_values(node, df), node.type)
-    return Frame(in_order(df, emission, load) if emission.is_ordered(node) else df, node.type, timed)
+    return Frame(in_order(df, "packed", emission, load) if emission.is_ordered(node) else df, node.type, timed)
 
 
 def last_values(node: StoredSplits, df: DataFrame) -> DataFrame:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from morisot.engines.spark.emit.frames.frame import Frame
 from morisot.engines.spark.emit.python.fused_stage import dumps, in_worker
 from morisot.engines.spark.emit.python.signing import current_seal
-from morisot.engines.spark.emit.stateful.keyed_state import gathered_in_buckets
+from morisot.engines.spark.emit.stateful.keyed_state import gathered_in_buckets, stream_end
 from morisot.engines.spark.emit.stateful.processors import TimerProcessor
 from morisot.engines.spark.emit.stateful.watermark_column import LATEST
 from morisot.plan.nodes.node import Node
@@ -33,14 +33,14 @@ class Clock:
     def mode(self) -> Literal["ProcessingTime", "EventTime"]:
         return "ProcessingTime" if self.processing else "EventTime"
 
-    def moment(self, timers: Any) -> Moment:
-        """The time of this micro-batch."""
+    def moment(self, timers: Any, *, ends: bool = False) -> Moment:
+        """The time of this micro-batch, in which the stream may end."""
         if self.processing:
             now = timers.getCurrentProcessingTimeInMs() * self.per_millisecond
-            return Moment(now - 1, now)
+            return Moment(now - 1, now, ends)
         watermark = timers.getCurrentWatermarkInMs()
         # Spark's watermark is 0 before the first element.
-        return Moment(watermark * self.per_millisecond if watermark > 0 else None)
+        return Moment(watermark * self.per_millisecond if watermark > 0 else None, ends=ends)
 
     def timer(self, deadline: int) -> int:
         """The first millisecond at which the deadline has passed. It is at least 1, because watermarks start with 0."""
@@ -56,7 +56,7 @@ def in_buckets_with_timers(
     node: Node, emission: Emission, frame: Frame, rows: DataFrame, where: str, bucket: TimerBucket, clock: Clock
 ) -> Frame:
     """The frame after buckets with timers, over rows of the frame. `where` is the expression of a row's bucket."""
-    packed = gathered_in_buckets(frame, rows, where)
+    packed = gathered_in_buckets(frame, rows, where, stream_end(emission))
     results = packed.groupBy("bucket").transformWithStateInPandas(
         TimerProcessor(bucket, clock, current_seal()),
         "results BINARY, late BINARY",

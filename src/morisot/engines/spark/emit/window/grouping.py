@@ -11,7 +11,7 @@ from pyspark.sql import functions as F  # noqa: N812 - the name every Spark prog
 from morisot.engines.spark.emit.core.emission import Emission
 from morisot.engines.spark.emit.frames.frame import TIME, Frame
 from morisot.engines.spark.emit.frames.sql import EPOCH, quoted
-from morisot.engines.spark.emit.python.in_order import CANONICAL, ORDER, numbered, with_canonical
+from morisot.engines.spark.emit.python.in_order import CANONICAL, ORDER, numbered, restored, with_canonical
 from morisot.engines.spark.emit.window.measures import AggregateColumn, Columns, NativeMeasure, native_measures
 from morisot.plan.nodes.node import Node
 from morisot.plan.nodes.window import Window, WindowJoin
@@ -76,7 +76,7 @@ def prepared(node: Window, emission: Emission, frame: Frame, *extras: str) -> Ro
     if (emission.needs_order(node) or not by_value) and FIRST not in wanted:
         wanted.append(FIRST)
     if any(measure.ordered for measure in measures) or {FIRST, LAST, KEY_FIRST} & set(wanted) or node.kind.by_order:
-        df = numbered(df)
+        df = numbered(df, frame.order)
     df, group, key = grouped_by(node, df, frame)
     return Rows(df, group, key, measures, [EXTRAS[name] for name in wanted])
 
@@ -93,6 +93,8 @@ def grouped_by(node: Node, df: DataFrame, frame: Frame) -> tuple[DataFrame, list
 
 def finished(node: Window, emission: Emission, rows: Rows, windows: DataFrame, *, order: Sequence[str]) -> Frame:
     """The results of windows, from rows with START, END and the columns of the measures and the order."""
+    for column, expression in (shared for measure in rows.measures for shared in measure.shared):
+        windows = windows.selectExpr("*", f"{expression} AS {column}")
     results = [expression for measure in rows.measures for expression in measure.finish]
     stamps = [f"{END if node.kind.timed else NEWEST} AS {TIME}"] if node.time is not None else []
     return in_their_order(node, emission, windows, [*rows.key, *with_bounds(node, results)], stamps, order)
@@ -113,8 +115,8 @@ def in_their_order(
         return Frame(windows.selectExpr(*named, *stamps), node.type, bool(stamps))
     names = [f"order{number}" for number in range(len(order))]
     sorted_by = [f"{expression} AS {name}" for expression, name in zip(order, names, strict=True)]
-    df = windows.selectExpr(*named, *stamps, *sorted_by).orderBy(*names).drop(*names)
-    return Frame(df, node.type, bool(stamps))
+    rows = windows.selectExpr(*named, *stamps, *sorted_by)
+    return restored(node, emission, rows, names, columns, timed=bool(stamps))
 
 
 def with_bounds(node: Window | WindowJoin, results: Sequence[str]) -> list[str]:

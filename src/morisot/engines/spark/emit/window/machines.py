@@ -54,7 +54,8 @@ def machine_in_order(node: Window) -> Machine:
 
 
 def machine(node: Window, windower: Windower, bounds: bool, stamps: bool) -> Windows:
-    return Windows(windower, in_python(node), node.row.cls if node.row else None, bounds, stamps, origin(node))
+    row = node.row.cls if node.row else None
+    return Windows(windower, in_python(node), row, bounds, stamps, origin(node), node.completes_at_end)
 
 
 def window_by_window(node: Window, emission: Emission, frame: Frame) -> Frame:
@@ -73,7 +74,8 @@ def window_by_window(node: Window, emission: Emission, frame: Frame) -> Frame:
     one_window = machine(node, windows.Everything(), bounds=False, stamps=False)
     task = InOrder(one_window, origin(node), input_type, output_type, dumps, False, False, ordered, by_key=True)
     hidden = [quoted(name) for name in ORDER_COLUMNS] if ordered else []
-    results = rows.selectExpr(*columns, ORDER).mapInArrow(in_worker(task), schema.ddl(output_type, *hidden))
+    row_order = [ORDER] if ordered else []
+    results = rows.selectExpr(*columns, *row_order).mapInArrow(in_worker(task), schema.ddl(output_type, *hidden))
     return named(node, emission, results, output_type)
 
 
@@ -94,7 +96,7 @@ def named(node: Window, emission: Emission, results: DataFrame, output: Keyed) -
 def by_window(node: Window, frame: Frame) -> tuple[DataFrame, Sequence[str]]:
     """Each row once for every window that it is in, with the window's bounds, and the grouping columns of the key."""
     timed = clocked(node.kind, frame)
-    rows, group = numbered(timed.df), list[str]()
+    rows, group = numbered(timed.df, timed.order), list[str]()
     if node.input.keyed:
         rows, group = grouped_by_key(node, rows, frame.type)
     match node.kind:

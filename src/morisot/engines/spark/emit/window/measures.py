@@ -11,19 +11,20 @@ from dataclasses import dataclass
 
 from morisot.compile.aggregates.extremes import ACCUMULATOR, NativeExtreme
 from morisot.compile.aggregates.folds import FoldPart, NativeFold, leaf_values
-from morisot.compile.ir.expressions import Input
+from morisot.compile.ir.expressions import Expr, Input, Shared, rebuilt
+from morisot.compile.ir.values import pack, parameter
 from morisot.compile.verdict import ColumnForm, Refusal
 from morisot.engines.spark.emit.aggregate import joined_start
 from morisot.engines.spark.emit.core.emission import Emission
 from morisot.engines.spark.emit.frames.frame import Frame
-from morisot.engines.spark.emit.frames.guards import NAN
+from morisot.engines.spark.emit.frames.guards import MISSING, NAN
 from morisot.engines.spark.emit.frames.sql import NameOf, guard, literal, quoted, render
 from morisot.engines.spark.emit.python.fused_stage import dumps
-from morisot.engines.spark.emit.python.in_order import ORDER
+from morisot.engines.spark.emit.python.in_order import ORDER, reversed_order
 from morisot.physical.choose.window import recognised_fold
 from morisot.plan.nodes.window import Measure, Window
 from morisot.plan.on_error import Divert
-from morisot.types.element import BOOL, FLOAT, Type, leaves
+from morisot.types.element import ANY, BOOL, FLOAT, NONE, Optional, Type, leaves
 from morisot.worker.aggregate.accumulators import (
     Accumulates,
     CountAccumulator,
@@ -112,6 +113,8 @@ class NativeMeasure:
     finish: tuple[str, ...]
     ordered: bool = False
     """Whether the rows must be numbered."""
+    shared: tuple[tuple[str, str], ...] = ()
+    """Columns that are computed of the aggregates, each from those before it, and that `finish` reads."""
 
 
 class Columns:
@@ -121,6 +124,7 @@ class Columns:
         self.node = node
         self.emission = emission
         self.frame = frame
+        self.order = frame.order
         self.at = (1,) if node.input.keyed else ()
         self.element = frame.columns_under(*self.at)
         self.base = [*frame.columns, *frame.hidden]
@@ -138,6 +142,9 @@ class Columns:
         """The column of a measure's values, and their type. A bool counts as an int."""
         if measure.function is None:
             (column,), type_ = self.element, self.node.element
+            if isinstance(type_, Optional):
+                column = f"CASE WHEN {column} IS NOT NULL THEN {column} ELSE {guard(MISSING)} END"
+                type_ = type_.inner
         else:
             form = self.emission.column_form(self.node, measure.function)
             assert form is not None, "a measure without a native form should have run in Python"
@@ -180,6 +187,8 @@ def native(columns: Columns, measure: Measure, number: int) -> NativeMeasure:
             return chosen(columns, measure, name)
         case "first" | "last" as which:
             return picked(columns, "min" if which == "first" else "max", ORDER, name)
+        case "map":
+            return listed(columns, measure, name)
         case _:
             return folded(columns, measure, name)
 
@@ -214,7 +223,7 @@ def chosen(columns: Columns, measure: Measure, name: Callable[[int], str]) -> Na
         column = f"CASE WHEN isnan({column}) THEN {guard(NAN)} ELSE {column} END"
     if measure.kind == "min_element":
         return picked(columns, "min", f"struct({column}, {ORDER})", name)
-    return picked(columns, "max", f"struct({column}, -{ORDER})", name)
+    return picked(columns, "max", f"struct({column}, {reversed_order(columns.order)})", name)
 
 
 def picked(columns: Columns, extreme: str, order: str, name: Callable[[int], str]) -> NativeMeasure:
@@ -226,6 +235,34 @@ def picked(columns: Columns, extreme: str, order: str, name: Callable[[int], str
     ]
     steps = (*leaves, AggregateColumn(at, f"{extreme}({order})", f"{extreme}({{}})"))
     return NativeMeasure(steps, tuple(step.column for step in leaves), ordered=True)
+
+
+def listed(columns: Columns, measure: Measure, name: Callable[[int], str]) -> NativeMeasure:
+    """A function of the list of a window's elements. The list is sorted if the function sees its order."""
+    assert measure.function is not None
+    form = columns.emission.column_form(columns.node, measure.function)
+    assert form is not None, "a function of a list without a column form should have run in Python"
+    element = columns.node.element
+    item = render(pack(parameter(0, element)), columns.frame.names(columns.at))
+    ordered = measure.sees_order
+    list_ = collected = name(0)
+    if ordered:
+        item, list_ = f"struct({ORDER} AS at, {item} AS item)", f"sort_array({collected}).item"
+    elif isinstance(element, Optional) or element in (NONE, ANY):  # collect_list skips NULL
+        item, list_ = f"struct({item} AS item)", f"{collected}.item"
+    names = {shared: f"m{collected.strip('`')}_{shared}" for shared, _ in form.shared}
+    whole = name(1)
+
+    def rendered(expr: Expr) -> str:
+        own = rebuilt(expr, lambda part: Shared(names[part.name]) if isinstance(part, Shared) else None)
+        return render(own, lambda _: whole)
+
+    return NativeMeasure(
+        (AggregateColumn(collected, f"collect_list({item})", "flatten(collect_list({}))"),),
+        tuple(map(rendered, form.result.leaves())),
+        ordered,
+        ((whole, list_), *((quoted(names[shared]), rendered(expr)) for shared, expr in form.shared)),
+    )
 
 
 def folded(columns: Columns, measure: Measure, name: Callable[[int], str]) -> NativeMeasure:
@@ -252,7 +289,7 @@ def selected(columns: Columns, measure: Measure, fold: NativeExtreme, name: Call
     if fold.is_float:
         key = f"CASE WHEN isnan({key}) THEN {guard(NAN)} ELSE {key} + 0.0D END"
     column = columns.add(columns.frame, key)
-    tie = ORDER if fold.largest == fold.last else f"-{ORDER}"
+    tie = ORDER if fold.largest == fold.last else reversed_order(columns.order)
     best = picked(columns, "max" if fold.largest else "min", f"struct({column}, {tie})", name)
     if measure.kind == "reduce":
         return best

@@ -25,4 +25,4 @@ def clocked(kind: WindowKind, frame: Frame) -> Frame:
         return frame
     instant = time.time_ns() // 1000
     rows = frame.untimed().df.selectExpr("*", f"{instant}L AS {TIME}")
-    return Frame(rows, frame.type, timed=True)
+    return Frame(rows, frame.type, timed=True, order=frame.order)
