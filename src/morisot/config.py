@@ -58,8 +58,14 @@ class Config:
     """Report on stderr, at the end of a job, elements that `on_error` skipped, and operators that were demoted."""
     operator_metrics: bool = False
     """Count elements that each operator of an unbounded job reads and emits, for `job.metrics()`; disables fusion."""
+    sample: bool = True
+    """Infer the result type of a row-wise function without source text from at most five elements in memory."""
+    max_retries: int = 0
+    """How often a failed query, bounded job or loop runs again, from its latest snapshot, without a new snapshot."""
     packages: tuple[str, ...] = ()
     """Packages that Spark downloads from Maven repositories: `kafka`, or coordinates `group:artifact:version`."""
+    snapshots: dict[str, Any] = field(default_factory=dict, hash=False)
+    """The settings of `mo.Snapshots`, for contexts without `snapshots=`; on the command line the directory only."""
     spark: dict[str, str] = field(default_factory=dict, hash=False)
     """Further Spark settings; the leading `spark.` may be left out."""
 
@@ -75,8 +81,11 @@ class Config:
         _require(self.progress is None or isinstance(self.progress, bool), "progress", self.progress, "true or false")
         _require(isinstance(self.report, bool), "report", self.report, "true or false")
         _require(isinstance(self.operator_metrics, bool), "operator_metrics", self.operator_metrics, "true or false")
+        _require(isinstance(self.sample, bool), "sample", self.sample, "true or false")
+        _require(_is_count(self.max_retries), "max_retries", self.max_retries, "a whole number of 0 or more")
         _require(_are_packages(self.packages), "packages", self.packages, _PACKAGES)
         object.__setattr__(self, "packages", tuple(self.packages))
+        _require(isinstance(self.snapshots, Mapping), "snapshots", self.snapshots, "a table of settings of snapshots")
         _require(isinstance(self.spark, Mapping), "spark", self.spark, "a table of Spark settings")
         object.__setattr__(self, "spark", dict(_flatten(self.spark)))
 
@@ -157,6 +166,8 @@ class Config:
 
 
 _KNOWN = tuple(entry.name for entry in fields(Config))
+_OTHER_TABLES = ("supervisor",)
+"""Tables of the file that others read."""
 _COUNT = "a whole number of 1 or more"
 _PACKAGES = "a list of 'kafka' or of Maven coordinates such as 'org.example:name:1.0'"
 
@@ -172,6 +183,10 @@ def _is_text(value: object) -> bool:
 
 def _is_positive(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and value >= 1
+
+
+def _is_count(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
 
 
 def _are_packages(value: object) -> bool:
@@ -194,12 +209,16 @@ def _flatten(settings: Mapping[str, Any], prefix: str = "") -> Iterable[tuple[st
 def _merge(*layers: Mapping[str, Any]) -> dict[str, Any]:
     merged: dict[str, Any] = {}
     spark: dict[str, str] = {}
+    snapshots: dict[str, Any] = {}
     for layer in layers:
         merged |= layer
+        saved = layer.get("snapshots", {})
+        _require(isinstance(saved, Mapping), "snapshots", saved, "a table of settings of snapshots")
+        snapshots |= saved
         settings = layer.get("spark", {})
         _require(isinstance(settings, Mapping), "spark", settings, "a table of Spark settings")
         spark |= dict(_flatten(settings))
-    return merged | {"spark": spark}
+    return merged | {"spark": spark, "snapshots": snapshots}
 
 
 # --- text to values ---
@@ -208,14 +227,17 @@ def _merge(*layers: Mapping[str, Any]) -> dict[str, Any]:
 def _read_text(name: str, text: str) -> Any:
     """The value of the setting `name` from the text of an argument or a variable."""
     match name:
-        case "parallelism":
+        case "parallelism" | "max_retries":
             try:
                 return int(text)
             except ValueError:
-                raise ConfigError(f"parallelism is {text!r}: give {_COUNT}.") from None
-        case "verbose" | "progress" | "report" | "operator_metrics":
+                wanted = _COUNT if name == "parallelism" else "a whole number of 0 or more"
+                raise ConfigError(f"{name} is {text!r}: give {wanted}.") from None
+        case "verbose" | "progress" | "report" | "operator_metrics" | "sample":
             _require(text.lower() in _WORDS, name, text, "true or false")
             return _WORDS[text.lower()]
+        case "snapshots":
+            return {"path": text}
         case "packages":
             return tuple(part.strip() for part in text.split(",") if part.strip())
         case "spark":
@@ -223,6 +245,18 @@ def _read_text(name: str, text: str) -> Any:
             return dict(_read_pair(pair) for pair in re.split(r",(?=\s*[\w.-]+=)", text) if pair.strip())
         case _:
             return text
+
+
+def snapshot_setting(name: str, text: str) -> Any:
+    """The value of a setting of snapshots from text. Texts that are not understood are refused with the others."""
+    if name == "clean_on_exit":
+        _require(text.lower() in _WORDS, name, text, "true or false")
+        return _WORDS[text.lower()]
+    if name in ("every", "restart") and text.lower() in ("off", "none"):
+        return None
+    if name in ("items", "rounds", "keep", "restart") and text.isascii() and text.isdigit():
+        return int(text)
+    return text
 
 
 def _read_pair(pair: str) -> tuple[str, str]:
@@ -241,13 +275,15 @@ class _Parser(argparse.ArgumentParser):
 
 def _read_args(argv: Sequence[str]) -> tuple[dict[str, Any], list[str]]:
     parser = _Parser(add_help=False, allow_abbrev=False, argument_default=argparse.SUPPRESS)
-    for name in ("master", "parallelism", "engine", "memory", "packages", "config"):
+    for name in ("master", "parallelism", "engine", "memory", "packages", "snapshots", "config"):
         parser.add_argument(f"--{name}")
+    parser.add_argument("--max-retries")
     parser.add_argument("--spark", action="append")
     parser.add_argument("--verbose", action="store_true")
     parser.add_argument("--progress", action=argparse.BooleanOptionalAction)
     parser.add_argument("--report", action=argparse.BooleanOptionalAction)
     parser.add_argument("--operator-metrics", action=argparse.BooleanOptionalAction)
+    parser.add_argument("--sample", action=argparse.BooleanOptionalAction)
     known, rest = parser.parse_known_args(argv)
     given = {name: _read_text(name, value) if isinstance(value, str) else value for name, value in vars(known).items()}
     if "spark" in given:
@@ -257,11 +293,15 @@ def _read_args(argv: Sequence[str]) -> tuple[dict[str, Any], list[str]]:
 
 def _read_environment(environ: Mapping[str, str]) -> dict[str, Any]:
     variables = {f"{_PREFIX}{name.upper()}": name for name in (*_KNOWN, "config")}
-    given = {}
+    given: dict[str, Any] = {}
     for variable, text in environ.items():
         if variable in variables:
             name = variables[variable]
-            given[name] = _read_text(name, text)
+            read = _read_text(name, text)
+            given[name] = {**given.get(name, {}), **read} if name == "snapshots" else read
+        elif variable.startswith(f"{_PREFIX}SNAPSHOTS_"):
+            entry = variable.removeprefix(f"{_PREFIX}SNAPSHOTS_").lower()
+            given["snapshots"] = {**given.get("snapshots", {}), entry: snapshot_setting(entry, text)}
         elif variable.startswith(_PREFIX):
             # Other variables of this prefix may belong to another program. A close match is a misspelling.
             similar = difflib.get_close_matches(variable, variables, n=1, cutoff=0.9)
@@ -270,7 +310,7 @@ def _read_environment(environ: Mapping[str, str]) -> dict[str, Any]:
     return given
 
 
-def _read_file(path: Path) -> dict[str, Any]:
+def _content(path: Path) -> dict[str, Any]:
     try:
         with path.open("rb") as file:
             content = tomllib.load(file)
@@ -280,8 +320,21 @@ def _read_file(path: Path) -> dict[str, Any]:
         ) from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as problem:
         raise ConfigError(f"The configuration file {path} is not TOML: {problem}.") from None
-    settings = content.get("morisot", content)
+    settings: dict[str, Any] = content.get("morisot", content)
     _require(isinstance(settings, dict), f"[morisot] in {path}", settings, "a table")
+    return settings
+
+
+def read_table(path: str | Path, name: str) -> dict[str, Any]:
+    """A table of a TOML file that is not a part of `Config`, such as `[morisot.supervisor]`."""
+    table = _content(Path(path)).get(name, {})
+    _require(isinstance(table, dict), f"[morisot.{name}] in {path}", table, "a table")
+    return dict(table)
+
+
+def _read_file(path: Path) -> dict[str, Any]:
+    settings = _content(path)
+    settings = {key: value for key, value in settings.items() if key not in _OTHER_TABLES}
     for key in settings:
         if key not in _KNOWN:
             similar = difflib.get_close_matches(key, _KNOWN, n=1, cutoff=0.5)

@@ -2,25 +2,64 @@
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Callable
 from typing import Any
 
-from morisot.errors import SinkError
+from morisot.errors import MorisotError, SinkError
+from morisot.plan.endpoints import Replica, SinkPart, is_two_phase, overrides
 from morisot.plan.nodes.sink import WriteTo
+from morisot.runtime import faults
 
 
-class HandOver:
-    """One run of a user-defined sink."""
+class SinkCalls:
+    """Calls the methods of one sink. Its exceptions become a `SinkError` with the method and the batch."""
 
     def __init__(self, node: WriteTo) -> None:
         self._node = node
-        self._last: int | None = None
         self._open = False
+
+    def open(self) -> None:
+        """Called before any other method."""
+        if overrides(self._node.sink, "open"):
+            self("open")
+        else:
+            self("on_init", Replica(0, 1, socket.gethostname()))
+        self._open = True
+
+    def close(self) -> None:
+        """Called once, at the end."""
+        if self._open:
+            self._open = False
+            self("close" if overrides(self._node.sink, "close") else "on_exit")
+
+    def __call__(self, method: str, *arguments: Any) -> Any:
+        sink = self._node.sink
+        try:
+            return getattr(sink, method)(*arguments)
+        except Exception as error:
+            batch = f" of batch {arguments[0]}" if arguments and isinstance(arguments[0], int) else ""
+            raise SinkError(f"{self._title}.{method}{batch} failed: {type(error).__name__}: {error}") from error
+
+    def refused(self, why: str, advice: str) -> SinkError:
+        """The error for a state of the sink with which the job cannot run."""
+        return SinkError(f"{self._title} {why}\n  What to do: {advice}")
+
+    @property
+    def _title(self) -> str:
+        return f"{self._node.operator} ({self._node.location}): {type(self._node.sink).__name__}"
+
+
+class HandOver:
+    """One run of a user-defined sink that commits at once."""
+
+    def __init__(self, node: WriteTo) -> None:
+        self._call = SinkCalls(node)
+        self._last: int | None = None
 
     def open(self, *, resumes: bool) -> None:
         """Called before the first batch. A job that resumes skips the batches that the sink has committed already."""
-        self._call("open")
-        self._open = True
+        self._call.open()
         self._last = self._call("last_committed") if resumes else None
 
     def __call__(self, batch: int, elements: list[Any]) -> None:
@@ -31,20 +70,7 @@ class HandOver:
 
     def close(self) -> None:
         """Called once, after the last batch."""
-        if self._open:
-            self._open = False
-            self._call("close")
-
-    def _call(self, method: str, *arguments: Any) -> Any:
-        sink = self._node.sink
-        try:
-            return getattr(sink, method)(*arguments)
-        except Exception as error:
-            batch = f" of batch {arguments[0]}" if arguments else ""
-            raise SinkError(
-                f"{self._node.operator} ({self._node.location}): {type(sink).__name__}.{method}{batch} failed: "
-                f"{type(error).__name__}: {error}"
-            ) from error
+        self._call.close()
 
 
 def handing_over(node: WriteTo, *, resumes: bool = False) -> Callable[[list[Any]], None]:
@@ -57,5 +83,28 @@ def handing_over(node: WriteTo, *, resumes: bool = False) -> Callable[[list[Any]
             hand_over(0, elements)
         finally:
             hand_over.close()
+
+    return in_two_phases(node) if is_two_phase(node.sink) else receive
+
+
+def in_two_phases(node: WriteTo) -> Callable[[list[Any]], None]:
+    """The receiver of write_to for one bounded batch without snapshots."""
+
+    def receive(elements: list[Any]) -> None:
+        call = SinkCalls(node)
+        parallel = node.sink.is_parallel
+        try:
+            call.open()
+            try:
+                with faults.around("prepare", 0):
+                    receipt = call("prepare", 0, elements, *([SinkPart(0, 0)] if parallel else []))
+            except MorisotError:
+                with faults.around("abort", 0):
+                    call("abort", 0, *([[]] if parallel else []))
+                raise
+            with faults.around("commit", 0):
+                call("commit", 0, *([[receipt]] if parallel else []))
+        finally:
+            call.close()
 
     return receive

@@ -134,6 +134,11 @@ def was_interrupted(error: BaseException | None) -> bool:
     return False
 
 
+def is_ending() -> bool:
+    """Whether a signal has ended the current block of the main thread: its job was cancelled, and did not fail."""
+    return _in_main_thread() and _active is not None and _active.was_signalled
+
+
 def _is_ours_to_handle() -> bool:
     """Whether Ctrl-C has Python's handler, or PySpark's."""
     handler = signal.getsignal(signal.SIGINT)
@@ -170,6 +175,10 @@ class _Watch:
         self._over = threading.Event()
         self._lock = threading.Lock()
         self._threads: list[threading.Thread] = []
+
+    @property
+    def was_signalled(self) -> bool:
+        return self._wanted is not None
 
     def open(self) -> None:
         global _active  # noqa: PLW0603 - a process has one main thread

@@ -37,6 +37,7 @@ _PACKAGES = "spark.jars.packages"
 _DROPPED_AFTER, _AT_ONCE = "spark.sql.streaming.fileSource.log.cleanupDelay", "0"
 _SECRET = re.compile("secret|password|token|access[.]?key", re.IGNORECASE)
 """A pattern for names of settings that Spark redacts."""
+_LEAST_BROADCAST, _LARGEST_BROADCAST = 10 * 2**20, 64 * 2**20
 _SHORT_LIVED = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 _LONGEST_SOCKET_DIRECTORY = 48
 """The limit for the directory of sockets: their paths have at most a hundred bytes, of which Spark uses about fifty."""
@@ -180,6 +181,8 @@ def session_settings(config: Config, scratch: str, java: Java) -> dict[str, str]
             # A quarter of the work for each entry of a query's log, on a local disk.
             "spark.sql.streaming.checkpointFileManagerClass": FILE_MANAGER,
             **_socket_settings(scratch),
+            # A side of a join up to this size is not shuffled. The default of 10 MB is for small executors.
+            "spark.sql.autoBroadcastJoinThreshold": str(broadcast_limit(config.heap)),
             # Beyond this number of files Spark lists them in tasks, which pays off for slow stores only.
             "spark.sql.sources.parallelPartitionDiscovery.threshold": "10000",
             # Spark queries the block locations of each listed file, which is useless on one machine.
@@ -196,6 +199,17 @@ def session_settings(config: Config, scratch: str, java: Java) -> dict[str, str]
         fetched = [*filter(None, [settings.get(_PACKAGES)]), *coordinates(config.packages)]
         settings[_PACKAGES] = ",".join(fetched)
     return settings
+
+
+def broadcast_limit(heap: str) -> int:
+    """The size in bytes up to which a side of a join is copied to all tasks, by the size of the heap.
+
+    >>> broadcast_limit("4g"), broadcast_limit("512m")
+    (67108864, 10485760)
+    """
+    size = heap.lower().removesuffix("b")
+    unit = {"k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}[size[-1]]
+    return min(_LARGEST_BROADCAST, max(_LEAST_BROADCAST, int(size[:-1]) * unit // 64))
 
 
 def _temporary_files(scratch: str) -> list[str]:
