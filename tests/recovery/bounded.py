@@ -6,7 +6,9 @@ writes its snapshots to DIRECTORY/saves and the elements that it reads to DIRECT
 
 from __future__ import annotations
 
+import contextlib
 import json
+import sqlite3
 import sys
 import time
 from collections.abc import Callable
@@ -16,6 +18,7 @@ from typing import Any
 import pyarrow.parquet as pq
 
 import morisot as mo
+from tests.recovery.streams import lines_in
 
 
 def number(line: str, directory: str) -> int:
@@ -57,9 +60,19 @@ def joined(numbers: mo.Stream[int], out: str) -> Any:
     return numbers.left_join(table, lambda n: n, lambda pair: pair[0]).drop_key().collect()
 
 
+def staged(numbers: mo.Stream[int], out: str) -> Any:
+    """A directory and a database that are committed together, when the job is done."""
+    numbers.write_to(mo.sinks.Directory(out))
+    numbers.map(lambda n: -n).write_to(mo.sinks.SQLite(f"{out}.db", "numbers", ["n"]))
+    numbers._context.execute()
+    with contextlib.closing(sqlite3.connect(f"{out}.db")) as database:
+        negative = sorted(n for (n,) in database.execute("SELECT n FROM numbers"))
+    return [sorted(map(int, lines_in(Path(out)))), negative]
+
+
 Program = Callable[[mo.Stream[int], str], Any]
 PROGRAMS: dict[str, Program] = {
-    program.__name__: program for program in (rows, aggregate, ordered, late_windows, joined)
+    program.__name__: program for program in (rows, aggregate, ordered, late_windows, joined, staged)
 }
 
 
@@ -67,6 +80,9 @@ def expected(name: str, directory: Path) -> Any:
     """What an undisturbed run of the reference gives."""
     ctx = mo.StreamContext(engine="reference")
     numbers = ctx.stream_file(directory / "in").map(lambda line: int(line))
+    if name == "staged":
+        found = sorted(numbers.collect())
+        return [found, [-n for n in reversed(found)]]
     if name == "rows":
         pairs = [[n, hex(n)] for n in numbers.collect()]
         return [pairs, pairs]

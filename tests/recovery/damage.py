@@ -122,6 +122,16 @@ def join(ctx: mo.StreamContext, directory: Path) -> None:
     left.join(right, within=100).unkey().map(lambda pair: pair[1]).write_parquet(str(directory / "out"))
 
 
+def staged(ctx: mo.StreamContext, directory: Path) -> None:
+    """A directory that is committed after the snapshot, whose last micro-batch is planned."""
+    failing = numbers(ctx, directory).map(lambda n: until_repaired(n, 4, directory), returns=int)
+    failing.write_to(mo.sinks.Directory(directory / "out"))
+
+
+def lines(directory: Path) -> list[str]:
+    return [line for file in directory.glob("batch=*/part-*") for line in file.read_text().splitlines()]
+
+
 def bounded_input(ctx: mo.StreamContext, directory: Path) -> None:
     """A bounded stream before an unbounded one."""
     ctx.stream_iter([100, 200]).merge(numbers(ctx, directory)).write_parquet(str(directory / "out"))
@@ -136,6 +146,7 @@ def more_files(directory: Path) -> None:
 def streams() -> Iterator[Kind]:
     for build in (stateless, planned, window, join, bounded_input):
         yield Kind(build.__name__, stream(build), lambda directory: rows(directory / "out"), more_files)
+    yield Kind("staged", stream(staged), lambda directory: sorted(lines(directory / "out")), more_files)
     yield Kind("aggregate", stream(aggregate), lambda directory: changes(directory / "out"), more_files)
     both = lambda directory: (rows(directory / "out"), rows(directory / "out-more"))  # noqa: E731
     yield Kind("shared", stream(shared), both, more_files)

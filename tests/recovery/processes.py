@@ -23,33 +23,65 @@ class Run:
         path = os.pathsep.join([str(ROOT / "src"), str(ROOT), str(ROOT / "tests" / "workers")])
         command = [sys.executable, "-m", f"tests.recovery.{module}", name, str(directory), restart]
         self._errors = (directory / "errors.txt").open("w")
+        self._output = (directory / "output.txt").open("w")
         self.process = subprocess.Popen(
             command,
             cwd=ROOT,
             env={**os.environ, "PYTHONPATH": path},
-            stdout=subprocess.PIPE,
+            stdout=self._output,
             stderr=self._errors,
             text=True,
             start_new_session=True,
         )
         self._directory = directory
+        self.started = False
+        """Whether the program has said that its job runs."""
 
     def has_started(self) -> bool:
-        assert self.process.stdout is not None
-        return self.process.stdout.readline().strip() == "started"
+        while not self.started:
+            ended = self.process.poll() is not None
+            self.started = self._said().startswith("started")
+            if ended:
+                break
+            time.sleep(0.02)
+        return self.started
+
+    def _said(self) -> str:
+        return (self._directory / "output.txt").read_text()
 
     def result(self) -> Any:
         """What the program says at the end."""
-        out, _ = self.process.communicate(timeout=300)
-        self._errors.close()
+        self.process.wait(timeout=300)
+        self._close()
         assert self.process.returncode == 0, (self._directory / "errors.txt").read_text()[-3000:]
-        return json.loads(out.splitlines()[-1])
+        return json.loads(self._said().splitlines()[-1])
 
     def kill(self, *, alone: bool = False) -> None:
         """End the driver, Spark and its workers at once, as a machine that fails does; or the driver alone."""
         (os.kill if alone else os.killpg)(self.process.pid, signal.SIGKILL)
-        self.process.communicate()
+        self.process.wait()
+        self._close()
+
+    def _close(self) -> None:
         self._errors.close()
+        self._output.close()
+
+    def kill_jvm(self) -> bool:
+        """End Spark; whether it was there. The driver then ends with an error."""
+        found = [pid for pid in descendants(self.process.pid) if is_java(command_line(pid))]
+        if not found:
+            return False
+        os.kill(found[0], signal.SIGKILL)
+        return True
+
+    def kill_worker_soon(self, seconds: float) -> bool:
+        """The same as `kill_worker`, as soon as there is one; whether there was one."""
+        deadline = time.monotonic() + seconds
+        while self.process.poll() is None and time.monotonic() < deadline:
+            if self.kill_worker():
+                return True
+            time.sleep(0.05)
+        return False
 
     def kill_worker(self) -> bool:
         """End one of the Python processes that Spark has started; whether there was one."""
@@ -74,6 +106,10 @@ def descendants(pid: int) -> list[int]:
     for each in found:
         found.extend(child for child, parent in parents.items() if parent == each)
     return found[1:]
+
+
+def is_java(command: bytes) -> bool:
+    return Path(os.fsdecode(command.split(b"\0")[0])).name == "java"
 
 
 def command_line(pid: int) -> bytes:

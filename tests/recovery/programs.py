@@ -134,11 +134,17 @@ def grouping(ctx: mo.StreamContext, die: int | None) -> Any:
 PROGRAMS = {program.__name__: program for program in (primes, replay, sequence, nested, grouping)}
 
 
+def expected(name: str) -> Any:
+    """What the reference engine gives."""
+    return json.loads(json.dumps(PROGRAMS[name](mo.StreamContext(engine="reference"), None)))
+
+
 def main(name: str, directory: str, die: str = "", engine: str = "spark", restart: str = "latest") -> None:
     config = mo.Config(master="local[2]", parallelism=2, memory="1g", progress=False, engine=engine)
     number = int(restart) if restart.isdigit() else "latest"
     snapshots = mo.Snapshots(directory, rounds=2, restart=number, keep=100)  # type: ignore[arg-type]
     with mo.StreamContext(config=config, snapshots=snapshots) as ctx:
+        print("started", flush=True)
         result = PROGRAMS[name](ctx, int(die) if die else None)
         rounds = [loop["first_round"] for loop in ctx.metrics()["loops"]]
     print(json.dumps({"result": result, "first_rounds": rounds}))

@@ -7,9 +7,13 @@ at the end how it went.
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
 import json
 import os
+import sqlite3
 import sys
+import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -102,14 +106,55 @@ def history(numbers: mo.Stream[int], out: str) -> None:
     numbers._context.stream_iter(EARLIER).merge(numbers).map(lambda n: (n, n % 7)).write_parquet(out)
 
 
+def staged_files(numbers: mo.Stream[int], out: str) -> None:
+    """A state, and a directory that is committed after the snapshot. Workers write its files."""
+    states = numbers.group_by(lambda n: n % 7).rich_map(1, lambda s, k, n: ((s * 31 + n) % 10007,) * 2, returns=int)
+    states.unkey().write_to(mo.sinks.Directory(out))
+
+
+def staged_rows(numbers: mo.Stream[int], out: str) -> None:
+    """Two sinks of one query that are committed after the snapshot: a database, and a directory of all numbers."""
+    numbers.map(lambda n: (n, hex(n)), returns=tuple[int, str]).write_to(mo.sinks.SQLite(out, "numbers", ["n", "text"]))
+    numbers.write_to(mo.sinks.Directory(f"{out}-all"))
+
+
+def staged_on_server(numbers: mo.Stream[int], out: str) -> None:
+    """A table of a PostgreSQL server, named after the directory. Workers copy the rows."""
+    sink = mo.sinks.PostgreSQL[tuple[int, int]](os.environ[SERVER], table_of(out), ["n", "rest"])
+    numbers.map(lambda n: (n, n % 7)).write_to(sink)
+
+
+SERVER = "MORISOT_TESTS_POSTGRES"
+"""The environment variable with the connection string of the server."""
+
+
+def table_of(out: str) -> str:
+    return f"t{hashlib.sha256(out.encode()).hexdigest()[:16]}"
+
+
+def create_table(directory: Path) -> None:
+    """Creates the table of a program."""
+    import psycopg
+
+    with psycopg.connect(os.environ[SERVER]) as database:
+        database.execute(f"CREATE TABLE {table_of(str(directory / 'out'))} (n bigint, rest bigint)")
+
+
 Program = Callable[[mo.Stream[int], str], None]
 PROGRAMS: dict[str, Program] = {
-    program.__name__: program for program in (stateless, running, rich, windows, several, paired, history)
+    program.__name__: program
+    for program in (stateless, running, rich, windows, several, paired, history, staged_files, staged_rows)
 }
+ON_SERVER: dict[str, Program] = {"staged_on_server": staged_on_server}
+CHANNELS: dict[str, Program] = {"channel": running, "channel_staged": staged_files}
+"""Programs whose input is a channel. The elements that it has stored are those that were sent."""
+ALL = {**PROGRAMS, **ON_SERVER, **CHANNELS}
 
 
 def expected(name: str, numbers: list[int]) -> list[Any]:
     """The output of an undisturbed run, computed in plain Python."""
+    if name in CHANNELS:
+        return expected(CHANNELS[name].__name__, numbers)
     if name == "stateless":
         return [(n, hex(n)) for n in numbers]
     if name == "running":
@@ -125,6 +170,10 @@ def expected(name: str, numbers: list[int]) -> list[Any]:
         return sorted((n % 7, (n, -m)) for n, m in near if n % 7 == m % 7)
     if name == "history":
         return [(n, n % 7) for n in (*EARLIER, *numbers)]
+    if name == "staged_rows":
+        return [[(n, hex(n)) for n in numbers], sorted(numbers)]
+    if name == "staged_on_server":
+        return sorted((n, n % 7) for n in numbers)
     states = dict.fromkeys(range(7), 1)
     written = []
     for n in numbers:
@@ -137,6 +186,19 @@ def expected(name: str, numbers: list[int]) -> list[Any]:
 
 def written(name: str, directory: Path) -> list[Any]:
     """The content of the output, for a reader that ignores Spark's log."""
+    if name in CHANNELS:
+        return written(CHANNELS[name].__name__, directory)
+    if name == "staged_files":
+        return sorted(tuple(json.loads(line)) for line in lines_in(directory / "out"))
+    if name == "staged_rows":
+        with contextlib.closing(sqlite3.connect(directory / "out")) as database:
+            pairs = sorted(database.execute("SELECT n, text FROM numbers"))
+        return [pairs, sorted(int(line) for line in lines_in(directory / "out-all"))]
+    if name == "staged_on_server":
+        import psycopg
+
+        with psycopg.connect(os.environ[SERVER]) as server:
+            return sorted(server.execute(f"SELECT n, rest FROM {table_of(str(directory / 'out'))}").fetchall())
     if name == "running":
         latest: dict[int, int] = {}
         for _, batch in sorted((int(each.name[6:]), each) for each in (directory / "out").glob("batch=*")):
@@ -149,10 +211,25 @@ def written(name: str, directory: Path) -> list[Any]:
     return sorted(rows(directory / "out"))
 
 
+def lines_in(directory: Path) -> Iterator[str]:
+    for file in sorted(directory.glob("batch=*/part-*")):
+        yield from file.read_text(encoding="utf-8").splitlines()
+
+
 def rows(directory: Path) -> Iterator[Any]:
     for file in sorted(directory.glob("part-*.parquet")):
         for row in pq.ParquetFile(file).read().to_pylist():
             yield tuple(tuple(each.values()) if isinstance(each, dict) else each for each in row.values())
+
+
+def send_rest(inlet: mo.Inlet[int], directory: Path) -> None:
+    """Sends the numbers that are not in the files of the channel: a killed program has sent the others."""
+    stored = sum(pq.read_metadata(file).num_rows for file in directory.glob("saves/channels/0/*.parquet"))
+    numbers = lines_of(directory)[stored:]
+    for index in range(0, len(numbers), LINES):
+        inlet.send_all(numbers[index : index + LINES])
+        inlet.flush()
+        time.sleep(0.3)
 
 
 def main(name: str, where: str, restart: str = "latest") -> None:
@@ -161,11 +238,18 @@ def main(name: str, where: str, restart: str = "latest") -> None:
     number = int(restart) if restart.isdigit() else None if restart == "none" else "latest"
     snapshots = mo.Snapshots(directory / "saves", restart=number, keep=100)  # type: ignore[arg-type]
     with mo.StreamContext(config=config, snapshots=snapshots) as ctx:
-        lines = ctx.stream_file(directory / "in", unbounded=True, files_per_batch=1)
-        PROGRAMS[name](lines.map(lambda line: int(line)), str(directory / "out"))
+        inlet = None
+        if name in CHANNELS:
+            inlet, numbers = ctx.stream_channel(int)
+        else:
+            lines = ctx.stream_file(directory / "in", unbounded=True, files_per_batch=1)
+            numbers = lines.map(lambda line: int(line))
+        ALL[name](numbers, str(directory / "out"))
         job = ctx.start()
         print("started", flush=True)
         first = [each.id for each in job.snapshots()]
+        if inlet is not None:
+            send_rest(inlet, directory)
         job.catch_up()
         job.wait(0)  # raises what made it fail
         batches = job.metrics()["batches"]

@@ -13,6 +13,7 @@ import pytest
 
 import morisot as mo
 from morisot.engines.spark.bounded.part_sink import check_splits
+from morisot.engines.spark.checkpoints.snapshot_files import FORMATS
 from morisot.engines.spark.emit.python.in_order import origin
 from morisot.engines.spark.emit.stateful import running_aggregates as running
 from morisot.worker.aggregate.accumulators import FoldAccumulator
@@ -119,6 +120,6 @@ def test_a_plan_of_a_later_version_is_refused(spark: Any, tmp_path: Path) -> Non
     unpacked("count_window", tmp_path)
     plan = tmp_path / "saves" / "streams" / "count_window" / "plan.json"
     record = json.loads(plan.read_text())
-    plan.write_text(json.dumps({**record, "format": record["format"] + 1}))
+    plan.write_text(json.dumps({**record, "format": FORMATS["plan"] + 1}))
     with pytest.raises(mo.SnapshotError, match=f"{plan} cannot be read: it has the format"):
         run_stream(spark, tmp_path, "count_window")

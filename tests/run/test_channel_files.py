@@ -150,3 +150,18 @@ def test_files_of_another_format_are_refused(metadata: dict[bytes, bytes] | None
     said = f"{file} cannot be read: it has the format {found}, and this version of Morisot reads 1"
     with pytest.raises(mo.SnapshotError, match=said):
         ChannelFiles(tmp_path, INT, 10)
+
+
+def test_the_file_of_the_end_has_no_elements_and_is_no_backlog(tmp_path: Path) -> None:
+    spool = ChannelFiles(tmp_path, INT, 1000)
+    spool.attach("query")
+    spool.put(range(3))
+    spool.close()
+    assert not spool.is_drained("query")
+    spool.take_note("query", names(tmp_path))
+    assert spool.is_drained("query")
+    spool.add_end()
+    (end,) = names(tmp_path)
+    assert (pq.read_metadata(tmp_path / end).num_rows, spool.backlog, spool.is_drained("query")) == (0, 0, True)
+    spool.take_note("query", [end])
+    assert names(tmp_path) == []

@@ -251,3 +251,30 @@ def test_a_checkpoint_without_snapshots_goes_with_its_job(tmp_path: Path) -> Non
     temporary.begin(describe(sink(tmp_path)))
     temporary.close()
     assert not (tmp_path / "saves").exists()
+
+
+def test_the_end_of_the_sources_is_planned_once_and_then_committed(checkpoint: Checkpoint, tmp_path: Path) -> None:
+    spark = tmp_path / "saves" / "spark"
+    assert (checkpoint.has_begun, checkpoint.planned_end, checkpoint.has_ended) == (True, None, False)
+    assert checkpoint.plan_end() == 13  # the micro-batch that is under way is replayed before
+    assert (checkpoint.planned_end, checkpoint.has_ended) == (13, False)
+    put(spark / "commits" / "12", {"nextBatchWatermarkMs": 0})
+    put(spark / "offsets" / "13", started(13), {"logOffset": 13})
+    assert (checkpoint.planned_end, checkpoint.has_ended) == (13, False)
+    put(spark / "commits" / "13", {"nextBatchWatermarkMs": 0})
+    assert (checkpoint.planned_end, checkpoint.has_ended) == (None, True)
+    put(spark / "offsets" / "14", started(14), {"logOffset": 13})
+    put(spark / "commits" / "14", {"nextBatchWatermarkMs": 0})
+    assert checkpoint.has_ended  # a micro-batch without elements
+    put(spark / "offsets" / "15", started(15), {"logOffset": 14})
+    put(spark / "commits" / "15", {"nextBatchWatermarkMs": 0})
+    assert (checkpoint.planned_end, checkpoint.has_ended) == (None, False)  # there are elements after it
+
+
+def test_an_earlier_snapshot_is_before_the_end(checkpoint: Checkpoint, tmp_path: Path) -> None:
+    checkpoint.plan_end()
+    checkpoint.resume(describe(sink(tmp_path)), 11)
+    assert checkpoint.planned_end is None
+    checkpoint.plan_end()
+    checkpoint.begin(describe(sink(tmp_path)))
+    assert (checkpoint.planned_end, checkpoint.has_begun) == (None, False)

@@ -23,6 +23,9 @@ class Remembers(Repeats):
         return 3
 
 
+class Staging(Repeats, commit="after_snapshot"): ...
+
+
 class Numbers(mo.OffsetSource[int]): ...
 
 
@@ -41,13 +44,14 @@ SINKS = {
     "channel": lambda stream, path: stream.collect_channel(),
     "repeats": lambda stream, path: stream.write_to(Repeats()),
     "remembers": lambda stream, path: stream.write_to(Remembers()),
+    "staging": lambda stream, path: stream.write_to(Staging()),
 }
 AGAIN = ("file", "kafka", "rate", "offsets")
 EXPECTED = {
-    **{(source, sink): "exactly once" for source in AGAIN for sink in ("write", "remembers")},
+    **{(source, sink): "exactly once" for source in AGAIN for sink in ("write", "remembers", "staging")},
     **{(source, sink): "at least once" for source in AGAIN for sink in ("topic", "for_each", "repeats")},
     **{(source, "channel"): "none" for source in SOURCES},
-    **{(source, sink): "at most once" for source in ("socket", "both") for sink in ("write", "remembers")},
+    **{(source, sink): "at most once" for source in ("socket", "both") for sink in ("write", "remembers", "staging")},
     **{(source, sink): "none" for source in ("socket", "both") for sink in ("topic", "for_each", "repeats")},
 }
 
@@ -71,6 +75,53 @@ def test_explain_says_what_sinks_can_rely_on(tmp_path: Path, capsys: pytest.Capt
     assert said in capsys.readouterr().out.splitlines()
     ctx.stream_iter([1]).explain()
     assert "with snapshots" not in capsys.readouterr().out
+
+
+def test_explain_says_what_a_two_phase_sink_can_rely_on(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for snapshots, expected in (
+        (None, "without snapshots: write_to(Staging) none after a crash"),
+        (tmp_path / "saves", "with snapshots: write_to(Staging) exactly once"),
+    ):
+        ctx = mo.StreamContext(engine="reference", snapshots=snapshots)
+        for stream in (SOURCES["file"](ctx, tmp_path), ctx.stream_iter([1])):
+            stream.map(lambda n: n).write_to(Staging())
+            stream.explain()
+            assert capsys.readouterr().out.splitlines()[-1] == expected
+        ctx._sinks.clear()
+
+
+def test_an_alias_beside_its_callback_is_refused() -> None:
+    class Both(Repeats):
+        def open(self) -> None: ...
+
+        def on_init(self, place: mo.Replica) -> None: ...
+
+    class BothEnds(Repeats):
+        def close(self) -> None: ...
+
+        def on_exit(self) -> None: ...
+
+    stream = mo.StreamContext(engine="reference").stream_iter([1])
+    with pytest.raises(mo.PlanError, match=r"Both has on_init and open, which are the same callback \(.*:\d+\)"):
+        stream.write_to(Both())
+    with pytest.raises(mo.PlanError, match="BothEnds has on_exit and close"):
+        stream.write_to(BothEnds())
+
+
+def test_what_a_class_says_of_its_commits() -> None:
+    class Wide(Repeats, commit="after_snapshot", parallel=True): ...
+
+    class Wider(Wide): ...
+
+    assert (Wider.commit_time, Wider.is_parallel) == ("after_snapshot", True)
+    with pytest.raises(mo.PlanError, match="Never: commit is 'never'.*\n.*'at_once' or 'after_snapshot'"):
+
+        class Never(Repeats, commit="never"):  # type: ignore[arg-type]
+            pass
+
+    with pytest.raises(mo.PlanError, match="Early is parallel and commits at once"):
+
+        class Early(Repeats, parallel=True): ...
 
 
 def test_the_trigger_of_a_job(tmp_path: Path) -> None:

@@ -278,6 +278,6 @@ def test_a_lost_task_is_waited_for_and_gets_the_same_round_again(coordinator: Co
 
 def test_few_elements_of_a_round_may_be_sent_to_every_task(spark: SparkSession) -> None:
     frame = Frame(spark.range(3).selectExpr("id AS value"), INT)
-    assert broadcast_bytes(frame.df) == 10 * 1024 * 1024
+    assert broadcast_bytes(frame.df) == 2**30 // 64, "a part of the memory of the session"
     plans = [counted(frame, rows).df._jdf.queryExecution().logical().toString() for rows in (3, 10**7)]
     assert [("broadcast" in plan) for plan in plans] == [True, False]

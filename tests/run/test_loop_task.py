@@ -23,6 +23,7 @@ from morisot.worker.codec.batches import decode, encode, schema_of
 from morisot.worker.loops.kernel import LoopKernel
 from morisot.worker.loops.messages import TaskId
 from morisot.worker.loops.task import LocalFold, LoopTask
+from morisot.worker.report.signature import Seal
 from morisot.worker.rowwise.stage import Step
 
 
@@ -72,7 +73,7 @@ def run(
     store: SnapshotStore | None = None,
 ) -> tuple[Any, list[int]]:
     """The state and the elements that tasks in threads give, each with its part."""
-    saves = None if store is None else store.of_loop(node)
+    saves = None if store is None else store.of_loop(node, Seal())
     rounds = Rounds(node, Progress("iterate"), saves)
     compiled = loop_kernel(node)
     assert isinstance(compiled, LoopKernel)
@@ -160,11 +161,11 @@ def test_a_snapshot_that_was_not_finished_is_not_used(tmp_path: Path) -> None:
     (last / "state").unlink()
     store = SnapshotStore(mo.Snapshots(tmp_path, rounds=3))
     with pytest.warns(RuntimeWarning, match=r"state is missing\n.*\n  The loop resumes from .*snapshot-000001"):
-        saved = store.of_loop(loop_of()).latest()
+        saved = store.of_loop(loop_of(), Seal()).latest()
     assert saved is not None
     assert (saved.number, saved.round, saved.over) == (1, 3, False)
     with pytest.raises(mo.SnapshotError, match="state is missing"):
-        SnapshotStore(mo.Snapshots(tmp_path, rounds=3, restart=2)).of_loop(loop_of()).latest()
+        SnapshotStore(mo.Snapshots(tmp_path, rounds=3, restart=2)).of_loop(loop_of(), Seal()).latest()
 
 
 def test_settings_of_snapshots_are_checked() -> None:

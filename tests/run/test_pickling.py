@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
+import copy
+import functools
 import importlib
 import json
 import pkgutil
+import posixpath
+import statistics
 import sys
 import types
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy
 import pytest
 
 import morisot
-from morisot.engines.spark.emit.python.pickling import is_users
+from morisot.engines.spark.emit.python.pickling import check_travels
+from morisot.errors import Location
+from morisot.installed import is_users
+from morisot.plan.nodes.closure import Closure, freeze
 
 
 def test_no_module_of_ours_travels() -> None:
@@ -32,3 +41,21 @@ def test_a_module_of_the_user_travels(tmp_path: Path) -> None:
     module = types.ModuleType("helpers")
     module.__file__ = str(tmp_path / "helpers.py")
     assert is_users(module)
+
+
+@pytest.mark.parametrize(
+    "function", [json.loads, copy.deepcopy, functools.reduce, statistics.median, posixpath.basename]
+)
+def test_a_function_of_a_library_travels_by_reference(function: Callable[..., Any]) -> None:
+    closure = Closure(function, Location("program.py", 1), "map")
+    assert closure.function is function
+    check_travels(closure)
+
+
+def test_a_function_of_the_user_is_frozen() -> None:
+    assert freeze(tests_helper) is not tests_helper
+    local = eval("lambda x: x", {"__name__": "json"})
+    assert freeze(local) is not local
+
+
+def tests_helper() -> None: ...

@@ -21,6 +21,7 @@ from morisot.engines.spark.checkpoints.snapshot_files import (
     write_record,
 )
 from morisot.engines.spark.internals import query_log, spark_log
+from morisot.worker.report.signature import Seal
 from tests.run.test_checkpoint import put, started
 from tests.run.test_loop_task import loop_of
 
@@ -95,6 +96,19 @@ def test_a_record_of_another_format_is_refused(kind: Any, tmp_path: Path) -> Non
         assert "What to do: resume with the version that wrote it, or start from scratch" in str(caught.value)
 
 
+def test_a_plan_of_the_format_before_is_read(tmp_path: Path) -> None:
+    file = tmp_path / "plan.json"
+    write_record(file, "plan", {"operators": []})
+    record = json.loads(file.read_text())
+    assert record["format"] == 3
+    file.write_text(json.dumps({**record, "format": 2}))
+    assert read_record(file, "plan") == {"operators": []}
+    write_record(file, "part", {})
+    file.write_text(json.dumps({**json.loads(file.read_text()), "format": 2}))
+    with pytest.raises(mo.SnapshotError, match="it has the format 2"):
+        read_record(file, "part")
+
+
 class Trap:
     """What runs when it is unpickled."""
 
@@ -106,7 +120,7 @@ class Trap:
 
 
 def test_a_state_that_was_exchanged_is_not_unpickled(tmp_path: Path) -> None:
-    saves = SnapshotStore(mo.Snapshots(tmp_path)).of_loop(loop_of())
+    saves = SnapshotStore(mo.Snapshots(tmp_path)).of_loop(loop_of(), Seal())
     saves.commit(saves.begin(1), 1, False, 5)
     (state,) = tmp_path.rglob("state")
     state.write_bytes(pickle.dumps((False, Trap(tmp_path / "sprung"))))
@@ -120,7 +134,7 @@ class Gone:
 
 
 def test_a_state_of_a_class_that_is_gone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    saves = SnapshotStore(mo.Snapshots(tmp_path)).of_loop(loop_of())
+    saves = SnapshotStore(mo.Snapshots(tmp_path)).of_loop(loop_of(), Seal())
     saves.commit(saves.begin(1), 1, False, Gone())
     monkeypatch.delitem(globals(), "Gone")
     with pytest.raises(

@@ -10,37 +10,38 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 
 from morisot.config import Config
 from morisot.engines.spark.bounded import runner as batch
 from morisot.engines.spark.bounded.resumable import ResumableJobs
 from morisot.engines.spark.bounded.runner import BatchRunner, Demotions, Receiver
+from morisot.engines.spark.bounded.two_phase import two_phase_sinks
 from morisot.engines.spark.checkpoints.ownership import Hold, SnapshotLock
-from morisot.engines.spark.emit import source
 from morisot.engines.spark.emit.core import families
 from morisot.engines.spark.emit.core.caches import Caches
 from morisot.engines.spark.emit.core.emission import Emission, QueryInputs
-from morisot.engines.spark.emit.frames import schema, tables
+from morisot.engines.spark.emit.frames import schema
 from morisot.engines.spark.emit.loops.loop_files import runs_here
 from morisot.engines.spark.emit.python.left_out import Ledger
 from morisot.engines.spark.emit.sink import as_table
+from morisot.engines.spark.emit.sources.row_types import row_type
 from morisot.engines.spark.internals import plans
 from morisot.engines.spark.internals.causes import keep_causes_of_connect
 from morisot.engines.spark.internals.sessions import is_classic, is_connect
 from morisot.engines.spark.loops.runner import Loops, without_running
+from morisot.engines.spark.session.activity import engine_state
 from morisot.engines.spark.session.jvm_death import is_dead, reporting_death
 from morisot.engines.spark.session.query_settings import PARTITIONS
 from morisot.engines.spark.session.running import running
 from morisot.engines.spark.session.scratch import scratch
 from morisot.engines.spark.session.session import borrow_session, check_session, return_session
 from morisot.engines.spark.streaming.job import Job, Part, ThreadPart
-from morisot.engines.spark.streaming.launch import Streams
+from morisot.engines.spark.streaming.launch import Streams, refuse_one_sink
 from morisot.engines.spark.terminal import job_table
 from morisot.engines.spark.terminal.left_out import reported
 from morisot.engines.spark.terminal.progress import progress
-from morisot.errors import PlanError, SnapshotError, SourceError
+from morisot.errors import Location, PlanError, SnapshotError
 from morisot.physical.facts import DEFAULT
 from morisot.physical.job import PlannedJob, plan_resumable, plan_stream
 from morisot.physical.refusals import refuse_unbounded
@@ -50,11 +51,12 @@ from morisot.plan.kafka import without_secrets
 from morisot.plan.nodes.iterate import DeltaIterate, Loop
 from morisot.plan.nodes.node import Node
 from morisot.plan.nodes.sink import SinkNode
-from morisot.plan.nodes.source import StreamCsv, StreamJson
 from morisot.plan.snapshots import Snapshots
+from morisot.runtime.activity import ACTIVITY, EngineState
 from morisot.runtime.metrics import LoopMetrics
 from morisot.runtime.tally import Tally, is_diverting, say
 from morisot.types.element import Record
+from morisot.worker.files.format import Kind
 
 assert families.FAMILIES, "importing the families registers their emission functions"
 
@@ -73,6 +75,8 @@ class SparkEngine:
         self._spark = spark
         self._borrowed: SparkSession | None = None
         self._checked = False
+        self._asked: Callable[[], EngineState | None] | None = None
+        """Asks the JVM for its state, for a supervisor."""
         self._demotions = Demotions()
         self._snapshots = snapshots
         self._lock = lock or SnapshotLock(None if snapshots is None else snapshots.path)
@@ -97,6 +101,7 @@ class SparkEngine:
             if not is_classic(self._spark):
                 keep_causes_of_connect()
             self._checked = True
+            self._asked = ACTIVITY.engine = functools.partial(engine_state, self._spark)
         return self._spark
 
     @property
@@ -142,15 +147,16 @@ class SparkEngine:
         return self._ledger
 
     def _runner(self) -> BatchRunner:
-        return BatchRunner(
+        runner = BatchRunner(
             self.spark, self.parallelism, self._demotions, self._loops, self.ledger, self._tally, self._caches
         )
+        return runner.retrying(self._config.max_retries)
 
     @contextlib.contextmanager
     def _action(self) -> Iterator[BatchRunner]:
         """Lets Ctrl-C end the actions of the block, and reports the end of Spark's JVM."""
         spark = self.spark
-        with running(spark):
+        with running(spark), ACTIVITY.working():
             yield self._runner()
 
     def collect(self, node: Node) -> list[Any]:
@@ -197,8 +203,17 @@ class SparkEngine:
             self._execute(runner, receivers)
 
     def _execute(self, runner: BatchRunner, receivers: Mapping[SinkNode, Receiver | None]) -> None:
-        with self._resumable.running(runner, next(iter(receivers)).operator, receivers) as rest:
-            runner.execute(rest.receivers(receivers))
+        operator = next(iter(receivers)).operator
+        refuse_one_sink(receivers, classic=is_classic(runner.spark))
+        with (
+            self._resumable.running(runner, operator, receivers) as rest,
+            two_phase_sinks(
+                rest.receivers(receivers),
+                lambda: self._resumable.directory_of(rest, operator, receivers),
+                self._resumable.restart,
+            ) as delivering,
+        ):
+            runner.execute(delivering)
 
     @contextlib.contextmanager
     def _reporting(self, roots: Iterable[Node], tally: Tally | None = None) -> Iterator[None]:
@@ -212,10 +227,13 @@ class SparkEngine:
             say([*(tally or self._tally).lines(nodes), *demoted])
 
     def start(
-        self, receivers: Mapping[SinkNode, Receiver | None], closers: Mapping[SinkNode, Callable[[], None]]
+        self,
+        receivers: Mapping[SinkNode, Receiver | None],
+        closers: Mapping[SinkNode, Callable[[], None]],
+        max_retries: int | None = None,
     ) -> Job:
         with self._action() as runner:
-            return self._start(runner, receivers, closers)
+            return self._start(runner.retrying(max_retries), receivers, closers)
 
     def _start(
         self,
@@ -246,30 +264,21 @@ class SparkEngine:
         closers: Mapping[SinkNode, Callable[[], None]],
     ) -> None:
         try:
-            with reporting_death(runner.spark), self._reporting(receivers, runner.tally):
+            with reporting_death(runner.spark), self._reporting(receivers, runner.tally), ACTIVITY.working():
                 self._execute(runner, receivers)
         finally:
             for sink in receivers:
                 if sink in closers:
                     closers[sink]()
 
-    def row_type(self, kind: str, path: str) -> Record:
+    def row_type(self, kind: Kind, path: str, location: Location, *, skips: bool = False) -> Record:
         """The type of the rows of files, as Spark reads them."""
         spark = self.spark
-        try:
-            with running(spark):
-                return schema.row_type_of(spark.read.format(kind).load(path).schema)
-        except AnalysisException as error:
-            raise SourceError(f"cannot read {path!r}: {str(error).splitlines()[0]}") from None
+        with running(spark):
+            return row_type(spark, kind, path, location, skips=skips)
 
     def frame_type(self, frame: DataFrame) -> Record:
         return schema.row_type_of(frame.schema)
-
-    def skipped(self, node: StreamCsv | StreamJson) -> int:
-        """The number of rows of a source that did not fit and were skipped. It reads the source again to count them."""
-        with self._action() as runner:
-            emission = runner.emission(runner.planned(node))
-            return tables.misfit_count(node, functools.partial(source.read, node, emission))
 
     def loops(self) -> list[LoopMetrics]:
         """The metrics of each loop."""
@@ -317,6 +326,8 @@ class SparkEngine:
             hold.release()
         self._reading.clear()
         self._remove_snapshots()
+        if self._asked is not None and ACTIVITY.engine is self._asked:
+            ACTIVITY.engine = None
         if self._borrowed is not None:
             return_session(self._borrowed)
             self._spark = self._borrowed = self._ledger = None

@@ -13,8 +13,8 @@ from pyspark.errors import PySparkException
 
 from morisot.engines.spark.emit.frames.tables import BAD_ROW
 from morisot.engines.spark.internals.causes import Cause, causes
-from morisot.errors import JobError, MorisotError, SnapshotError, SourceError
-from morisot.worker.report.failure import ELEMENT, MEMORY, SOURCE, STATE, Report, reported
+from morisot.errors import JobError, MorisotError, SinkError, SnapshotError, SourceError
+from morisot.worker.report.failure import ELEMENT, MEMORY, SINK, SOURCE, STATE, Report, reported
 from morisot.worker.report.signature import Seal
 
 # PySpark logs every failure with the JVM's stack before it raises it. Here it is caught, and converted.
@@ -24,7 +24,8 @@ for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
 SPARK_ERRORS = (PySparkException, Py4JError)
 _RAISED = "USER_RAISED_EXCEPTION"
 """The condition of raise_error(…), by which guards stop a job."""
-_MALFORMED = "MALFORMED_RECORD_IN_PARSING"
+_READ_CONDITIONS = ("MALFORMED_RECORD_IN_PARSING", "FAILED_READ_FILE", "CANNOT_READ_FILE_FOOTER")
+"""Conditions of files that Spark cannot read, or of rows in them."""
 _WRAPPERS = (None, "STREAM_FAILED", "FAILED_READ_FILE.NO_HINT")
 """Conditions that are less specific than their cause. An exception without a condition often repeats its cause."""
 _OUT_OF_MEMORY = "java.lang.OutOfMemoryError"
@@ -65,6 +66,8 @@ def _signed(chain: Sequence[Cause], seals: Iterable[Seal]) -> MorisotError | Non
             return reported(cast("Report", message))
         if message["kind"] == SOURCE:
             return SourceError(message["said"])
+        if message["kind"] == SINK:
+            return SinkError(message["said"])
         if message["kind"] == STATE:
             return SnapshotError(message["said"], advice=message["advice"])
         if message["kind"] == MEMORY:
@@ -78,8 +81,6 @@ def _row_error(chain: Sequence[Cause]) -> SourceError | None:
         said = cause.parameters.get("errorMessage", cause.message)
         if cause.has(_RAISED) and said.startswith(BAD_ROW):
             return SourceError(said.removeprefix(BAD_ROW))
-        if cause.has(_MALFORMED):
-            return SourceError(f"a row does not fit its record: {cause.parameters.get('badRecord', cause.message)}")
     return None
 
 
@@ -89,6 +90,11 @@ def is_data_error(error: BaseException) -> bool:
         cause.condition in _DATA_CONDITIONS if cause.state is None else cause.state.startswith(("22", "P0001"))
         for cause in causes(error)
     )
+
+
+def is_read_error(error: BaseException) -> bool:
+    """Whether Spark could not read a file: Python then reads it, or raises its error."""
+    return any(cause.has(condition) for cause in causes(error) for condition in _READ_CONDITIONS)
 
 
 def guards_in(error: BaseException) -> list[str]:

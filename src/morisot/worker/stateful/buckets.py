@@ -9,9 +9,9 @@ from __future__ import annotations
 import pickle
 import struct
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -23,8 +23,19 @@ from morisot.worker.codec.keys import canonical, is_its_own_identity
 from morisot.worker.garbage import no_garbage_collection
 from morisot.worker.report.left_out import Account, LeftOut, Notes, Policy
 from morisot.worker.report.origin import Origin
-from morisot.worker.stateful.machine import Emit, Machine, encode_results, keys_and_values
-from morisot.worker.stateful.state_table import StateTable
+from morisot.worker.stateful.machine import NOT_STARTED, Emit, Machine, encode_results, keys_and_values
+from morisot.worker.stateful.state_table import StateTable, stored_states
+from morisot.worker.stateful.windows import KeyWindows
+
+_AFTER_ALL = b"\xff" * 8
+"""The row orders of the results of the end begin with it: they are after those of all micro-batches."""
+
+
+class StreamEnd(NamedTuple):
+    """The end of a stream, which is reported to all buckets in one micro-batch, by a value without rows."""
+
+    micro_batch: int
+    buckets: int
 
 
 @dataclass(frozen=True)
@@ -37,6 +48,8 @@ class PackBuckets:
 
     task: Callable[[], tuple[int, int]]
     """Returns the micro-batch and the partition of this task."""
+    end: StreamEnd | None = None
+    """The end of the stream, if it is known."""
 
     def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
         micro_batch, partition = self.task()
@@ -59,6 +72,11 @@ class PackBuckets:
             yield pa.RecordBatch.from_arrays(
                 [pa.array(found, pa.int32()), pa.array(packed, pa.binary())], names=["bucket", "rows"]
             )
+        if self.end is not None and self.end.micro_batch == micro_batch:
+            numbers = range(self.end.buckets)
+            yield pa.RecordBatch.from_arrays(
+                [pa.array(numbers, pa.int32()), pa.array([b""] * len(numbers), pa.binary())], names=["bucket", "rows"]
+            )
 
 
 @dataclass(frozen=True)
@@ -74,6 +92,13 @@ class NumberRows:
             row_orders = own_row_orders(files, self.partition(), counted)
             counted += batch.num_rows
             yield pa.RecordBatch.from_arrays([*columns, row_orders], names=batch.schema.names)
+
+
+def packed_together(batches: Sequence[pa.RecordBatch]) -> bytes | None:
+    """Some batches with the same columns as one value; None if there is none."""
+    if not batches:
+        return None
+    return pack_batch(pa.Table.from_batches(list(batches)).combine_chunks().to_batches()[0])
 
 
 def own_row_orders(files: Any, partition: int, counted: int) -> Any:
@@ -133,17 +158,44 @@ class Bucket:
     ordered: bool
     """Whether results have a row order."""
 
-    def __call__(self, packed: list[bytes], saved: bytes | None) -> tuple[bytes | None, LeftOut | None, bytes]:
-        """The results of some rows, the skipped elements, and the new states."""
-        table = pa.Table.from_batches([unpack_batch(each) for each in packed])
-        rows = table.take(pc.sort_indices(table, [("at", "ascending")])).combine_chunks().to_batches()[0]
+    def __call__(
+        self, packed: Sequence[bytes], saved: bytes | None, *, ends: bool = False
+    ) -> tuple[bytes | None, LeftOut | None, bytes | None]:
+        """The results of some rows, the skipped elements, and the new states.
+
+        If the stream ends, each key then emits the results of its end, and its state is removed.
+        """
         notes = Notes(self.dumps)
-        emit = Emit(self.by_key, ordered=self.ordered, notes=notes)
+        found: list[pa.RecordBatch] = []
         with no_garbage_collection():
-            states = self._take(rows, saved, emit)
-            results = self._packed(emit, rows.column("at")) if emit.values else None
+            if packed:
+                emit = Emit(self.by_key, ordered=self.ordered, notes=notes)
+                table = pa.Table.from_batches([unpack_batch(each) for each in packed])
+                rows = table.take(pc.sort_indices(table, [("at", "ascending")])).combine_chunks().to_batches()[0]
+                saved = self._take(rows, saved, emit)
+                found += self._results(emit, rows.column("at"))
+            if ends and saved is not None:
+                emit = Emit(self.by_key, ordered=self.ordered, notes=notes)
+                firsts = self._end(saved, emit)
+                found += self._results(emit, pa.array([_AFTER_ALL + first for first in firsts], pa.binary()))
+                saved = self._without_keys()
             left_out = None if self.origin.policy is None else notes.by_operator.get(self.origin.policy.number)
-            return results, left_out, states
+            return packed_together(found), left_out, saved
+
+    def _end(self, saved: bytes, emit: Emit) -> list[bytes]:
+        """Ends the stream of each key. Returns the row order of the first element of each."""
+        firsts: list[bytes] = []
+        for identity, state in stored_states(saved, self.machine.layout):
+            assert isinstance(state, KeyWindows), "only windows emit results at the end"
+            emit.key, emit.at_end = identity if state.key is NOT_STARTED else state.key, len(firsts)
+            firsts.append(state.first)
+            self.machine.end(state, emit.key, emit)
+        return firsts
+
+    def _without_keys(self) -> bytes:
+        """The states of no keys."""
+        by = self.input.key if self.by_key and isinstance(self.input, Keyed) else None
+        return StateTable(None, [], by, self.machine.layout, self.dumps).written([])
 
     def _take(self, rows: pa.RecordBatch, saved: bytes | None, emit: Emit) -> bytes:
         """Runs the machine over the rows of each key. Returns the new states."""
@@ -159,6 +211,8 @@ class Bucket:
             given = [values[member] for member in members]
             when: list[Any] | None = None if times is None else [times[member] for member in members]
             state = take(before, key, given, when, emit)
+            if isinstance(state, KeyWindows) and not state.first:
+                state.first = rows.column("at")[members[0]].as_py()
             states.append(state)
             if self.running:
                 self.machine.end(state, key, emit)
@@ -175,11 +229,13 @@ class Bucket:
             groups[same].append(index)
         return groups.values()
 
-    def _packed(self, emit: Emit, row_orders: Any) -> bytes:
-        """The results as one value. The row order of each begins with that of the element that caused it."""
+    def _results(self, emit: Emit, row_orders: Any) -> list[pa.RecordBatch]:
+        """The results, if there are any. The row order of each begins with that of the element that caused it."""
+        if not emit.values:
+            return []
         batch = encode_results(emit, self.output, self.stamps, self.origin, self.dumps)
         if not self.ordered:
-            return pack_batch(batch)
+            return [batch]
         causes = row_orders.take(pa.array(emit.row_orders, pa.int64()))
         row_orders = pc.binary_join_element_wise(causes, as_bytes(range(len(causes))), pa.scalar(b"", pa.binary()))
-        return pack_batch(pa.RecordBatch.from_arrays([*batch.columns, row_orders], names=[*batch.schema.names, "at"]))
+        return [pa.RecordBatch.from_arrays([*batch.columns, row_orders], names=[*batch.schema.names, "at"])]

@@ -72,3 +72,13 @@ class StateTable:
         stay = np.ones(table.num_rows, dtype=bool)
         stay[found.drop_null().to_numpy()] = False
         return [table.column(name).filter(pa.array(stay)) for name in _NAMES]
+
+
+def stored_states(saved: bytes, layout: Layout) -> list[tuple[Any, Any]]:
+    """The stored identity of each key, which is the key itself for some types, and its state."""
+    table = unpack_batch(saved)
+    layout.check_metadata(table.schema.metadata)
+    states = loaded(table.column("state").to_pylist())
+    if layout.form is not None:
+        states = [*map(layout.form.load, states)]
+    return list(zip(table.column("key").to_pylist(), states, strict=True))

@@ -21,7 +21,7 @@ from morisot.worker.codec.stored import Layout
 from morisot.worker.garbage import no_garbage_collection
 from morisot.worker.report.origin import Origin
 from morisot.worker.stateful.buckets import as_bytes
-from morisot.worker.stateful.machine import Emit, encode_results, keys_and_values
+from morisot.worker.stateful.machine import LAST, Emit, encode_results, keys_and_values
 
 SIGN = 2**63
 
@@ -33,6 +33,21 @@ class Moment(NamedTuple):
     """The watermark; None before there is one."""
     now: int | None = None
     """The timestamp of all elements, if the operator uses processing time."""
+    ends: bool = False
+    """Whether the stream has ended, so that everything is complete."""
+
+    def closed(self, seen: int | None, *, direct: bool) -> int | None:
+        """The time up to which elements are late. `seen` is the time up to which results were emitted."""
+        return self.watermark if direct and not self.ends and seen != LAST else seen
+
+    def reached(self, seen: int | None) -> int | None:
+        """The time up to which results are complete."""
+        mark = LAST if self.ends else self.watermark
+        return mark if seen is None or (mark is not None and mark > seen) else seen
+
+    def stored(self, seen: int | None, reached: int | None) -> int | None:
+        """The time that is stored with the state. Windows of processing time may begin after the end."""
+        return seen if self.ends and self.now is not None else reached
 
 
 class LateElements(NamedTuple):
@@ -115,12 +130,11 @@ class WindowBucket:
         emit = Emit(isinstance(self.input, Keyed), ordered=True)
         with no_garbage_collection():
             if packed:
-                closed = moment.watermark if self.direct else seen
-                late = self._take(packed, state, closed, moment.now, emit)
-            if moment.watermark is not None and (seen is None or moment.watermark > seen):
-                seen = moment.watermark
-            if seen is not None:
-                self.machine.close(state, seen, emit)
+                late = self._take(packed, state, moment.closed(seen, direct=self.direct), moment.now, emit)
+            reached = moment.reached(seen)
+            if reached is not None:
+                self.machine.close(state, reached, emit)
+        seen = moment.stored(seen, reached)
         results = self._packed(emit) if emit.values else None
         return BucketOutcome(results, late, layout.packed(seen, state, self.dumps), self.machine.deadline(state))
 
@@ -176,14 +190,13 @@ class ReorderBucket:
         late = None
         if packed:
             batch = in_order(packed)
-            closed = moment.watermark if self.direct else seen
+            closed = moment.closed(seen, direct=self.direct)
             if closed is not None:
                 late, batch = self._split_late(batch, closed)
             held = batch if held is None else joined(unpack_batch(held), batch)
         elif held is not None:
             held = unpack_batch(held)
-        if moment.watermark is not None and (seen is None or moment.watermark > seen):
-            seen = moment.watermark
+        seen = moment.reached(seen)
         results = None
         if held is not None and seen is not None:
             ready = pc.less_equal(held.column("time"), pa.scalar(seen))

@@ -13,7 +13,7 @@ from morisot.types.windows import Assigned, CustomWindow, Tx, Windowed
 from morisot.worker.aggregate.accumulators import Accumulates, form_in_windows
 from morisot.worker.codec.stored import PLAIN, Form, Layout
 from morisot.worker.report.origin import Origin
-from morisot.worker.stateful.machine import AT_END, Emit
+from morisot.worker.stateful.machine import AT_END, NOT_STARTED, Emit
 
 
 class Windower(Protocol):
@@ -166,24 +166,30 @@ class OpenWindow:
 
 
 class KeyWindows:
-    """The state of one key: the windower's state, the number of elements, and the open windows in opening order."""
+    """The state of one key: the windower's state, the number of elements, and the open windows in opening order.
 
-    __slots__ = ("count", "of_windower", "open")
+    The key, and the row order of its first element, are stored if the end of the stream may complete windows.
+    """
+
+    __slots__ = ("count", "first", "key", "of_windower", "open")
 
     def __init__(self, of_windower: Any) -> None:
         self.of_windower = of_windower
         self.count = 0
+        self.key: Any = NOT_STARTED
+        self.first = b""
         self.open: dict[Hashable, OpenWindow] = {}
 
     def stored(self, parts: Form) -> tuple[Any, ...]:
         windows = {name: held.stored(parts) for name, held in self.open.items()}
-        return self.of_windower, self.count, windows
+        return (self.of_windower, self.count, windows, *(() if self.key is NOT_STARTED else (self.key, self.first)))
 
     @classmethod
     def loaded(cls, stored: tuple[Any, ...], parts: Form) -> KeyWindows:
-        of_windower, count, windows = stored
+        of_windower, count, windows, *known = stored
         state = cls(of_windower)
         state.count = count
+        state.key, state.first = known or (NOT_STARTED, b"")
         state.open = {name: OpenWindow.loaded(each, parts) for name, each in windows.items()}
         return state
 
@@ -201,6 +207,8 @@ class Windows:
     stamps: bool
     """Whether results have the timestamp of the window's newest element."""
     origin: Origin
+    keeps_keys: bool = False
+    """Whether states have their keys, because the end of the stream may complete windows."""
 
     @property
     def layout(self) -> Layout:
@@ -217,6 +225,8 @@ class Windows:
 
     def take(self, state: KeyWindows, key: Any, values: Sequence[Any], times: Sequence[int] | None, emit: Emit) -> Any:
         assign, windows = self.windower.assign, state.open
+        if self.keeps_keys:
+            state.key = key
         adds = [measure.add for measure in self.measures]
         for index, value in enumerate(values):
             time = times[index] if times else None

@@ -44,6 +44,7 @@ from morisot.plan.snapshots import Snapshot, Snapshots
 from morisot.private import private_directory
 from morisot.runtime.local_files import is_partitioned
 from morisot.runtime.sink_protocol import handing_over
+from morisot.runtime.snapshot_lag import SnapshotLag
 
 _PIECE = re.compile(r"piece-(\d+)")
 _NO_LISTS = "spark.sql.streaming.fileStreamSink.ignoreMetadata"
@@ -57,6 +58,8 @@ class RemainingPlan:
     """The replacement of each node of the plan, including the roots."""
     resumes: bool = False
     """Whether an earlier program was killed while it delivered results."""
+    directory: Path | None = None
+    """The directory of the job; None if it has none yet."""
 
     def receivers(self, given: Mapping[SinkNode, Receiver | None]) -> dict[SinkNode, Receiver | None]:
         """The receivers of the sinks. A user-defined sink that may have results of an earlier program resumes."""
@@ -79,6 +82,8 @@ class ResumableJobs:
         self._refuse = refuse
         self._names: Counter[str] = Counter()
         self._jobs: list[ResumableJob] = []
+        self._without_parts: list[Path] = []
+        """The directories of jobs that only have records of sinks."""
         self._failed = False
 
     def cut(self, roots: Iterable[Node], spark: SparkSession | None) -> Cut | None:
@@ -90,6 +95,19 @@ class ResumableJobs:
         if spark is not None and spark.conf.get(_NO_LISTS) == "true":
             return Cut((), f"{_NO_LISTS} hides the lists of source splits; the job")
         return cut(roots, self._refuse, is_partitioned)
+
+    @property
+    def restart(self) -> str | int | None:
+        """The snapshot to resume from; None: start from scratch."""
+        return None if self._settings is None else self._settings.restart
+
+    def directory_of(self, rest: RemainingPlan, operator: str, roots: Iterable[Node]) -> Path | None:
+        """The directory of a job, also of one without resumable parts; None without snapshots."""
+        if rest.directory is not None or self._settings is None:
+            return rest.directory
+        directory = self._directory(operator, tuple(roots))
+        self._without_parts.append(directory)
+        return directory
 
     @contextlib.contextmanager
     def running(self, runner: BatchRunner, operator: str, roots: Iterable[Node]) -> Iterator[RemainingPlan]:
@@ -135,6 +153,8 @@ class ResumableJobs:
         if self._settings is not None and self._settings.clean_on_exit and not self._failed:
             for job in self._jobs:
                 job.clean()
+            for directory in self._without_parts:
+                shutil.rmtree(directory, ignore_errors=True)
         self._jobs.clear()
 
 
@@ -228,10 +248,11 @@ class ResumableJob:
         """Runs one split after the other, each sized to take `seconds`, by the duration of the one before."""
         with self._streaming(sink, checkpoint, restart, Trigger()) as part:
             part.catch_up()  # splits that an earlier program had listed
-            size = 1
+            size, lag = 1, SnapshotLag(self._operator, seconds)
             while part.error is None and source.list_more(size):
                 began = time.monotonic()
                 part.catch_up()
+                lag.note(time.monotonic() - began)
                 size = next_size(size, time.monotonic() - began, seconds)
             part.stop()
 
@@ -278,7 +299,7 @@ class ResumableJob:
                 own.append(path)
         write_record(self._delivering, "delivery", own)
         self.origins |= {replacement: node for node, replacement in new.items()}
-        return RemainingPlan(new, resumes)
+        return RemainingPlan(new, resumes, self._directory)
 
     def finish(self) -> None:
         """Called when all results have been delivered."""

@@ -14,18 +14,21 @@ import re
 import shutil
 import time
 import warnings
+import weakref
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, MutableMapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from morisot.engines.spark.checkpoints.snapshot_files import Digest, check_manifest, write_manifest
 from morisot.engines.spark.emit.python.fused_stage import dumps
-from morisot.errors import SinkError, SnapshotError
+from morisot.errors import ConfigError, SinkError, SnapshotError
 from morisot.plan.nodes.node import Node
 from morisot.plan.snapshots import Snapshot, Snapshots
 from morisot.private import private_directory, private_file
+from morisot.runtime.activity import ACTIVITY
+from morisot.runtime.snapshot_lag import SnapshotLag
 from morisot.types.element import Type
 from morisot.worker.codec.stored import Layout, loose_form_of
 
@@ -64,6 +67,8 @@ class SnapshotStore:
         self._root = Path(settings.path) / "loops"
         self._last = 0
         self._runs: Counter[Path] = Counter()
+        self._jobs: MutableMapping[object, dict[tuple[Path, Node], Path]] = weakref.WeakKeyDictionary()
+        """The directories of the loops that a job has run. A retry of the job resumes from them."""
         self._around: list[Path] = []
         self._prepared = False
 
@@ -77,6 +82,8 @@ class SnapshotStore:
         except OSError as error:
             raise SinkError(f"snapshots cannot be written to {self._root}: {error.strerror}") from None
         restart = self.settings.restart
+        if type(restart) is int:
+            self._refuse_missing(restart)
         for directory in sorted(self._root.rglob("*"), reverse=True):
             found = _NAME.fullmatch(directory.name)
             number = int(found[1]) if found else 0
@@ -87,16 +94,29 @@ class SnapshotStore:
             else:
                 self._last = max(self._last, number)
 
-    def of_loop(self, node: Node) -> LoopSaves:
-        """The snapshots of a run of a loop, identified by its line and the number of the run."""
+    def _refuse_missing(self, number: int) -> None:
+        """Raises an error for a snapshot that does not exist, unless the number is one of another kind of job."""
+        there = self.numbers()
+        others = any((self._root.parent / kind).is_dir() for kind in ("streams", "bounded"))
+        if number not in there and not others:
+            known = f"there are {', '.join(map(str, there))}" if there else "there is none yet"
+            raise ConfigError(f"restart is {number}: the loops have no such snapshot in {self._root}; {known}.")
+
+    def of_loop(self, node: Node, job: object) -> LoopSaves:
+        """The snapshots of a run of a loop, identified by its line and the number of the run.
+
+        If a job fails and is retried, the run of its loop is the same one. `job` is the key of the job.
+        """
         self.prepare()
         if not self._around:  # another program may have used the directory since the last loop of this one
             self._last = max(self._last, *self.numbers(), 0)
         around = self._around[-1] if self._around else self._root
-        name = re.sub(r"[^\w.]+", "-", f"{node.operator}-{Path(node.location.file).name}-{node.location.line}")
-        run = self._runs[around / name]
-        self._runs[around / name] += 1
-        return LoopSaves(self, around / f"{name}-{run}", node.type)
+        directories = self._jobs.setdefault(job, {})
+        if (around, node) not in directories:
+            name = re.sub(r"[^\w.]+", "-", f"{node.operator}-{Path(node.location.file).name}-{node.location.line}")
+            directories[around, node] = around / f"{name}-{self._runs[around / name]}"
+            self._runs[around / name] += 1
+        return LoopSaves(self, directories[around, node], node.type)
 
     @contextlib.contextmanager
     def inside(self, saves: LoopSaves, number: int) -> Iterator[None]:
@@ -106,6 +126,11 @@ class SnapshotStore:
             yield
         finally:
             self._around.pop()
+
+    @property
+    def last_number(self) -> int:
+        """The number of the last snapshot."""
+        return self._last
 
     def next_number(self) -> int:
         self._last += 1
@@ -139,6 +164,7 @@ class LoopSaves:
         self._round = 0
         self._items = 0
         self._when = time.monotonic()
+        self._lag = SnapshotLag(directory.name, store.settings.seconds)
 
     def latest(self) -> Saved | None:
         """The last undamaged snapshot. A damaged one is an error if the user selected it, or if there is no other."""
@@ -154,9 +180,11 @@ class LoopSaves:
             if problem is not None:
                 warnings.warn(f"{problem}\n  The loop resumes from {name}.", RuntimeWarning, stacklevel=2)
             self._round = round_
+            ACTIVITY.note_resume(f"{self.directory.name}:{number}")
             return Saved(name, number, round_, over, state)
         if problem is not None:
             raise problem
+        ACTIVITY.note_resume(None)
         return None
 
     def _read_state(self, snapshot: Path) -> tuple[bool, Any]:
@@ -214,8 +242,10 @@ class LoopSaves:
             _sync(self.directory)
         except OSError as error:
             raise SinkError(f"a snapshot cannot be written to {writing}: {error.strerror}") from None
+        self._lag.note(time.monotonic() - self._when)
         self._round, self._items, self._when = round_, 0, time.monotonic()
         self._drop_old(round_)
+        ACTIVITY.note_snapshot(f"{self.directory.name}:{self.store.last_number}")
 
     def _drop_old(self, round_: int) -> None:
         for name, _, _ in self._there()[: -self.store.settings.keep]:

@@ -22,8 +22,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from morisot.engines.spark.internals.gateway import jvm_process
 from morisot.errors import SinkError, SnapshotError
+from morisot.overrides import OVERRIDES
 from morisot.private import make_directory
+from morisot.processes import start_time
 
 _FILE = "owner.lock"
 _FORMAT = 1
@@ -31,6 +34,8 @@ _SAID = {"host", "pid", "started"}
 """The entries of the file about the owner."""
 _HELD = {errno.EWOULDBLOCK, errno.EAGAIN, errno.EACCES}
 _NO_LOCKS = {errno.ENOLCK, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL}
+_PATIENCE = 30.0
+"""Seconds to wait for an owner that is about to end."""
 _READ_TRIES, _READ_SECONDS = 5, 0.05
 """Seconds to wait for the entry of an owner that has just locked the file."""
 
@@ -49,6 +54,8 @@ class SnapshotLock:
         self._directory = None if path is None else Path(path).absolute()
         self._holders = 0
         self._descriptor: int | None = None
+        self._names_engine = False
+        """Whether the file has the process of the JVM, which must end before another program writes the directory."""
         self._guard = threading.Lock()
         self._finalizer: weakref.finalize[Any, Any] | None = None
 
@@ -59,6 +66,9 @@ class SnapshotLock:
                 self._descriptor = _locked(self._directory)
                 if self._descriptor is not None:
                     self._finalizer = weakref.finalize(self, _let_go, self._descriptor)
+            elif self._descriptor is not None and not self._names_engine and jvm_process() is not None:
+                _write_owner(self._descriptor)
+            self._names_engine = jvm_process() is not None
             self._holders += 1
 
     def release(self) -> None:
@@ -99,6 +109,7 @@ class Hold:
 def _locked(directory: Path) -> int | None:
     """The open and locked file of a directory; None if the file system has no locks."""
     file = directory / _FILE
+    deadline = time.monotonic() + (_PATIENCE if OVERRIDES.supervised else 0.0)
     try:
         make_directory(directory)  # the permissions of an existing directory are unchanged
         while True:
@@ -108,6 +119,9 @@ def _locked(directory: Path) -> int | None:
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except OSError as error:
                 _close(descriptor)
+                if error.errno in _HELD and time.monotonic() < deadline:
+                    time.sleep(_READ_SECONDS)
+                    continue
                 if error.errno in _HELD:
                     raise _refusal(directory, file) from None
                 if error.errno not in _NO_LOCKS:
@@ -115,11 +129,23 @@ def _locked(directory: Path) -> int | None:
                 _warn_without_locks(directory, error)
                 return None
             if _is_same(descriptor, file):
+                _await_engine(file)
                 _write_owner(descriptor)
                 return descriptor
             _close(descriptor)  # the directory was removed between the two calls
     except OSError as error:
         raise SinkError(f"snapshots cannot be written to {directory}: {error.strerror}") from None
+
+
+def _await_engine(file: Path) -> None:
+    """Waits for the JVM of an owner that was killed: it may still write a snapshot."""
+    with contextlib.suppress(OSError, ValueError):
+        left = json.loads(file.read_text(encoding="utf-8"))
+        engine, begun = left["jvm"], left["jvm_started"]
+        if left["host"] == socket.gethostname() and engine is not None:
+            deadline = time.monotonic() + _PATIENCE
+            while start_time(engine) == begun and time.monotonic() < deadline:
+                time.sleep(_READ_SECONDS)
 
 
 def _is_same(descriptor: int, file: Path) -> bool:
@@ -130,8 +156,15 @@ def _is_same(descriptor: int, file: Path) -> bool:
 
 
 def _write_owner(descriptor: int) -> None:
-    started = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
-    owner = {"format": _FORMAT, "host": socket.gethostname(), "pid": os.getpid(), "started": started}
+    engine = jvm_process()
+    owner = {
+        "format": _FORMAT,
+        "host": socket.gethostname(),
+        "pid": os.getpid(),
+        "started": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+        "jvm": engine,
+        "jvm_started": None if engine is None else start_time(engine),
+    }
     os.ftruncate(descriptor, 0)
     os.pwrite(descriptor, json.dumps(owner).encode(), 0)
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from morisot.engines.spark.checkpoints.ownership import Hold
+from morisot.engines.spark.checkpoints.sink_records import SinkFiles
 from morisot.engines.spark.checkpoints.snapshot_files import read_record, write_record
 from morisot.engines.spark.internals import query_log, spark_log
 from morisot.engines.spark.internals.restore_failures import refuse_unreadable
@@ -37,6 +38,7 @@ class Checkpoint:
         by_name = sorted(directories.items(), key=lambda item: item[1])
         self.sinks = [sink for sink, _ in by_name]
         """Sorted by name, which does not change when lines of the program move."""
+        self._by_sink = directories
         self._directories = list(dict.fromkeys(directory for _, directory in by_name))
         self.names = [directory.name for directory in self._directories]
         self.keep = keep
@@ -46,6 +48,7 @@ class Checkpoint:
         self._sizes = directory / "sizes"
         self._restoring_file = directory / "going-back"
         self._sources = directory / "sources.json"
+        self._end = directory / "end.json"
         self.idle_inputs = directory / "told"
         """The directory through which idle inputs get the watermark of the others. It is not used after a restart."""
         self.bounded_inputs = directory / "ended"
@@ -73,7 +76,7 @@ class Checkpoint:
             shutil.rmtree(directory / "spark", ignore_errors=True)
             shutil.rmtree(directory / "sizes", ignore_errors=True)
             shutil.rmtree(directory / "ended", ignore_errors=True)
-            for name in ("going-back", "sources.json"):
+            for name in ("going-back", "sources.json", "end.json"):
                 (directory / name).unlink(missing_ok=True)
         self._save_plan(plan)
 
@@ -103,6 +106,11 @@ class Checkpoint:
         """Raises an error if a query failed because it cannot resume: it has run no micro-batch since its start."""
         if self._resumed_from is not None and self._resumed_from == self._latest():
             refuse_unreadable(failure, self.location)
+
+    @property
+    def latest_name(self) -> str | None:
+        """The last committed micro-batch with the name of its job; None if there is none."""
+        return f"{self.names[0]}:{self._latest()}" if self.has_begun else None
 
     def _latest(self) -> int:
         """The last committed micro-batch; -1 if there is none."""
@@ -150,6 +158,7 @@ class Checkpoint:
         for log, last in self._logs_of_files(offsets):
             spark_log.cut(log, last)
         query_log.cut(self._spark, number)
+        self._end.unlink(missing_ok=True)
         self._restoring_file.unlink()
 
     def plan_empty_batch(self) -> None:
@@ -174,6 +183,54 @@ class Checkpoint:
         """The logs of the sources that read files, and the offset of each."""
         reached = enumerate(map(query_log.file_offset, offsets))
         return [(self._log_of(index), last) for index, last in reached if last is not None]
+
+    # -- the end of the sources ---------------------------------------------------------------------------------------
+
+    def plan_end(self) -> int:
+        """Stores the number of the next micro-batch as the end of the sources. Called while no query runs."""
+        number = max(query_log.started(self._spark), default=-1) + 1
+        write_record(self._end, "end", number)
+        return number
+
+    @property
+    def has_started(self) -> bool:
+        """Whether a micro-batch was started."""
+        return bool(query_log.started(self._spark))
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether a micro-batch is committed."""
+        return self._latest() >= 0
+
+    @property
+    def planned_end(self) -> int | None:
+        """The micro-batch at the end of the sources, if it is not committed yet."""
+        number = self._noted_end()
+        return number if number is not None and number > self._latest() else None
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether the end of the sources is committed, and there were no elements after it."""
+        number, latest = self._noted_end(), self._latest()
+        if number is None or latest < number:
+            return False
+        started = query_log.started(self._spark)
+        return number in started and query_log.offsets(self._spark, number) == query_log.offsets(self._spark, latest)
+
+    def _noted_end(self) -> int | None:
+        number: int | None = read_record(self._end, "end", lambda: None)
+        return number
+
+    # -- sinks ------------------------------------------------------------------------------------------------------
+
+    def records_of(self, sink: SinkNode) -> SinkFiles:
+        """The record of a two-phase sink: in its own directory, or in a common one without snapshots."""
+        together = [each for each in self.sinks if self._by_sink[each] == self._by_sink[sink]]
+        return SinkFiles(self._by_sink[sink] / f"sink-{together.index(sink)}")
+
+    def completed(self) -> list[int]:
+        """The committed micro-batches that are retained, whose snapshots are complete."""
+        return query_log.done(self._spark)
 
     # -- snapshots ----------------------------------------------------------------------------------------------------
 

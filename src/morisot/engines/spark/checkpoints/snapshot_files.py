@@ -26,8 +26,11 @@ Kind = Literal[
     "sources",
     "restore",
     "state sizes",
+    "end",
     "part done",
     "delivery",
+    "sink",
+    "receipts",
     "input",
     "splits",
     "splits to come",
@@ -38,12 +41,15 @@ Kind = Literal[
 ]
 """The kinds of records. The last four are manifests of directories."""
 FORMATS: dict[Kind, int] = {
-    "plan": 2,
+    "plan": 3,
     "sources": 1,
     "restore": 1,
     "state sizes": 1,
+    "end": 1,
     "part done": 1,
     "delivery": 1,
+    "sink": 1,
+    "receipts": 1,
     "input": 1,
     "splits": 1,
     "splits to come": 1,
@@ -53,6 +59,8 @@ FORMATS: dict[Kind, int] = {
     "loop": 2,
 }
 """The format number of each kind, in written and readable records."""
+_ALSO_READ: dict[Kind, tuple[int, ...]] = {"plan": (2,)}
+"""Earlier formats that are still read. A plan of format 2 has the types of earlier rules: see `plan.analysis`."""
 OTHER_VERSION = "resume with the version that wrote it, or start from scratch with restart=None"
 MANIFEST = "_manifest.json"
 """The prefix of names of files that Spark does not read."""
@@ -95,7 +103,8 @@ def read_record(file: Path, kind: Kind, absent: Callable[[], Any] | None = None,
         raise damaged(file, "it is empty" if not text else "it is not JSON", advice=advice) from None
     if not isinstance(record, dict) or "format" not in record:
         raise damaged(file, "Morisot did not write it, or an earlier version did", advice=advice)
-    check_format(file, record["format"], FORMATS[kind])
+    if record["format"] not in _ALSO_READ.get(kind, ()):
+        check_format(file, record["format"], FORMATS[kind])
     if record.get("sha256") != _digest_of(json.dumps(record.get("content"))):
         raise damaged(file, "its content does not have its digest", advice=advice)
     return record["content"]

@@ -21,7 +21,8 @@ from morisot.engines.spark.internals.sessions import is_connect
 from morisot.engines.spark.io import directories
 from morisot.engines.spark.io.output_directory import batch_in, unfinished_in
 from morisot.errors import SinkError
-from morisot.plan.nodes.sink import WriteCsv, WriteSink
+from morisot.plan.nodes.sink import WriteCsv, WriteJson, WriteSink
+from morisot.types.element import STR, table_columns
 
 COUNTED = "morisot"
 """The name of the metric that counts written rows."""
@@ -32,6 +33,30 @@ _FORMATS: dict[str, file_sink.Format] = {
     "write_json": "json",
     "write_parquet": "parquet",
 }
+_TO_THE_MICROSECOND = "yyyy-MM-dd'T'HH:mm:ss.SSSSSS"
+"""By default Spark writes milliseconds."""
+
+
+def csv_options(sink: WriteCsv) -> dict[str, Any]:
+    """The options of Spark's CSV writer with which every value can be read back.
+
+    By default Spark strips blanks. Readers skip an empty or blank line, so a line with one field is quoted if it may be
+    blank.
+    """
+    columns = table_columns(sink.input.type)
+    only = columns[0][2] if len(columns) == 1 else None
+    return {
+        "header": sink.header,
+        "sep": sink.delimiter,
+        "lineSep": "\n",
+        "escape": '"',
+        "emptyValue": '""',
+        "nullValue": '""' if only is not None else "",
+        "quoteAll": only == STR,
+        "ignoreLeadingWhiteSpace": False,
+        "ignoreTrailingWhiteSpace": False,
+        "timestampNTZFormat": _TO_THE_MICROSECOND,
+    }
 
 
 @dataclass(frozen=True)
@@ -48,9 +73,13 @@ class FileOutput:
     @property
     def options(self) -> dict[str, Any]:
         """The options of Spark's writer besides the format and the path."""
-        if isinstance(self.sink, WriteCsv):
-            return {"header": self.sink.header, "sep": self.sink.delimiter, "escape": '"', "emptyValue": ""}
-        return {}
+        match self.sink:
+            case WriteCsv():
+                return csv_options(self.sink)
+            case WriteJson():
+                return {"timestampNTZFormat": _TO_THE_MICROSECOND}
+            case _:
+                return {}
 
     # -- before a job ---------------------------------------------------------------------------------------------
 

@@ -13,6 +13,7 @@ from morisot.engines.spark.checkpoints.loops import LoopSaves, Saved
 from morisot.engines.spark.checkpoints.snapshot_files import Digest
 from morisot.plan.nodes.closure import Closure
 from morisot.plan.nodes.iterate import Loop
+from morisot.runtime.activity import ACTIVITY
 from morisot.runtime.metrics import LoopMetrics
 from morisot.worker.report.failure import element_error
 
@@ -46,6 +47,7 @@ class Progress:
         self.continues = continues
         self.elements = elements
         self.seconds += seconds
+        ACTIVITY.note_progress()
         self.last_seconds = seconds
 
     def metrics(self) -> LoopMetrics:

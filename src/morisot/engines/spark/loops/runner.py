@@ -57,7 +57,7 @@ class Loops:
         node = step.node
         emission.begin(node)
         progress = self._started(node)
-        saves = self.store.of_loop(node) if self.store is not None else None
+        saves = self.store.of_loop(node, emission.resources.seal) if self.store is not None else None
         resources = emission.resources
         with sealing_with(resources.seal), resources.operators.emitting(node), self._running(progress):
             if isinstance(node, DeltaIterate):
@@ -95,12 +95,19 @@ class Loops:
         except BaseException:
             self._failed = True
             raise
+        else:
+            self._failed = False  # a retry succeeded
         finally:
             progress.running = False
 
     def note(self) -> str:
         """The progress of the innermost running loop."""
         return next((str(progress) for progress in reversed(self.progress) if progress.running), "")
+
+    @property
+    def last_snapshot(self) -> int:
+        """The number of the last saved snapshot."""
+        return 0 if self.store is None else self.store.last_number
 
     def snapshots(self) -> list[Snapshot]:
         """The existing snapshots."""

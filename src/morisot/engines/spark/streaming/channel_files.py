@@ -178,6 +178,11 @@ class ChannelFiles:
         self._number += 1
         return name
 
+    def add_end(self) -> None:
+        """Writes a file without elements for a last micro-batch. It is not part of the backlog."""
+        with self._changed:
+            self._write_file([])
+
     def limit(self, rows: int | None) -> None:
         """Limits the elements of new files, because a query reads at most that many at a time."""
         if rows is not None:

@@ -13,7 +13,9 @@ from morisot.plan.nodes.sink import WriteKafka
 
 def write(sink: WriteKafka, df: DataFrame, emission: Emission) -> None:
     """Writes the rows of a bounded stream."""
-    if emission.optimistic:  # a native form may fail on the last element, and sent records stay
+    if (
+        emission.optimistic or emission.native_sources
+    ):  # a native form may fail on the last element, and sent records stay
         df = emission.persist(sink, df)
         df.count()
     send(sink, df, emission)

@@ -15,14 +15,16 @@ from morisot.engines.spark.session.scratch import temporary_directory
 from morisot.engines.spark.streaming.channel_files import ChannelFiles
 from morisot.engines.spark.streaming.query.part import StreamPart
 from morisot.engines.spark.streaming.query.spec import QuerySpec
-from morisot.engines.spark.streaming.sinks import SinkWriter, sink_writer
+from morisot.engines.spark.streaming.sinks import SinkWriter
+from morisot.engines.spark.streaming.writers import sink_writer
 from morisot.errors import EnvironmentProblem, PlanError
 from morisot.plan.analysis.graph import walk
 from morisot.plan.analysis.query_groups import Group, groups
 from morisot.plan.analysis.trigger import trigger_of
 from morisot.plan.analysis.validate import gives_running_values
+from morisot.plan.endpoints import is_two_phase
 from morisot.plan.nodes.node import Node
-from morisot.plan.nodes.sink import SinkNode, WriteSink
+from morisot.plan.nodes.sink import SinkNode, WriteSink, WriteTo
 from morisot.plan.nodes.source import BufferedSource
 from morisot.plan.snapshots import Snapshots
 from morisot.runtime.tally import Tally
@@ -52,6 +54,7 @@ class Streams:
     ) -> list[StreamPart]:
         """Starts all sinks, or none if one fails. Each query holds the lock until it has ended."""
         refuse_one_directory(receivers)
+        refuse_one_sink(receivers)
         if not is_classic(runner.spark):
             refuse_on_connect(receivers)
         with self._lock.held():
@@ -156,6 +159,25 @@ def refuse_one_directory(sinks: Iterable[SinkNode]) -> None:
                     f"two sinks write to {other.path!r}: {other.title} and {sink.title}",
                     location=sink.location,
                     advice="give each a directory of its own, or merge the streams",
+                )
+
+
+def refuse_one_sink(sinks: Iterable[SinkNode], *, classic: bool = True) -> None:
+    """Raises an error for a two-phase sink of two streams, whose batches have the same numbers, or on Connect."""
+    first: dict[int, WriteTo] = {}
+    for sink in sinks:
+        if isinstance(sink, WriteTo) and is_two_phase(sink.sink):
+            if not classic:
+                raise EnvironmentProblem(
+                    f'{sink.title}: a sink with commit="after_snapshot" cannot run on a Spark Connect session: use a '
+                    "classic session."
+                )
+            other = first.setdefault(id(sink.sink), sink)
+            if other is not sink:
+                raise PlanError(
+                    f"two streams are written to one {type(sink.sink).__name__}: {other.title} and {sink.title}",
+                    location=sink.location,
+                    advice="give each a sink of its own, or merge the streams",
                 )
 
 

@@ -22,6 +22,8 @@ from morisot.plan.analysis.graph import walk
 from morisot.plan.analysis.query_groups import Group
 from morisot.plan.nodes.node import Node
 from morisot.plan.nodes.sink import CollectChannel
+from morisot.runtime import faults
+from morisot.runtime.activity import ACTIVITY
 from morisot.runtime.tally import Failures
 
 
@@ -29,7 +31,13 @@ class Delivery:
     """Given to Spark, which calls it with each micro-batch."""
 
     def __init__(
-        self, runner: BatchRunner, group: Group, job: PlannedJob, query: Emission, writers: Sequence[SinkWriter]
+        self,
+        runner: BatchRunner,
+        group: Group,
+        job: PlannedJob,
+        query: Emission,
+        writers: Sequence[SinkWriter],
+        attempt: int,
     ) -> None:
         self._runner = runner
         self._group = group
@@ -38,6 +46,7 @@ class Delivery:
         self._writers = writers
         self._shared = (group.stream, *group.named_otherwise)
         self._job = job
+        self._attempt = attempt
         self._leaves_out = any(node.leaves_out for node in walk(*group.sinks))
         self._left_out: dict[int, Failures] = {}
         """The elements that operators downstream of the shared stream skipped, by micro-batch."""
@@ -48,8 +57,10 @@ class Delivery:
 
     def __call__(self, df: DataFrame, batch: int) -> None:
         try:
-            self._name_micro_batch(batch)
-            self._serve(df, batch)
+            with ACTIVITY.working():
+                self._name_micro_batch(batch)
+                self._serve(df, batch)
+            faults.reach("before", "commit entry", batch)
         except BaseException as error:
             # The JVM would store only the text, and Spark searches it with a regular expression that overflows the
             # stack on a long text. So it gets a short text, and the error itself is stored here.
@@ -66,10 +77,13 @@ class Delivery:
             deliveries = []
             for writer in self._writers:
                 self.failed = writer.sink.title
-                deliveries.append(writer.take(Share(branches.frame(writer.sink).df, batch, branches)))
+                deliveries.append(writer.take(Share(branches.frame(writer.sink).df, batch, branches, self._attempt)))
             for writer, deliver in sorted(zip(self._writers, deliveries, strict=True), key=may_wait):
                 self.failed = writer.sink.title
-                deliver()
+                if batch > writer.delivered:
+                    deliver()
+                    writer.delivered = batch
+                    ACTIVITY.note_progress()
             if self._leaves_out:
                 found = reported(self._runner.ledger, branches)
                 self._left_out[batch] = {node: each for node, each in found.items() if node not in self._shared}

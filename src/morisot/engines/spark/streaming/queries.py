@@ -16,6 +16,11 @@ def uses_timers(node: Node) -> bool:
     return not node.bounded and (node.has_timers or by_the_clock)
 
 
+def holds_elements(node: Node) -> bool:
+    """Whether an operator may hold elements until time passes or the stream ends."""
+    return uses_timers(node) or (not node.bounded and isinstance(node, Window) and node.completes_at_end)
+
+
 def source_numbers(df: DataFrame) -> list[int]:
     """The number of each source of a query, in the order of offsets. A source that is read twice has one number.
 

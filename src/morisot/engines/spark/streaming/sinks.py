@@ -14,13 +14,14 @@ import pyarrow.compute as pc
 from pyspark.sql import DataFrame
 
 from morisot.engines.spark.bounded.runner import Receiver
+from morisot.engines.spark.checkpoints.query import Checkpoint
 from morisot.engines.spark.emit.core.emission import Emission
 from morisot.engines.spark.io.file_output import FileOutput
 from morisot.engines.spark.streaming import kafka
 from morisot.errors import MorisotError
 from morisot.plan.analysis.graph import walk
 from morisot.plan.analysis.validate import gives_running_values
-from morisot.plan.nodes.sink import ForEach, SinkNode, WriteKafka, WriteSink, WriteTo
+from morisot.plan.nodes.sink import SinkNode, WriteKafka, WriteSink, WriteTo
 from morisot.runtime.sink_protocol import HandOver
 from morisot.types.element import Type
 from morisot.worker.codec.batches import decode
@@ -37,6 +38,8 @@ class Share:
     batch: int
     emission: Emission
     """The emission of the rows. It has the persisted frames until the end of the micro-batch."""
+    attempt: int = 0
+    """The number of the start of the query."""
 
     def elements(self, type_: Type) -> list[Any]:
         """The elements, in stream order if it is known.
@@ -52,16 +55,30 @@ class Share:
 class SinkWriter:
     """The writer of one sink of a streaming query. The base class passes the elements to a function in the driver."""
 
+    settled = True
+    """Whether no complete micro-batch has to be committed to the sink."""
+
     def __init__(self, sink: SinkNode, receiver: Receiver | None, close: Callable[[], None] | None) -> None:
         self.index = 0
         """The number of the sink among those of the job."""
         self.sink = sink
         self.elements_out = 0
+        self.delivered = -1
+        """The last micro-batch that was delivered. A restarted query replays it if it was not committed."""
         self._receiver = receiver
         self._close = close
 
+    def attach(self, checkpoint: Checkpoint, restart: str | int | None) -> None:
+        """Called before the checkpoint is restored. Raises an error if the sink cannot return to its snapshot."""
+
     def open(self, *, resumes: bool) -> None:
         """Called before the first micro-batch. The job may resume from a snapshot."""
+
+    def expect(self, attempt: int) -> None:
+        """Called before each start of the query, with its number."""
+
+    def settle(self) -> None:
+        """Called again and again while the query runs: commits a micro-batch whose snapshot is complete."""
 
     def take(self, share: Share) -> HandingOver:
         """Computes the elements of a micro-batch for the sink."""
@@ -152,18 +169,3 @@ class FilesWriter(SinkWriter):
             self.elements_out += self._written.pop(share.batch)
 
         return deliver
-
-
-def sink_writer(sink: SinkNode, receiver: Receiver | None, close: Callable[[], None] | None) -> SinkWriter:
-    """The writer of a sink."""
-    match sink:
-        case WriteTo():
-            return UserSinkWriter(sink, receiver, close)
-        case ForEach(with_batch=True):
-            return BatchNumberWriter(sink, receiver, close)
-        case WriteKafka():
-            return TopicWriter(sink, receiver, close)
-        case WriteSink():
-            return FilesWriter(sink, receiver, close)
-        case _:
-            return SinkWriter(sink, receiver, close)

@@ -36,6 +36,11 @@ class ChannelReader:
         for channel in self.channels:
             channel.take_note(self._name, self._checkpoint.files_read(channel.directory, sources))
 
+    def add_end(self) -> None:
+        """Lets the query run a last micro-batch, without elements."""
+        for channel in self.channels:
+            channel.add_end()
+
     def detach(self) -> None:
         """Ends reading."""
         for channel in self.channels:

@@ -10,9 +10,11 @@ from morisot.engines.spark.io.file_output import COUNTED
 from morisot.engines.spark.streaming.metrics import Measures
 from morisot.engines.spark.streaming.query.channel_reader import ChannelReader
 from morisot.engines.spark.streaming.query.spec import QuerySpec
-from morisot.engines.spark.streaming.query.starter import Attempt
+from morisot.engines.spark.streaming.query.starter import QueryAttempt
 from morisot.engines.spark.terminal.left_out import by_operator
 from morisot.errors import MorisotError
+from morisot.runtime.activity import ACTIVITY
+from morisot.runtime.snapshot_lag import SnapshotLag
 from morisot.runtime.tally import Failures, Tally, divert
 from morisot.worker.report.left_out import Reports, totals
 
@@ -28,15 +30,16 @@ class BatchCounts:
         """The skipped elements."""
         self.failure: MorisotError | None = None
         """The first exception of a user's handler."""
+        self._lag = SnapshotLag(spec.name, spec.trigger.seconds if spec.snapshots is not None else None)
         self._lock = threading.RLock()  # reentrant, because a handler may read the metrics of its own job
 
-    def count(self, attempt: Attempt) -> None:
+    def count(self, attempt: QueryAttempt) -> None:
         """Counts the new micro-batches of a query."""
         with self._lock:
             for progress in attempt.reports.new():
                 self._count(attempt, progress)
 
-    def _count(self, attempt: Attempt, progress: Mapping[str, Any]) -> None:
+    def _count(self, attempt: QueryAttempt, progress: Mapping[str, Any]) -> None:
         nodes = attempt.emission.nodes
         self.measures.watch(progress, nodes)
         attempt.idle_inputs.note(progress)
@@ -46,6 +49,10 @@ class BatchCounts:
         self._spec.checkpoint.note_sizes(batch, self.measures.state)
         self._channels.commit(progress["sources"])
         self.measures.add(progress)
+        ACTIVITY.note_progress()
+        self._lag.note(progress["durationMs"].get("triggerExecution", 0) / 1000)
+        if self._spec.snapshots is not None:
+            ACTIVITY.note_snapshot(f"{self._spec.checkpoint.names[0]}:{batch}")
         reports = self._reports(attempt, batch)
         if self._spec.counts_operators:
             counted = attempt.emission.plan.counted
@@ -57,13 +64,13 @@ class BatchCounts:
         if self._spec.counted:
             self._count_left_out(attempt, batch, reports)
 
-    def _reports(self, attempt: Attempt, batch: int) -> Reports:
+    def _reports(self, attempt: QueryAttempt, batch: int) -> Reports:
         """The reports of the tasks of a committed micro-batch."""
         if not self._spec.counted and not self._spec.counts_operators:
             return {}
         return self._spec.runner.ledger.take(attempt.emission.run, batch)
 
-    def _count_left_out(self, attempt: Attempt, batch: int, reports: Reports) -> None:
+    def _count_left_out(self, attempt: QueryAttempt, batch: int, reports: Reports) -> None:
         """Counts the skipped elements of a committed micro-batch, and calls the handlers of diverted ones."""
         numbered = {number: node for number, node in enumerate(attempt.emission.nodes) if node.leaves_out}
         for failures in (by_operator(reports, numbered), *attempt.delivery.left_out(batch)):

@@ -11,13 +11,16 @@ from morisot.engines.spark.streaming.query.channel_reader import ChannelReader
 from morisot.engines.spark.streaming.query.counts import BatchCounts
 from morisot.engines.spark.streaming.query.lifecycle import Lifecycle
 from morisot.engines.spark.streaming.query.spec import QuerySpec
-from morisot.engines.spark.streaming.query.starter import Attempt, QueryStarter
+from morisot.engines.spark.streaming.query.starter import QueryAttempt, QueryStarter
 from morisot.engines.spark.streaming.query.steps import POLL_SECONDS, QuerySteps
 from morisot.engines.spark.streaming.query.watch import Watch
 from morisot.engines.spark.streaming.sinks import SinkWriter
 from morisot.plan.analysis.graph import walk
 from morisot.plan.snapshots import Snapshot
+from morisot.runtime.activity import ACTIVITY
 from morisot.runtime.metrics import BacklogMetrics, CountedSinkMetrics, JobMetrics, SinkMetrics
+
+SETTLING_SECONDS = 0.02
 
 
 class StreamPart:
@@ -25,7 +28,7 @@ class StreamPart:
 
     def __init__(self, spec: QuerySpec) -> None:
         self._spec = spec
-        self._lifecycle: Lifecycle[Attempt] = Lifecycle()
+        self._lifecycle: Lifecycle[QueryAttempt] = Lifecycle()
         self._starter = QueryStarter(spec, self._lifecycle)
         self._channels = ChannelReader(self._starter.emission.nodes, spec.reader, spec.checkpoint)
         self._counts = BatchCounts(spec, self._channels)
@@ -58,6 +61,7 @@ class StreamPart:
     def start(self) -> None:
         """Starts the query, and the thread that watches it. Raises an error if the query does not start."""
         stop_at_exit(self)
+        ACTIVITY.add(self)
         self._watch.start()
 
     def ask_to_stop(self) -> None:
@@ -84,8 +88,22 @@ class StreamPart:
                 with contextlib.suppress(Exception):
                     attempt.query.processAllAvailable()
                     if attempt.is_active and attempt is self._lifecycle.query:
+                        self._await_commits()
                         return
             self.join(POLL_SECONDS)  # the query failed: it is restarted, or the part ends
+
+    def _await_commits(self) -> None:
+        """Waits until the watching thread has committed every complete micro-batch to two-phase sinks."""
+        while not all(writer.settled for writer in self._spec.writers) and not self.join(SETTLING_SECONDS):
+            pass
+
+    def has_backlog(self) -> bool:
+        """Whether there is input that a micro-batch should have read by now."""
+        if not self._lifecycle.is_running:
+            return False
+        spec = self._spec
+        unread = backlog(self._starter.emission.nodes, self._channels.channels, spec.checkpoint)
+        return unread["lag_seconds"] > (spec.trigger.seconds or 0.0)
 
     # -- metrics ------------------------------------------------------------------------------------------------------
 
@@ -106,10 +124,10 @@ class StreamPart:
             "sinks": [self._metrics_of(writer, unread, attempt) for writer in spec.writers],
         }
 
-    def _metrics_of(self, writer: SinkWriter, unread: BacklogMetrics, attempt: Attempt | None) -> SinkMetrics:
+    def _metrics_of(self, writer: SinkWriter, unread: BacklogMetrics, attempt: QueryAttempt | None) -> SinkMetrics:
         measures = self._counts.measures
         metrics: SinkMetrics = {
-            "sink": writer.sink.label or writer.sink.operator,
+            "sink": writer.sink.shown_name,
             **measures.metrics(writer.elements_out),
             **unread,
             "silent": [] if attempt is None else attempt.idle_inputs.idle,

@@ -11,6 +11,7 @@ from morisot.engines.spark.streaming.query.spec import QuerySpec
 from morisot.plan.analysis.fingerprint import Description, describe
 from morisot.plan.analysis.resumable import StoreSplits
 from morisot.plan.nodes.sink import WriteSink
+from morisot.runtime.activity import ACTIVITY
 
 
 def resume_or_begin(spec: QuerySpec, emission: Emission) -> bool:
@@ -22,13 +23,15 @@ def resume_or_begin(spec: QuerySpec, emission: Emission) -> bool:
         _resume(spec, emission, plan)
     else:
         _begin(spec, plan)
+    if spec.snapshots is not None:
+        ACTIVITY.note_resume(spec.checkpoint.latest_name if resumes else None)
     return resumes
 
 
 def _resume(spec: QuerySpec, emission: Emission, plan: Description) -> None:
     bounded = isinstance(spec.group.stream, StoreSplits)  # a resumable part of a bounded job, without timers
     spec.checkpoint.resume(plan, spec.restart, replays_input=not bounded)
-    if not bounded and any(uses_timers(node) for node in emission.nodes):
+    if not bounded and spec.checkpoint.planned_end is None and any(uses_timers(node) for node in emission.nodes):
         spec.checkpoint.plan_empty_batch()
 
 

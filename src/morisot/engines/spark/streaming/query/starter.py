@@ -22,7 +22,7 @@ from morisot.plan.nodes.sink import WriteSink
 
 
 @dataclass(frozen=True)
-class Attempt:
+class QueryAttempt:
     """One start of a query, with its emission. After a failure another one may follow."""
 
     emission: Emission
@@ -42,15 +42,18 @@ class Attempt:
 class QueryStarter:
     """Starts and restarts the query of a part."""
 
-    def __init__(self, spec: QuerySpec, lifecycle: Lifecycle[Attempt]) -> None:
+    def __init__(self, spec: QuerySpec, lifecycle: Lifecycle[QueryAttempt]) -> None:
         self._spec = spec
         self._lifecycle = lifecycle
+        self.end: int | None = None
+        """The micro-batch at the end of the sources, if it is planned."""
+        self._attempts = 0
         self._plan()
 
     def _plan(self) -> None:
         spec, checkpoint = self._spec, self._spec.checkpoint
         self.query = spec.runner.planned_query(spec.group, spec.trigger, operator_metrics=spec.counts_operators)
-        inputs = QueryInputs(checkpoint.idle_inputs, checkpoint.bounded_inputs, spec.trigger)
+        inputs = QueryInputs(checkpoint.idle_inputs, checkpoint.bounded_inputs, spec.trigger, self.end)
         self.emission = spec.runner.emission(self.query.stream, query=inputs)
         """The emission of the next query, or of the running one."""
 
@@ -58,6 +61,11 @@ class QueryStarter:
         """Plans again, with newly demoted operators."""
         self.emission.release()
         self._plan()
+
+    def plan_end(self, micro_batch: int) -> None:
+        """Plans again, with the end of the sources in a micro-batch."""
+        self.end = micro_batch
+        self.plan_again()
 
     def start(self) -> None:
         """Starts a query, unless a stop was requested. A bounded input may fail on its data during planning."""
@@ -84,13 +92,16 @@ class QueryStarter:
             if runs and waits and self._lifecycle.query is not None:
                 await_sources(self._lifecycle.query.query)
 
-    def _attempt(self, df: DataFrame) -> Attempt:
+    def _attempt(self, df: DataFrame) -> QueryAttempt:
         idle_inputs = IdleInputs(self.emission.nodes, self._spec.checkpoint.idle_inputs)
+        self._attempts += 1
+        for writer in self._spec.writers:
+            writer.expect(self._attempts)
         delivery = Delivery(
-            self._spec.runner, self._spec.group, self.query.per_batch, self.emission, self._spec.writers
+            self._spec.runner, self._spec.group, self.query.per_batch, self.emission, self._spec.writers, self._attempts
         )
         query = self._start_writing(df, delivery)
-        return Attempt(self.emission, delivery, idle_inputs, query, Reports(query))
+        return QueryAttempt(self.emission, delivery, idle_inputs, query, Reports(query))
 
     def _start_writing(self, df: DataFrame, delivery: Delivery) -> StreamingQuery:
         sink, mode = self._spec.group.stream, self.query.stream.plan.output_mode

@@ -10,14 +10,15 @@ from pyspark.errors import StreamingQueryException
 from morisot.engines.spark.failures import SPARK_ERRORS
 from morisot.engines.spark.session.jvm_death import caused_by_death, is_dead, refuse_stopped
 from morisot.engines.spark.streaming.bounded_inputs import copy_bounded_inputs
+from morisot.engines.spark.streaming.queries import holds_elements
 from morisot.engines.spark.streaming.query.channel_reader import ChannelReader
 from morisot.engines.spark.streaming.query.counts import BatchCounts
 from morisot.engines.spark.streaming.query.lifecycle import Lifecycle
 from morisot.engines.spark.streaming.query.restart_policy import RestartPolicy
 from morisot.engines.spark.streaming.query.resume import resume_or_begin
 from morisot.engines.spark.streaming.query.spec import QuerySpec
-from morisot.engines.spark.streaming.query.starter import Attempt, QueryStarter
-from morisot.errors import MorisotError
+from morisot.engines.spark.streaming.query.starter import QueryAttempt, QueryStarter
+from morisot.errors import MorisotError, SinkError
 from morisot.plan.nodes.source import BufferedSource
 
 POLL_SECONDS = 0.2
@@ -26,12 +27,12 @@ POLL_SECONDS = 0.2
 class QuerySteps:
     """The steps of one query group."""
 
-    restartable = (StreamingQueryException, *SPARK_ERRORS)
+    restartable = (StreamingQueryException, *SPARK_ERRORS, SinkError)
 
     def __init__(
         self,
         spec: QuerySpec,
-        lifecycle: Lifecycle[Attempt],
+        lifecycle: Lifecycle[QueryAttempt],
         starter: QueryStarter,
         channels: ChannelReader,
         counts: BatchCounts,
@@ -43,55 +44,94 @@ class QuerySteps:
         self._channels = channels
         self._counts = counts
         self._policy = RestartPolicy(spec)
+        self._end_noticed = False
+        """Whether the end of the sources was committed at an earlier poll."""
 
     # -- the start ----------------------------------------------------------------------------------------------------
 
     def open(self) -> None:
         spec = self._spec
         self._channels.limit(spec.trigger.elements)
+        for writer in spec.writers:
+            writer.attach(spec.checkpoint, spec.restart)
         resumes = resume_or_begin(spec, self._starter.emission)
         for writer in spec.writers:
             writer.open(resumes=resumes)
         copy_bounded_inputs(self._starter.query, spec.runner, spec.checkpoint.bounded_inputs)
         self._channels.attach()
+        end = spec.checkpoint.planned_end
+        if end is not None:  # the program ended before the last micro-batch was committed
+            self._channels.add_end()
+            self._starter.plan_end(end)
 
     def start(self) -> None:
         self._starter.start()
 
     # -- while it runs ------------------------------------------------------------------------------------------------
 
-    def poll(self, query: Attempt) -> bool:
+    def poll(self, query: QueryAttempt) -> bool:
         if query.query.awaitTermination(POLL_SECONDS):  # type: ignore[arg-type]
             if not self._lifecycle.stop_requested:
                 refuse_stopped(self._spark)
             return True
         self._counts.count(query)
+        for writer in self._spec.writers:
+            writer.settle()
         if query.idle_inputs.may_advance:
             query.idle_inputs.advance(**query.query.status)
         failure = self._counts.failure or self._channels.failure
         if failure is not None:
             raise failure
         if self._is_drained(query):
-            query.stop()
-            return True
+            return self._end(query)
+        if self._end_is_committed:  # by a job that resumed: there are elements after it
+            self._starter.end = None
         return False
 
-    def _is_drained(self, query: Attempt) -> bool:
+    @property
+    def _end_is_committed(self) -> bool:
+        return self._starter.end is not None and self._spec.checkpoint.planned_end is None
+
+    def _end(self, query: QueryAttempt) -> bool:
+        """Ends a query whose channels have ended. Before, a micro-batch emits what operators hold.
+
+        The query is restarted for it. A micro-batch that runs now may be interrupted, and is replayed before.
+        """
+        checkpoint = self._spec.checkpoint
+        holds = any(map(holds_elements, query.emission.nodes)) and checkpoint.has_begun
+        if holds and not self._end_is_committed and not checkpoint.has_ended:
+            if self._starter.end is None:
+                self._begin_end(query)
+            return False
+        if self._end_is_committed and not self._end_noticed:  # Spark's report follows the commit
+            self._end_noticed = True
+            return False
+        query.stop()
+        return True
+
+    def _begin_end(self, query: QueryAttempt) -> None:
+        query.stop()
+        self._counts.count(query)
+        self._spec.runner.ledger.take(query.emission.run)
+        if self._lifecycle.restart():
+            self._channels.add_end()
+            self._starter.plan_end(self._spec.checkpoint.plan_end())
+            self._starter.start()
+
+    def _is_drained(self, query: QueryAttempt) -> bool:
         """Whether the query reads only channels, and these are closed and read to the end."""
         if self._starter.query.bounded_inputs and not self._counts.measures.batches:
             return False  # the first micro-batch reads bounded inputs
         sources = [node for node in query.emission.nodes if not node.inputs and not node.bounded]
         return all(isinstance(node, BufferedSource) for node in sources) and self._channels.is_drained
 
-    def recover(self, query: Attempt, error: BaseException) -> None:
+    def recover(self, query: QueryAttempt, error: BaseException) -> None:
         death = caused_by_death(self._spark, error)
         if death is not None:
             raise death
         failure = query.delivery.failure or error
-        if isinstance(failure, MorisotError):
-            raise failure
         self._counts.count(query)
-        self._policy.check(query, failure, self._counts.measures.batches)
+        self._policy.check(query, failure, self._counts.measures.batches, lambda: self._lifecycle.stop_requested)
         self._spec.runner.ledger.take(query.emission.run)  # the micro-batch that failed is replayed
         self._starter.plan_again()
 
