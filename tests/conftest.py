@@ -68,6 +68,15 @@ def spark() -> Iterator[SparkSession]:
     session.stop()
 
 
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[str]:
+    """The connection string of a PostgreSQL server for all tests of this process."""
+    from tests.postgres import server
+
+    with server() as conninfo:
+        yield conninfo
+
+
 @pytest.fixture
 def collected(request: pytest.FixtureRequest) -> tuple[pytest.Item, ...]:
     """All tests that were found, also those that are left out."""

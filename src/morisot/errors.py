@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from morisot.tracebacks import rendered
+
 
 @dataclass(frozen=True)
 class Location:
@@ -25,6 +27,10 @@ class Location:
 
 class MorisotError(Exception):
     """The base class of all errors that Morisot raises on purpose."""
+
+    def _render_traceback_(self) -> list[str]:
+        """The lines that IPython prints."""
+        return rendered(self)
 
 
 class ConfigError(MorisotError):
@@ -49,11 +55,22 @@ class PlanError(MorisotError):
     """A program that cannot run, refused when the plan is built."""
 
     def __init__(self, what: str, *, location: Location | None = None, advice: str = "") -> None:
-        where = f" ({location})" if location else ""
-        remedy = f"\n  What to do: {advice}" if advice else ""
-        super().__init__(f"{what}{where}{remedy}")
+        super().__init__(self._text(what, location, advice))
+        self._what = what
         self.location = location
         self.advice = advice
+
+    @staticmethod
+    def _text(what: str, location: Location | None, advice: str) -> str:
+        where = f" ({location})" if location else ""
+        remedy = f"\n  What to do: {advice}" if advice else ""
+        return f"{what}{where}{remedy}"
+
+    def locate(self, location: Location) -> None:
+        """Adds the line of the user's program, if the error has none."""
+        if self.location is None:
+            self.location = location
+            self.args = (self._text(self._what, location, self.advice),)
 
 
 class SourceError(MorisotError):

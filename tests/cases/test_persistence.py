@@ -188,7 +188,11 @@ def test_a_loop_gives_the_same_from_each_of_its_snapshots(name: str, place: int,
     assert isinstance(case["expected"], str) or plain(expected) == plain(case["expected"])
     assert run() == expected
     for number in numbers_of_runs(case):
-        assert run(restart=number + 1) == expected, number + 1
+        if program is nested and number + 1 < 3:  # of the inner loop, removed when the outer one saves its round
+            with pytest.raises(mo.ConfigError, match="there are 3, 4"):
+                run(restart=number + 1)
+        else:
+            assert run(restart=number + 1) == expected, number + 1
     assert run(restart="latest", clean_on_exit=True) == expected
     assert not list(tmp_path.rglob("snapshot-*"))
 

@@ -13,10 +13,11 @@ from unittest import mock
 
 import pyarrow as pa
 
+import morisot.engines.reference.engine  # noqa: F401 - it registers the evaluation of each operator
 from morisot.engines.reference.interpreter import evaluate
 from morisot.engines.reference.registry import Timed, noting
 from morisot.engines.spark.emit.core import families
-from morisot.engines.spark.emit.core.emission import Emission, Resources
+from morisot.engines.spark.emit.core.emission import Emission, QueryInputs, Resources
 from morisot.engines.spark.emit.frames.frame import Frame
 from morisot.engines.spark.emit.python.fused_stage import dumps
 from morisot.engines.spark.streaming.sinks import Share
@@ -74,8 +75,8 @@ class MemoryLedger:
 class MemoryEmission(Emission):
     """Emits the plan of a query over frames in memory."""
 
-    def __init__(self, resources: Resources, query: Query, sources: Sequence[Node]) -> None:
-        super().__init__(resources, query.stream.plan)
+    def __init__(self, resources: Resources, query: Query, sources: Sequence[Node], end: int | None) -> None:
+        super().__init__(resources, query.stream.plan, query=QueryInputs(end=end))
         for number, node in enumerate(sources):
             if node in self.nodes:
                 self.bind(node, self._source(node, number))
@@ -157,7 +158,13 @@ class MemoryQuery:
     """One start of a job: a query that resumes from a checkpoint."""
 
     def __init__(
-        self, sink: SinkNode, sources: Sequence[Node], saved: bytes | None, chance: random.Random, parallelism: int
+        self,
+        sink: SinkNode,
+        sources: Sequence[Node],
+        saved: bytes | None,
+        chance: random.Random,
+        parallelism: int,
+        end: int | None = None,
     ) -> None:
         self._chance = chance
         self._parallelism = parallelism
@@ -169,7 +176,7 @@ class MemoryQuery:
         self._ledger = MemoryLedger()
         resources = Resources(None, parallelism, self._ledger)  # type: ignore[arg-type]
         with texts_stay_texts():
-            self.emission = MemoryEmission(resources, self.query, sources)
+            self.emission = MemoryEmission(resources, self.query, sources, end)
             self._frame = self.emission.frame(sink)
         self._sink = sink
         self.has_row_order = [self.emission.provides_row_order(each) for each in sources]
@@ -182,6 +189,11 @@ class MemoryQuery:
     def saved(self) -> bytes:
         """What the next query resumes from."""
         return self._committed.to_bytes()
+
+    @property
+    def next_batch(self) -> int:
+        """The number of the next micro-batch."""
+        return self._committed.batch
 
     @property
     def watermark(self) -> int:

@@ -34,15 +34,24 @@ class Drive:
     """A job over what a test gives it: micro-batches, and what happens between them.
 
     `chance` decides what Spark leaves open, and, if `restless`, when the job restarts from its last checkpoint, and
-    which micro-batches are replayed or followed by one without elements.
+    which micro-batches are replayed or followed by one without elements. If it `ends`, the inputs end as channels do.
     """
 
     def __init__(
-        self, program: Program, inputs: Sequence[Batches], chance: random.Random, *, restless: bool = True
+        self,
+        program: Program,
+        inputs: Sequence[Batches],
+        chance: random.Random,
+        *,
+        restless: bool = True,
+        ends: bool = False,
     ) -> None:
         self._program = program
         self._chance = chance
         self._restless = restless
+        self._ends = ends
+        self._end: int | None = None
+        """The micro-batch with the end of the inputs."""
         self._inputs = [batches_of(each) for each in inputs]
         self._types = [stored_type([element for batch in each for element in batch]) for each in self._inputs]
         self._starts = job_starts(inputs)
@@ -64,7 +73,7 @@ class Drive:
         sink = CollectChannel(stream._node, type=stream.type, location=location)
         context.check(sink)
         self._root = stream._node
-        self.query = MemoryQuery(sink, sources, saved, self._chance, self._parallelism)
+        self.query = MemoryQuery(sink, sources, saved, self._chance, self._parallelism, self._end)
         self._tallies.append((stream._node, self.query.tally))
 
     def restart(self) -> None:
@@ -87,7 +96,18 @@ class Drive:
                     self.restart()
                     self._process([[] for _ in self._inputs])
                     self._quiet()
+        if self._ends:
+            self.end()
         return self.outcome()
+
+    def end(self) -> None:
+        """The inputs end: a micro-batch without elements, which may be replayed, and then nothing more comes."""
+        self._end = self.query.next_batch
+        self.restart()
+        self._process([[] for _ in self._inputs])
+        found = len(self.changes)
+        self._process([[] for _ in self._inputs])
+        assert len(self.changes) == found, "what the end has given is repeated"
 
     @property
     def machines(self) -> set[str]:
@@ -171,6 +191,13 @@ class Drive:
         return self.query.has_row_order
 
 
-def drive(program: Program, inputs: Sequence[Batches], chance: random.Random, *, restless: bool = True) -> Outcome:
+def drive(
+    program: Program,
+    inputs: Sequence[Batches],
+    chance: random.Random,
+    *,
+    restless: bool = True,
+    ends: bool = False,
+) -> Outcome:
     """What a program makes of micro-batches, each with the next batch of every input."""
-    return Drive(program, inputs, chance, restless=restless).run()
+    return Drive(program, inputs, chance, restless=restless, ends=ends).run()

@@ -154,6 +154,45 @@ def test_random_windows(plan: test_windows.Plan, cuts: list[int], delay: int | N
     assert found == expected
 
 
+@settings(max_examples=1000 if THOROUGH else 30)
+@given(
+    plan=test_windows.plans().filter(lambda plan: not isinstance(plan.desc, mo.AllWindow)), cuts=CUTS, chance=CHANCES
+)
+def test_the_end_of_the_stream_completes_random_windows(
+    plan: test_windows.Plan, cuts: list[int], chance: random.Random
+) -> None:
+    """No element and no watermark completes the last windows, but the end does, as on bounded input."""
+
+    def program(stream: Any) -> Any:
+        return plan.over(stream.add_timestamps(lambda e: e[1], delay=50))
+
+    note(str(plan))
+    bounded = mo.StreamContext(engine="reference").stream_iter(plan.elements)
+    expected = outcome(lambda: sorted(program(bounded).collect(), key=repr))
+    events: Batches = [*pieces(list(plan.elements), cuts)]
+    found = outcome(lambda: sorted(drive(program, [events], chance, ends=True).results, key=repr))
+    assert found == expected
+
+
+@pytest.mark.parametrize("before", [name for name in BEFORE if name not in ("zip", "limit")])
+@settings(max_examples=50 if THOROUGH else 4)
+@given(
+    elements=st.lists(st.integers(0, 20), min_size=8, max_size=15),
+    cuts=st.lists(st.integers(1, 7), min_size=1, max_size=4),
+    chance=CHANCES,
+)
+def test_the_end_of_the_stream_completes_windows_of_results(
+    before: str, elements: list[int], cuts: list[int], chance: random.Random
+) -> None:
+    """What the end completes is an element for the operators behind, which then end as well."""
+
+    def program(stream: Any) -> Any:
+        return BEFORE[before](stream).window_all(mo.CountWindow.tumbling(3, exact=False)).map(sorted)
+
+    expected = program(mo.StreamContext(engine="reference").stream_iter(elements)).collect()
+    assert list(drive(program, [pieces(elements, cuts)], chance, ends=True).results) == expected
+
+
 def outcome(run: Callable[[], Any]) -> Any:
     try:
         return run()

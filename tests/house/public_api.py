@@ -16,7 +16,8 @@ from typing import Any
 
 import morisot as mo
 from morisot import config
-from morisot.api import agg, base, join_builder, output
+from morisot.api import agg, base, output
+from morisot.api.joins import builder
 from morisot.api.methods import kafka
 from morisot.compile import verdict
 from morisot.engines.spark.streaming.job import Job
@@ -33,12 +34,13 @@ from morisot.worker.loops.state import LoopState
 FILE = Path(__file__).with_name("public_api.txt")
 COMMAND = "python -m tests.house.public_api"
 
+ALL = {name: getattr(mo, name) for name in mo.__all__}
 MODULES = {"morisot": mo, "morisot.agg": agg, "morisot.testing": mo.testing}
 RETURNED = (
     Job,
-    join_builder.JoinBuilder,
-    join_builder.ShippedJoin,
-    join_builder.LocalJoin,
+    builder.JoinBuilder,
+    builder.ShippedJoin,
+    builder.LocalJoin,
     LoopState,
     Location,
     FormRecord,
@@ -76,8 +78,9 @@ NOT_FOR_USERS: dict[type, set[str]] = {
     mo.Snapshots: {"split_seconds", "seconds"},
     LoopState: {"clear", "set"},
     **{cls: {"local", "make", "ship"} for cls in RETURNED[1:4]},
-    **{cls: {"kind", "shape"} for cls in vars(mo).values() if inspect.isclass(cls) and cls.__name__.endswith("Window")},
+    **{cls: {"kind", "shape"} for name, cls in ALL.items() if inspect.isclass(cls) and name.endswith("Window")},
     mo.LastK: {"kind"},
+    mo.PlanError: {"locate"},
 }
 """What other parts of Morisot call."""
 INSTANCES: dict[type, Any] = {

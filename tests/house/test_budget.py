@@ -1,4 +1,7 @@
-"""What the tests may cost, and that the record of what they cost is that of these tests."""
+"""What the tests may cost, and that the record of what they cost is that of these tests.
+
+Only an idle machine gives a valid record, so `make thorough` checks it, and `make test` does not.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +18,7 @@ from tests.durations import GROUPS, Cost, Processes, Record, as_text, variant_of
 
 ROOT = Path(__file__).parents[2]
 RECORD = ROOT / "tests" / "durations.json"
+pytestmark = pytest.mark.thorough
 AGAIN = "record it again on an idle machine: pytest -n 2 --dist worksteal -m 'not thorough' --record-durations"
 
 BUDGET = {"fast": 130, "bounded": 395, "unbounded": 125, "programs": 160, "rest": 220, "session": 30}

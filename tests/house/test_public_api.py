@@ -22,6 +22,9 @@ SAMPLES: dict[str, tuple[str, str, Any]] = {
     "progress": ("true", "true", True),
     "report": ("false", "false", False),
     "operator_metrics": ("true", "true", True),
+    "sample": ("false", "false", False),
+    "max_retries": ("2", "2", 2),
+    "snapshots": ("saves", '{path = "saves"}', {"path": "saves"}),
     "packages": ("kafka", '["kafka"]', ("kafka",)),
     "spark": ("a.b=1", '{"a.b" = 1}', {"spark.a.b": "1"}),
 }
@@ -45,7 +48,7 @@ def test_settings_are_read_under_the_names_that_the_list_gives(name: str, tmp_pa
     text, toml, expected = SAMPLES[name]
     file = tmp_path / "settings.toml"
     file.write_text(f"[morisot]\n{key} = {toml}\n")
-    given = ["--no-report"] if name == "report" else [argument] if name in BARE else [argument, text]
+    given = [f"--no-{name}"] if name in ("report", "sample") else [argument] if name in BARE else [argument, text]
     read = [mo.Config.from_environment({variable: text}), mo.Config.from_file(file), mo.Config.from_args(given)[0]]
     assert [getattr(config, name) for config in read] == [expected] * 3
     assert getattr(mo.Config(), name) != expected

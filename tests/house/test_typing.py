@@ -67,12 +67,21 @@ RIGHT = {
     "by_shop.window(mo.LastK(3)).fold('', lambda text, s: text + s.shop, on_error=print)": "KeyedStream[str, str]",
     "numbers.window_all(mo.AllWindow()).map(lambda ns: str(ns))": "Stream[str]",
     "by_shop.window(mo.AllWindow()).join(by_shop)": "KeyedStream[str, tuple[Sale, Sale]]",
+    "numbers.max_elements(lambda n: n % 2)": "Stream[int]",
+    "by_shop.min_elements(lambda sale: sale.price)": "KeyedStream[str, Sale]",
+    "by_shop.window(mo.LastK(3)).max_elements(lambda sale: sale.price)": "KeyedStream[str, Sale]",
+    "numbers.join(lines, str, str, lambda n, line: [n])": "KeyedStream[str, list[int]]",
+    "by_shop.left_join(by_shop, lambda a, b: b and b.price)": "KeyedStream[str, None | float]",
+    "by_shop.join(by_shop).map(lambda shop, a, b: a.price * b.price)": "KeyedStream[str, float]",
+    "by_shop.join(by_shop).filter(lambda shop, a, b: a.price > b.price)": "KeyedStream[str, tuple[Sale, Sale]]",
     "by_shop.collect()": "list[tuple[str, Sale]]",
     "lines.collect_vec()": "Output[list[str]]",
     "lines.collect_count().get()": "int",
 }
 
 WRONG = {
+    "numbers.window(mo.CountWindow.tumbling(2)).sum()": '"Stream[int]" has no attribute "window"',  # and continues
+    "by_shop.window_all(mo.CountWindow.tumbling(2)).sum()": '"KeyedStream[str, Sale]" has no attribute "window_all"',
     "numbers.map(lambda n: n.upper())": '"int" has no attribute "upper"',
     "lines.filter(lambda line: line > 3)": "Unsupported operand types",
     "sales.map(lambda sale: sale.prize)": '"Sale" has no attribute "prize"',

@@ -21,8 +21,13 @@ from functools import cached_property
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-PATHS = ("ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md", "README.md", "SECURITY.md", "docs", "src")
+PATHS = (
+    *("ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md", "README.md", "SECURITY.md"),
+    *("benchmarks", "docs", "examples", "src", "tests"),
+)
 """What `make lint` checks: files, and directories with all that is in them."""
+EXAMPLES = tuple(ROOT / "tests" / "house" / name for name in ("wording.py", "test_wording.py"))
+"""The rules and their examples contain the phrases, so they are not checked."""
 WIDTH = 120
 
 
@@ -209,7 +214,8 @@ def files_below(paths: Iterable[Path]) -> Iterator[Path]:
     """The Markdown and Python files that some paths name, directly or as directories."""
     for path in paths:
         if path.is_dir():
-            yield from sorted(file for suffix in ("md", "py") for file in path.rglob(f"*.{suffix}"))
+            found = (file for suffix in ("md", "py") for file in path.rglob(f"*.{suffix}"))
+            yield from sorted(file for file in found if file not in EXAMPLES)
         elif path.exists():
             yield path
         else:

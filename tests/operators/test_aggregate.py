@@ -6,6 +6,7 @@ import enum
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
@@ -117,10 +118,61 @@ def test_group_by_min_element_stage_ties_are_the_first(bounded_runner: Runner) -
     assert bounded_runner.run(least, [25, 12, 11, 30]) == [(0, 12)]
 
 
+class Lot(NamedTuple):
+    id: int
+    kind: int | None
+    open: bool
+
+
+LOTS = [Lot(1, 7, True), Lot(2, None, False), Lot(3, 8, True)]
+OFFERS = [(1, 5), (2, 6), (1, 9), (2, 6), (3, 1), (1, 9)]
+
+
+@pytest.mark.parametrize("more", [[], [Lot(2, 4, False), Lot(1, 7, True), Lot(3, 8, False)]], ids=["once", "again"])
+def test_columns_of_the_first_of_several_best_pairs(more: list[Lot], bounded_runner: Runner) -> None:
+    """The guard of a rung fails if an id occurs again with other values, also with None beside a value."""
+
+    def best(lots: mo.Stream[Lot]) -> mo.Stream[tuple[int, int | None, bool, int]]:
+        offers = lots._context.stream_iter(OFFERS)
+        pairs = lots.join(offers, lambda lot: lot.id, lambda offer: offer[0]).drop_key()
+        largest = pairs.group_by_max_element(lambda pair: pair[0].id, lambda pair: pair[1][1]).drop_key()
+        return largest.map(lambda pair: (pair[0].id, pair[0].kind, pair[0].open, pair[1][1]))
+
+    assert sorted(bounded_runner.run(best, LOTS + more)) == [(1, 7, True, 9), (2, None, False, 6), (3, 8, True, 1)]
+
+
 def test_group_by_max_element_with_nan_is_pythons(bounded_runner: Runner) -> None:
     nan = float("nan")
     result = bounded_runner.run(lambda s: s.group_by_max_element(lambda x: 0, lambda x: x), [1.0, nan, 3.0])
     assert result == [(0, 3.0)]
+
+
+def test_max_and_min_elements(bounded_runner: Runner) -> None:
+    pairs = [("a", 3), ("b", 5), ("c", 1), ("d", 5), ("e", 1)]
+    assert bounded_runner.run(lambda s: s.max_elements(lambda p: p[1]), pairs) == [("b", 5), ("d", 5)]
+    assert bounded_runner.run(lambda s: s.min_elements(lambda p: p[1]).count(), pairs) == [2]
+    of_key = lambda s: s.group_by(lambda p: p[1] > 2).max_elements(lambda p: p[1]).unkey()  # noqa: E731
+    assert sorted(bounded_runner.run(of_key, pairs)) == [
+        (False, ("c", 1)), (False, ("e", 1)), (True, ("b", 5)), (True, ("d", 5)),
+    ]  # fmt: skip
+
+
+def test_max_elements_of_floats_and_of_failing_functions(bounded_runner: Runner) -> None:
+    nan = float("nan")
+    assert bounded_runner.run(lambda s: s.max_elements(lambda x: x), [2.5, nan, 1.0, 2.5]) == [2.5, 2.5]
+    assert bounded_runner.run(lambda s: s.max_elements(lambda x: x), []) == []
+    skipped = lambda s: s.max_elements(lambda n: 6 // n, on_error="skip")  # noqa: E731
+    assert bounded_runner.run(skipped, [3, 0, 2, 2]) == [2, 2]
+    with pytest.raises(mo.ElementError, match="ZeroDivisionError") as caught:
+        bounded_runner.run(lambda s: s.max_elements(lambda n: 6 // n), [3, 0, 2])
+    assert (caught.value.operator, caught.value.element) == ("max_elements", "0")
+
+
+def test_max_elements_of_an_unbounded_stream_is_refused(tmp_path: Path) -> None:
+    stream = mo.StreamContext(engine="reference").stream_file(tmp_path, unbounded=True).map(len)
+    with pytest.raises(mo.PlanError, match=r"max_elements cannot run on unbounded input: .* at the end") as caught:
+        stream.max_elements(lambda n: n % 7)
+    assert caught.value.location is not None
 
 
 def test_group_by_reduce(bounded_runner: Runner) -> None:

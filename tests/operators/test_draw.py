@@ -79,7 +79,10 @@ def test_a_picture_is_written(name: str, start: str, ctx: mo.StreamContext, tmp_
 
 
 def test_a_picture_of_another_kind_is_refused(ctx: mo.StreamContext, tmp_path: Path) -> None:
-    with pytest.raises(mo.PlanError, match=r"cannot be written as 'p.png'\n  What to do: let its name end with .svg"):
+    with pytest.raises(
+        mo.PlanError,
+        match=r"cannot be written as 'p.png' \(.*test_draw.py:\d+\)\n  What to do: let its name end with .svg",
+    ):
         ctx.stream_iter([1]).draw(tmp_path / "p.png")
 
 

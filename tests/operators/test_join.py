@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import pytest
 
 import morisot as mo
+from morisot.types.element import INT, STR, Keyed
 from tests.operators.engines import Runner
 
 NAN = math.nan
@@ -430,17 +431,21 @@ def same(n: Any) -> Any:
 @pytest.mark.parametrize(
     ("program", "message", "advice"),
     [
-        (lambda: NUMBERS.join([1], same, same), r"join takes another stream, not \[1\]", "stream_iter"),  # type: ignore[arg-type]
+        (lambda: NUMBERS.join([1], same, same), r"join takes another stream, not \[1\]", "stream_iter"),  # type: ignore[call-overload]
         (
             lambda: NUMBERS.join(mo.StreamContext(engine="reference").stream_iter([1]), same, same),
             "join takes streams of one context",
             "the same StreamContext",
         ),
-        (lambda: NUMBERS.join(KEYED, same, same), "join: this stream has no keys, the other has some", "unkey"),  # type: ignore[arg-type]
-        (lambda: KEYED.left_join(NUMBERS), "left_join: this stream has keys, the other has none", "key_by"),  # type: ignore[arg-type]
-        (lambda: NUMBERS.join(NUMBERS, lambda n: [n], lambda n: n), r"the key of join is a list\[int\]", "a tuple"),
+        (lambda: NUMBERS.join(KEYED, same, same), "join: this stream has no keys, the other has some", "unkey"),  # type: ignore[call-overload]
+        (lambda: KEYED.left_join(NUMBERS), "left_join: this stream has keys, the other has none", "key_by"),  # type: ignore[call-overload]
+        (
+            lambda: NUMBERS.join(NUMBERS, lambda n: [n], lambda n: n),
+            r"the key of join has the type list\[int\]",
+            "a tuple",
+        ),
         (lambda: NUMBERS.join(NUMBERS, lambda a, b: a, same), "given to join is called with one argument", "element"),  # type: ignore[arg-type, misc]
-        (lambda: NUMBERS.outer_join(NUMBERS, same, 5), "outer_join needs a function, not 5", "a lambda or a def"),  # type: ignore[arg-type]
+        (lambda: NUMBERS.outer_join(NUMBERS, same, 5), "outer_join needs a function, not 5", "a lambda or a def"),  # type: ignore[call-overload]
         (lambda: NUMBERS.join(NUMBERS, same, same, late=print), "join has no timers", "within"),
         (
             lambda: TIMED.join(TIMED, same, same, within=3, late=lambda pair: None),  # type: ignore[arg-type, misc]
@@ -596,3 +601,57 @@ def test_joins_that_need_an_end_are_refused(spark_ctx: mo.StreamContext) -> None
         ) as caught:
             build()
         assert advice in str(caught.value)
+
+
+def test_a_function_of_both_sides(bounded_runner: Runner) -> None:
+    """With a function, a join gives its results; behind a join functions take the key and both sides."""
+
+    def joins(s: mo.Stream[Any]) -> mo.Stream[Any]:
+        few = s.filter(lambda p: p[0] > 1)
+        inner = s.join(few, lambda p: p[0], lambda p: p[0], lambda left, right: left[1] + right[1])
+        left = s.left_join(few, lambda p: p[0], lambda p: p[0], lambda left, right: left[1] if right is None else "?")
+        keyed = s.key_by(lambda p: p[0])
+        outer = keyed.outer_join(few.key_by(lambda p: p[0]), lambda left, right: left == right)
+        spread = keyed.join(keyed).filter(lambda key, left, right: left[1] < right[1] or key < 2)
+        parts = spread.map(lambda key, left, right: f"{key}{left[1]}{right[1]}").drop_key()
+        texts = [each.unkey().map(lambda p: f"{p[0]}{p[1]}") for each in (inner, left, outer)]
+        return parts.merge(*texts)
+
+    found = bounded_runner.run(joins, [(1, "a"), (2, "b"), (2, "c")])
+    of_inner, of_left = ["2bb", "2bc", "2cb", "2cc"], ["1a", "2?", "2?", "2?", "2?"]
+    of_outer, of_parts = ["1False", "2True", "2False", "2False", "2True"], ["1aa", "2bc"]
+    assert in_any_order(found) == in_any_order([*of_inner, *of_left, *of_outer, *of_parts])
+
+
+def test_functions_behind_a_join() -> None:
+    ctx = mo.StreamContext(engine="reference")
+    keyed = ctx.stream_iter([1, 2, 3]).key_by(lambda n: n % 2)
+    pairs = keyed.join(keyed)
+
+    def named(key: int, left: int, right: int) -> str:
+        return f"{key}{left}{right}"
+
+    assert pairs.map(named).type == Keyed(INT, STR)
+    assert [record.form for record in pairs.map(named).forms()] == ["column", "column"]
+    assert pairs.sorted_by(lambda key, left, right: (-key, right, left)).limit(2).collect() == [
+        (1, (1, 1)),
+        (1, (3, 1)),
+    ]
+    assert pairs.flat_map(lambda key, left, right: [left] * key).drop_key().collect() == [1, 1, 3, 3]
+    assert pairs.filter_map(lambda key, left, right: key or None).count().collect() == [(1, 4)]
+    opaque = pairs.map(lambda key, left, right: eval("left - right"), returns=int)
+    assert opaque.drop_key().collect() == [0, -2, 0, 2, 0]
+    assert opaque.forms()[-1].reason == "eval has no column form"
+    seen = 0
+
+    def count(key: int, left: int, right: int) -> None:
+        nonlocal seen
+        seen += left
+
+    pairs.for_each(count)
+    ctx.execute()
+    assert seen == 10
+    with pytest.raises(mo.PlanError, match="is called with two arguments"):
+        keyed.map(eval("lambda key, left, right: key"))
+    with pytest.raises(mo.PlanError, match="function given to join is called with two arguments"):
+        keyed.join(keyed, eval("lambda pair: pair"))

@@ -131,7 +131,9 @@ def test_a_value_alone_leaves_the_key_of_a_keyed_stream(plain: mo.StreamContext)
 
 
 def test_what_a_function_gives_may_be_unknown(plain: mo.StreamContext) -> None:
-    plain.stream_iter([{"n": 1}]).write_kafka(SERVERS, "orders", value=json.dumps)
+    plain.stream_iter([{"n": 1}]).write_kafka(
+        SERVERS, "orders", value=lambda order: eval("lambda given: json.dumps(given)", {"json": json})(order)
+    )
     assert written(plain) == ("bytes | None", "stage")
     made = sink_of(plain).inputs[0]
     assert isinstance(made, Map)

@@ -218,7 +218,11 @@ NUMBERS = mo.StreamContext(engine="reference").stream_iter([1])
         (lambda: NUMBERS.batch_mode(100), "batch_mode takes a BatchMode, not 100", "BatchMode.fixed"),  # type: ignore[arg-type]
         (lambda: NUMBERS.batch_mode(mo.BatchMode.fixed(0)), "there is no batch of 0 elements", "from 1 on"),
         (lambda: NUMBERS.batch_mode(mo.BatchMode.adaptive(5, -1)), "cannot wait for -1 milliseconds", "from 1 on"),
-        (lambda: NUMBERS.repartition_by(lambda n: [n]), r"the key of repartition_by is a list\[int\]", "a tuple"),
+        (
+            lambda: NUMBERS.repartition_by(lambda n: [n]),
+            r"the key of repartition_by has the type list\[int\]",
+            "a tuple",
+        ),
         (lambda: NUMBERS.repartition_by("n"), "repartition_by needs a function, not 'n'", "a lambda or a def"),  # type: ignore[arg-type]
         (
             lambda: NUMBERS.uncache(),

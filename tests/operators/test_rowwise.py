@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import copy
+import hashlib
+import json
 import math
 import re
+import zlib
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import pytest
 
@@ -34,6 +38,27 @@ def halve(n: int) -> float:
 
 def test_map_column(runner: Runner) -> None:
     assert runner.run(lambda s: s.map(lambda n: n * 2 + 1), [1, 2, -3]) == [3, 5, -5]
+
+
+@pytest.mark.unbounded_thorough
+def test_map_by_functions_of_libraries(runner: Runner) -> None:
+    """Their modules hold objects that cannot be pickled."""
+    assert runner.run(lambda s: s.map(json.loads).map(copy.deepcopy), ['{"a": [1]}', "2"]) == [{"a": [1]}, 2]
+
+
+class Scaling:
+    """Its method uses a context, which exists only in the program."""
+
+    def __init__(self, ctx: mo.StreamContext) -> None:
+        self.ctx, self.table = ctx, {str(n): n for n in range(100_000)}
+
+    def run(self) -> list[int]:
+        looked_up = self.ctx.stream_iter(["1", "99999"]).map(lambda s: self.table[s] + hash(s) * 0, returns=int)
+        return looked_up.shuffle().map(lambda n: self.table[str(n)] + hash(n) * 0, returns=int).collect()
+
+
+def test_map_with_an_object_that_has_a_context_and_a_large_table(ctx: mo.StreamContext) -> None:
+    assert sorted(Scaling(ctx).run()) == [1, 99999]
 
 
 def test_map_stage(runner: Runner) -> None:
@@ -237,3 +262,44 @@ def test_result_beyond_64_bits_is_an_overflow(bounded_runner: Runner) -> None:
     with pytest.raises(mo.ElementError, match="beyond 64 bits") as caught:
         bounded_runner.run(lambda s: s.map(lambda n: n * 4, returns=int), [2**62])
     assert isinstance(caught.value.__cause__, OverflowError)
+
+
+def _scored(text: str) -> float:
+    return cast(float, eval(text))
+
+
+def test_the_type_of_a_function_in_python_is_inferred(runner: Runner) -> None:
+    def program(s: mo.Stream[Any]) -> mo.Stream[Any]:
+        hashed = s.map(lambda p: (p[0], hash(p[0]) == hash(p[0] + ""), hashlib.md5(p[0].encode()).hexdigest()[:4]))
+        assert str(hashed.type) == "tuple[str, bool, str]"
+        return hashed.filter(lambda p: p[1]).map(lambda p: p[0] + p[2])
+
+    assert runner.run(program, [("a", 1), ("b", 2)]) == ["a0cc1", "b92eb"]
+
+
+def test_inferred_types_of_row_wise_operators(ctx: mo.StreamContext) -> None:
+    def halves(text: str):  # type: ignore[no-untyped-def]
+        yield text, zlib.crc32(text.encode())
+
+    texts = ctx.stream_iter(["1.5", "2"])
+    assert str(texts.flat_map(halves).type) == "tuple[str, int]"
+    assert str(texts.filter_map(lambda t: (t, hash(t)) if t.isdigit() else None).type) == "tuple[str, int]"
+    assert str(texts.map_memo(lambda t: hash(t), 10).type) == "int"
+    assert str(texts.group_by(lambda t: hash(t)).type) == "int → str"
+    assert str(texts.map(lambda t: (t, _scored(t))).type) == "tuple[str, float]"
+    assert str(texts.map(lambda t: (t, json.loads(t))).type) == "tuple[str, object]"
+    assert str(texts.rich_map(0, lambda n, t: (n + 1, (t, hash(t)))).type) == "tuple[str, int]"
+    assert texts.map(json.dumps).collect() == ['"1.5"', '"2"']
+
+
+def test_an_inferred_int_beyond_64_bits_is_an_error_of_the_element(runner: Runner) -> None:
+    with pytest.raises(mo.ElementError, match="is beyond 64 bits"):
+        runner.run(lambda s: s.map(lambda t: (t, int(t) + hash("") % 1)), ["1", "9" * 30])
+    assert str(mo.StreamContext(engine="reference").stream_iter([30]).map(math.factorial).type) == "object"
+
+
+def test_a_result_that_does_not_fit_the_annotation_of_an_inner_function(bounded_runner: Runner) -> None:
+    with pytest.raises(mo.ElementError, match=r"2 \(int\) is not of the type float.*returns=object"):
+        bounded_runner.run(lambda s: s.map(lambda t: (t, _scored(t))), ["1.5", "2"])
+    kept = lambda s: s.map(lambda t: (t, _scored(t)), returns=object)  # noqa: E731
+    assert bounded_runner.run(kept, ["1.5", "2"]) == [("1.5", 1.5), ("2", 2)]

@@ -122,7 +122,7 @@ def test_the_kind_of_timestamp_is_known() -> None:
 )
 def test_what_is_no_timestamp_is_refused(function: Callable[[Click], Any], type_: str) -> None:
     stream = mo.StreamContext(engine="reference").stream_iter(CLICKS)
-    with pytest.raises(mo.PlanError, match=f"add_timestamps is a {type_}; it must be an int"):
+    with pytest.raises(mo.PlanError, match=f"add_timestamps have the type {type_}; they must be int"):
         stream.add_timestamps(function)
 
 

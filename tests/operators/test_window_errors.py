@@ -54,7 +54,7 @@ REFUSED: dict[str, tuple[Callable[[], object], str, str]] = {
     "sum of texts": (
         lambda: TEXTS.window_all(PAIRS).sum(),
         "window_all.sum adds numbers, and these are str",
-        "select a value: sum(lambda element: …)",
+        "select a number: sum(lambda element: …)",
     ),
     "mean of texts": (
         lambda: TEXTS.window_all(PAIRS).mean(),
@@ -87,12 +87,12 @@ REFUSED: dict[str, tuple[Callable[[], object], str, str]] = {
         "map(function) calls the function with the list of a window's elements",
     ),
     "window on a plain stream": (
-        lambda: NUMBERS.window(PAIRS),
+        lambda: NUMBERS.window(PAIRS),  # type: ignore[attr-defined]
         "window assigns the elements of each key to windows, and this stream has no keys",
         "give it keys with group_by(…) first, or use window_all(…)",
     ),
     "window_all on a keyed stream": (
-        lambda: KEYED.window_all(PAIRS),
+        lambda: KEYED.window_all(PAIRS),  # type: ignore[attr-defined]
         "window_all assigns the elements of a whole stream to windows, and this one has keys",
         "use window(…) for windows of each key",
     ),

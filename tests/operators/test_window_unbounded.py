@@ -322,7 +322,7 @@ def test_what_never_ends_is_refused(spark_ctx: mo.StreamContext) -> None:
 def test_watermarks_and_handlers_that_do_not_fit_are_refused() -> None:
     stream = mo.StreamContext(engine="reference").stream_iter(CLICKS)
     with pytest.raises(
-        mo.PlanError, match="the watermark given to add_timestamps is a str, and the timestamps are int"
+        mo.PlanError, match="the watermark given to add_timestamps has the type str, and the timestamps are int"
     ):
         stream.add_timestamps(lambda c: c.at, watermark=lambda c: c.user)
     with pytest.raises(mo.PlanError, match="idle is negative: -1"):

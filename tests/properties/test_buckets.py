@@ -16,6 +16,7 @@ from morisot.types.element import ANY, DATE, FLOAT, INT, STR, Keyed, Tuple
 from morisot.worker.aggregate.accumulators import ListAccumulator
 from morisot.worker.codec.batches import encode, schema_of
 from morisot.worker.codec.ipc import unpack_batch
+from morisot.worker.codec.keys import canonical
 from morisot.worker.report.origin import Origin
 from morisot.worker.stateful.buckets import Bucket, PackBuckets
 from morisot.worker.stateful.count_windows import TumblingCount
@@ -45,8 +46,8 @@ def packed(elements: list[tuple[Any, int]], type_: Any, micro_batch: int) -> byt
     return rows
 
 
-def results(machine: Machine, type_: Any, batches: list[list[tuple[Any, int]]]) -> list[str]:
-    """What the machine gives, in order, when the elements come in these micro-batches."""
+def results(machine: Machine, type_: Any, batches: list[list[tuple[Any, int]]], *, ends: bool = False) -> list[str]:
+    """What the machine gives, in order, when the elements come in these micro-batches, and perhaps the stream ends."""
     output = Keyed(type_.key, STR)
     bucket = Bucket(
         machine, ORIGIN, type_, output, cloudpickle.dumps, False, False, by_key=True, running=False, ordered=True
@@ -55,9 +56,17 @@ def results(machine: Machine, type_: Any, batches: list[list[tuple[Any, int]]]) 
     found: list[str] = []
     for number, batch in enumerate(batches):
         given_batch, _, saved = bucket([packed(batch, type_, number)], saved)
-        rows = [] if given_batch is None else unpack_batch(given_batch).sort_by("at").column("value").to_pylist()
-        found += rows
+        found += rows_of(given_batch)
+    if ends:
+        given_batch, _, saved = bucket([], saved, ends=True)
+        found += sorted(rows_of(given_batch))
+        assert bucket([], saved, ends=True)[0] is None  # the end comes once
+        assert bucket([], None, ends=True) == (None, None, None)
     return found
+
+
+def rows_of(given_batch: bytes | None) -> list[Any]:
+    return [] if given_batch is None else unpack_batch(given_batch).sort_by("at").column("value").to_pylist()
 
 
 def note(state: list[int] | None, key: Any, value: int) -> tuple[list[int] | None, str]:
@@ -89,6 +98,25 @@ def test_micro_batches_make_no_difference(name: str, machine: str, data: Any) ->
         else TumblingCount(2, (ListAccumulator(str),), None, False, False, ORIGIN)
     )
     assert results(made, type_, batches) == results(made, type_, [elements])
+
+
+@pytest.mark.parametrize("name", KEYS)
+@settings(max_examples=15, deadline=None)
+@given(data=st.data())
+def test_the_end_completes_the_windows_of_every_key(name: str, data: Any) -> None:
+    """Also of keys whose identity is not the key itself, and in a state that was stored."""
+    key_type, keys = KEYS[name]
+    type_ = Keyed(key_type, INT)
+    picks = data.draw(st.lists(st.integers(0, len(keys) - 1), min_size=1, max_size=25))
+    elements = [(keys[pick], number) for number, pick in enumerate(picks)]
+    cut = data.draw(st.integers(0, len(elements) - 1))
+    machine = Windows(Counted(3, 3, exact=False), (ListAccumulator(str),), None, False, False, ORIGIN, keeps_keys=True)
+    found = results(machine, type_, [each for each in (elements[:cut], elements[cut:]) if each], ends=True)
+    by_key: dict[bytes, list[int]] = {}
+    for key, number in elements:
+        by_key.setdefault(canonical(key), []).append(number)
+    expected = [str(own[begin : begin + 3]) for own in by_key.values() for begin in range(0, len(own), 3)]
+    assert sorted(found) == sorted(expected)
 
 
 @given(st.integers(1, 5), st.lists(st.tuples(st.sampled_from([1, 2]), st.integers(0, 9)), min_size=1, max_size=30))

@@ -62,6 +62,13 @@ def doublings(x: int) -> int:
     return y + y
 
 
+def matched_for_nothing(s: str, n: int) -> bool:
+    match s.split()[n]:
+        case word if word < "b":
+            return LIMIT > 2
+    return not LIMIT > 3
+
+
 def branches(x: int, y: int) -> tuple[int, str]:
     """Assignments in branches, and a division that must not be tried on the other way."""
     kind = "other"
@@ -300,6 +307,23 @@ def case(function: Callable[..., Any], *types: Type, refuses: bool = False) -> C
     return Case(function, types, refuses)
 
 
+def hottest(counts: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """A local that the items of a comprehension are compared with."""
+    most = max(count for _, count in counts)
+    return sorted(pair for pair in counts if pair[1] == most)
+
+
+def rotated(pair: tuple[int, tuple[str, int]]) -> tuple[int, int, str]:
+    a, (b, c) = pair
+    return c, a, b
+
+
+def starred(pair: tuple[int, int]) -> int:
+    first, *rest = pair
+    *before, last = (*rest, first, 7)
+    return before[0] - last + len(rest)
+
+
 CASES = [
     # what is evaluated first decides
     case(quotient_of_text, STR, INT, refuses=True),
@@ -311,6 +335,19 @@ CASES = [
     case(lambda xs: max(xs, default=10 // len(xs)), List(INT)),
     case(lambda d: d.get("k", d["z"]), Dict(INT)),
     case(lambda a, b: (max(a, b), min(a, b), divmod(a, b))[0], INT, INT, refuses=True),
+    # Spark's optimizer drops a test, or an operand, that the result does not depend on
+    case(matched_for_nothing, STR, INT, refuses=True),
+    case(lambda s, n: True if s.split()[n] == "b" else not LIMIT > 3, STR, INT, refuses=True),
+    case(lambda s, n: (1 if s.split()[n] == "b" else 2) > 0, STR, INT, refuses=True),
+    case(lambda s, n: len("x" if int(s) > n else "y"), STR, INT, refuses=True),
+    case(lambda s, n: (n + 1 if int(s) > 3 else 1 + n) > 2, STR, INT, refuses=True),
+    case(lambda s, n: n if int(s) > 3 else (n if n > LIMIT or LIMIT == 3 else 0), STR, INT, refuses=True),
+    case(lambda s, n: int(s) > n and LIMIT > 3, STR, INT, refuses=True),
+    case(lambda s, n: (int(s) > n or LIMIT == 3) and (s == s or n > 1), STR, INT, refuses=True),
+    case(lambda s, n: int(s) == int(s), STR, INT, refuses=True),
+    case(lambda s, n: (7 // n >= 7 // n, 1 // n < 1 // n, 7 % n != 7 % n), STR, INT, refuses=True),
+    case(lambda s, n: {"a": 1, "b": 1}["a" if int(s) > n else "b"], STR, INT, refuses=True),
+    case(lambda s, n: (1 // n) is not None, STR, INT, refuses=True),
     # a container compares by identity first
     case(lambda a, b: (a in (a, b), b in [a, b], a not in (b, 1.0)), FLOAT, FLOAT, refuses=True),
     case(lambda a: ((a, math.nan) == (a, math.nan), (a, 1) in ((a, 1), (a, 2))), FLOAT, refuses=True),
@@ -321,6 +358,17 @@ CASES = [
     case(lambda a, b: a * b, INT, INT),
     case(lambda a, b: a // b, INT, INT),
     case(lambda a, b: a % b, INT, INT),
+    case(lambda a: (a // 10 * 10, 7 * (a // 7), a - a % 10, a // 1000 * 1000 + 999), INT, refuses=True),
+    case(lambda a: (a // 8 * 8, a - a % 8, a // 10 * 5 % 3, (a // 10) * (a // 1000000000000)), INT, refuses=True),
+    case(lambda a: a // 3 * 3, INT),
+    case(lambda a: a // 2**62 * 2**62, INT),
+    case(lambda a: a - a % -3, INT),
+    case(
+        lambda a: (a // 60 // 24, a // 4 // 5, a // 2**40 // 2**40, a // 3 // -5, (a // 7) // 7 // 7 * 343),
+        INT,
+        refuses=True,
+    ),
+    case(lambda a, b: (a // b * b, a - a % b), INT, INT, refuses=True),
     case(lambda a, b: a / b, INT, INT, refuses=True),
     case(lambda a, b: (a & b, a | b, a ^ b, ~a), INT, INT),
     case(lambda a, b: (a < b, a <= b, a > b, a >= b, a == b, a != b), INT, INT),
@@ -697,6 +745,15 @@ CASES = [
     case(lambda p: (p.name, p[0]), POINT),
     case(lambda p: Point(p.x // 2, p.y, name=p.name + "'"), POINT),
     case(lambda p: Point(p.x // 2, None), POINT),
+    # the items of a pair
+    case(lambda p: (*p, 1), Tuple((INT, Tuple((STR, INT))))),
+    case(lambda p: (0, *p[1], *p), Tuple((INT, Tuple((STR, INT))))),
+    case(rotated, Tuple((INT, Tuple((STR, INT))))),
+    case(lambda p: (lambda a, b: f"{a}{b[0]}")(*p), Tuple((INT, Tuple((STR, INT))))),
+    case(starred, Tuple((INT, INT)), refuses=True),
+    case(lambda p: clamp(max(*p, 3)), Tuple((INT, INT))),
+    case(lambda p: guarded_share(*p), Tuple((INT, INT)), refuses=True),
+    case(lambda p: ([*p], "{}-{}".format(*p), first_of(*p), max(*(9, 2))), Tuple((INT, INT))),
     # list
     case(lambda xs: (len(xs), bool(xs), 3 in xs, xs[1:], xs[:-1], xs + [1]), List(INT)),
     case(lambda xs: xs[0], List(INT)),
@@ -753,6 +810,14 @@ CASES = [
     ),
     case(lambda ps: sorted(ps, key=lambda p: p[1]), List(Tuple((INT, STR)))),
     case(lambda ps: max(ps, key=operator.itemgetter(1))[0], List(Tuple((INT, STR)))),
+    case(hottest, List(Tuple((INT, INT)))),
+    case(lambda ps: sorted(ps, reverse=True), List(Tuple((INT, STR)))),
+    case(lambda ps: sorted(((s, (i, s)) for i, s in ps), reverse=True), List(Tuple((INT, STR)))),
+    case(lambda ps: min((s, -i // 2) for i, s in ps), List(Tuple((INT, STR)))),
+    case(lambda ps: [(*rest, first) for first, *rest in ps], List(Tuple((INT, STR)))),
+    case(lambda ps: [(b, *a) for *a, b in ps], List(Tuple((INT, STR)))),
+    case(lambda xs: [x for x in xs if x is not None], List(Optional(INT))),
+    case(lambda ps: sum(len(name) for _, (_, name) in enumerate(ps)), List(Tuple((INT, STR)))),
     case(lambda xs: ",".join(str(x) for x in xs), List(INT)),
     case(lambda ps: ps[0][1], List(Tuple((INT, STR)))),
     case(lambda ps: [name for x, name in ps if x], List(Tuple((INT, STR)))),

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 THOROUGH = os.environ.get("HYPOTHESIS_PROFILE") == "thorough"
 
 Kind = str | tuple[Any, ...]
-"""The type of an element: "int", "float", "str", "bool", or a pair of types."""
+"""The type of an element: "int", "float", "str", "bool", "maybe" (an int or None), or a pair of types."""
 
 # -- what a user might write for each type of element: first what compiles to columns, last what does not --------------
 
@@ -76,6 +76,14 @@ MAPS: dict[str, dict[str, Kind]] = {
         "lambda b: 'yes' if b else 'no'": "str",
         "lambda b: complex(b).real": "float",
     },
+    "maybe": {
+        "lambda m: m": "maybe",
+        "lambda m: m or 0": "int",
+        "lambda m: m + 1": "int",
+        "lambda m: 'none' if m is None else str(m)": "str",
+        "lambda m: (m, 1)": ("maybe", "int"),
+        "lambda m: None if m is None else m * 2": "maybe",
+    },
     "pair": {
         "lambda t: t[0]": "first",
         "lambda t: t[1]": "second",
@@ -91,8 +99,20 @@ FILTERS = {
     "float": ("x > 0.0", "x == x", "x", "math.isfinite(x)"),
     "str": ("s", "len(s) > 1", "'a' in s", "s.isdigit()", "sorted(s) == list(s)"),
     "bool": ("b", "not b", "complex(b).real"),
-    "pair": ("t[0]", "t[0] != t[1]", "complex(len(t)).real > 1"),
+    "maybe": (
+        "m is not None",
+        "m",
+        "not (m is None or m < 0)",
+        "m is not None and math.gcd(m, 6) > 1",
+        "m == 3 or m is not None and complex(m).real > 1",
+        "m > 0",
+        "m is None or m > 0",
+        "not m",
+    ),
+    "pair": ("t[0]", "t[0] != t[1]", "complex(len(t)).real > 1", "t[0] is not None", "t[0] and complex(t[0]).real"),
 }
+WITHOUT_NONE = FILTERS["maybe"][:6]
+"""The filters after which the element is an int."""
 
 FLAT_MAPS: dict[str, dict[str, Kind]] = {
     "int": {
@@ -105,6 +125,7 @@ FLAT_MAPS: dict[str, dict[str, Kind]] = {
     "float": {"lambda x: [x, x]": "float", "lambda x: [x] if x > 0 else []": "float", "lambda x: {x: 1}": "float"},
     "str": {"lambda s: s.split()": "str", "lambda s: [s, s + s]": "str", "lambda s: list(s)": "str"},
     "bool": {"lambda b: [b, not b]": "bool", "lambda b: iter([b])": "bool"},
+    "maybe": {"lambda m: [m, None]": "maybe", "lambda m: iter([m])": "maybe"},
     "pair": {"lambda t: [t, t]": "same", "lambda t: [t[0]]": "first", "lambda t: iter([t[1]])": "second"},
 }
 
@@ -121,6 +142,7 @@ FILTER_MAPS: dict[str, dict[str, Kind]] = {
         "lambda s: s.swapcase() if sorted(s) else None": "str",
     },
     "bool": {"lambda b: b or None": "bool"},
+    "maybe": {"lambda m: m": "int", "lambda m: (m, 'a') if m is not None else None": ("int", "str")},
     "pair": {"lambda t: t if t[0] else None": "same", "lambda t: t[1] if t[0] else None": "second"},
 }
 
@@ -136,6 +158,7 @@ KEYS: dict[str, dict[str, Kind]] = {
     "float": {"lambda x: x": "float", "lambda x: x > 0": "bool", "lambda x: math.floor(x)": "int"},
     "str": {"lambda s: s[:1]": "str", "lambda s: len(s)": "int", "lambda s: ''.join(sorted(s))": "str"},
     "bool": {"lambda b: b": "bool", "lambda b: complex(b).real": "float"},
+    "maybe": {"lambda m: m": "maybe", "lambda m: m is None": "bool", "lambda m: m or 0": "int"},
     "pair": {"lambda t: t[0]": "first", "lambda t: t": "same", "lambda t: tuple(reversed(t))": "swapped"},
 }
 
@@ -144,6 +167,7 @@ NUMBERS = {
     "float": ("lambda x: x", "lambda x: 1.5", "lambda x: math.fabs(x)"),
     "str": ("lambda s: len(s)", "lambda s: sorted(s).count('a')"),
     "bool": ("lambda b: b",),
+    "maybe": ("lambda m: m", "lambda m: m or 0", "lambda m: m if m is None else math.gcd(m, 12)"),
     "pair": ("lambda t: len(t)",),
 }
 
@@ -152,6 +176,7 @@ ORDERS = {
     "float": ("lambda x: x", "lambda x: x // 10.0", "lambda x: math.copysign(1.0, x)"),
     "str": ("lambda s: s", "lambda s: len(s)", "lambda s: sorted(s)"),
     "bool": ("lambda b: b",),
+    "maybe": ("lambda m: m or 0", "lambda m: -m", "lambda m: (m is None, m or 0)"),
     "pair": ("lambda t: t[0]", "lambda t: t", "lambda t: tuple(reversed(t))"),
 }
 
@@ -188,9 +213,11 @@ class Step:
 
     def guarded(self, stream: Any, place: int, failures: Failures) -> Any:
         """The call on those elements only on which its functions succeed; the others are taken note of."""
-        for value in self.values:
+        values = self.values
+        for value in values:
+            summed = self.method == "group_by_sum" and value is values[-1]  # None has no sum
             if callable(value) and value.__code__.co_varnames[0] != "a":  # what takes an accumulator never fails
-                stream = stream.filter(failures.watching(value, place))
+                stream = stream.filter(failures.watching(value, place, none_fails=summed))
         return self.on(stream)
 
 
@@ -201,13 +228,16 @@ class Failures:
         self.failing: set[int] = set()
         self.overflowing: set[int] = set()
 
-    def watching(self, called: Callable[..., Any], place: int) -> Callable[..., bool]:
+    def watching(self, called: Callable[..., Any], place: int, *, none_fails: bool = False) -> Callable[..., bool]:
         def succeeds(*arguments: Any) -> bool:
             takes_value_only = len(arguments) > called.__code__.co_argcount
             try:
                 result = called(*arguments[1:]) if takes_value_only else called(*arguments)
                 parts = list(result) if hasattr(result, "__iter__") else [result]
             except Exception:
+                self.failing.add(place)
+                return False
+            if none_fails and None in parts:
                 self.failing.add(place)
                 return False
             if any(type(part) is int and not -(2**63) <= part < 2**63 for part in parts):
@@ -265,6 +295,8 @@ VALUES: dict[Kind, st.SearchStrategy[Any]] = {
     "str": TEXTS,
     ("int", "str"): st.tuples(INTS, TEXTS),
     ("float", "int"): st.tuples(FLOATS, INTS),
+    "maybe": st.none() | INTS,
+    ("maybe", "int"): st.tuples(st.none() | INTS, INTS),
 }
 
 
@@ -282,6 +314,10 @@ def resolved(result: Kind, kind: Kind) -> Kind:
 
 def has_floats(kind: Kind | None) -> bool:
     return kind == "float" or (isinstance(kind, tuple) and any(map(has_floats, kind)))
+
+
+def has_none(kind: Kind) -> bool:
+    return kind == "maybe" or (isinstance(kind, tuple) and any(map(has_none, kind)))
 
 
 def keyed(text: str) -> str:
@@ -316,7 +352,7 @@ def methods(plan: Plan, rowwise: bool) -> list[Drawing]:
             found += [lambda draw, plan: group(draw, plan, "group_by_count", "int"), group_by_sum]
             if name in REDUCES:
                 found += [reduce_assoc, group_by_reduce]
-            if plan.ordered:
+            if plan.ordered and not (name == "pair" and has_none(plan.element)):  # an order of None may fail
                 found += [group_by_extreme]
     else:
         found += [unkey]
@@ -335,8 +371,9 @@ def row(draw: st.DrawFn, plan: Plan) -> Plan:
     method = draw(st.sampled_from(ROWWISE))
     name = table(plan.element)
     if method == "filter":
-        variable = "t" if name == "pair" else {"int": "n", "float": "x", "str": "s", "bool": "b"}[name]
-        text, result = f"lambda {variable}: {draw(st.sampled_from(FILTERS[name]))}", plan.element
+        variable = "t" if name == "pair" else {"int": "n", "float": "x", "str": "s", "bool": "b", "maybe": "m"}[name]
+        test = draw(st.sampled_from(FILTERS[name]))
+        text, result = f"lambda {variable}: {test}", "int" if test in WITHOUT_NONE else plan.element
     else:
         texts = {"map": MAPS, "flat_map": FLAT_MAPS, "filter_map": FILTER_MAPS}[method][name]
         text, kind = draw(st.sampled_from(sorted(texts.items(), key=str)))

@@ -27,11 +27,19 @@ from tests.properties.proof.run import failed, prove
 from tests.properties.proof.tables import table_of
 
 FEW = {"pairs": 80, "rows": 20, "together": 2}
-MANY = {"pairs": 2_500, "rows": 60}
+MANY = {"pairs": 100_000, "rows": 800}
+PARTS = 10
+"""`make thorough` tries a million pairs, in parts that the test processes share."""
 
 
-@pytest.mark.timeout(900)
-@pytest.mark.parametrize("size", [FEW, pytest.param(MANY, marks=pytest.mark.thorough)], ids=["few", "many"])
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize(
+    "size",
+    [
+        pytest.param(FEW, id="few"),
+        *(pytest.param(MANY, marks=pytest.mark.thorough, id=f"many-{part}") for part in range(PARTS)),
+    ],
+)
 def test_generated_closures_give_what_python_gives(
     size: dict[str, Any], spark: SparkSession, chance: random.Random
 ) -> None:

@@ -100,6 +100,31 @@ def test_windows_give_the_bounded_answer_once(events: list[Event], cuts: list[in
 
 
 @settings(max_examples=50, deadline=None)
+@given(EVENTS, st.lists(st.integers(0, 40), max_size=5), SHAPES, st.booleans())
+def test_the_end_completes_what_is_open(events: list[Event], cuts: list[int], shape: Any, direct: bool) -> None:
+    """Elements that arrive with the end count. After it all elements are late, and no window is opened again."""
+    machine, description = window_machine(shape)
+    bucket = WindowBucket(machine, ORIGIN, INPUT, OUTPUT, pickle.dumps, stamps=True, direct=direct, keep_late=True)
+    saved = None
+    *batches, last = batches_of(events, cuts)
+    for batch in batches:
+        outcome = bucket([packed(batch)], saved, Moment(None))
+        assert (outcome.results, outcome.late) == (None, None)
+        saved = outcome.state
+    ended = bucket([packed(last)], saved, Moment(10, ends=True))
+    numbered = mo.StreamContext(engine="reference").stream_iter([(n, *event) for n, event in enumerate(events)])
+    keyed = numbered.add_timestamps(lambda e: e[1]).group_by(lambda e: e[2]).map(lambda _, e: e[0])
+    expected = keyed.window(description).map(str).with_bounds().collect()
+    in_order = sorted(rows_of(ended.results), key=lambda row: row[-1])
+    assert [(key, (start, end, value)) for key, start, end, value, *_ in in_order] == expected
+    assert (ended.late, ended.deadline) == (None, None)
+    for mark in (None, 10, LAST):
+        after = bucket([packed([(0, Event(100, "a"))])], ended.state, Moment(mark))
+        gap = isinstance(shape, tuple) and (100 - shape[2]) % shape[1] >= shape[0]
+        assert (after.results, after.late is None) == (None, gap)
+
+
+@settings(max_examples=50, deadline=None)
 @given(EVENTS, st.lists(st.integers(0, 40), max_size=5), SHAPES, st.integers(0, 10))
 def test_late_elements_never_change_a_result(events: list[Event], cuts: list[int], shape: Any, delay: int) -> None:
     """Each element is late, or in every window that was still open: no window comes twice."""
@@ -132,7 +157,7 @@ def test_reorder_gives_all_that_is_not_late_in_order(events: list[Event], cuts: 
         given_rows += sorted(rows_of(outcome.results), key=lambda row: row[-1])
         newest = max(event.at for _, event in batch) - delay - 1
         mark = newest if mark is None else max(mark, newest)
-    given_rows += sorted(rows_of(bucket([], saved, Moment(LAST)).results), key=lambda row: row[-1])
+    given_rows += sorted(rows_of(bucket([], saved, Moment(mark, ends=True)).results), key=lambda row: row[-1])
     missed = {number for (_, number), _ in late}
     numbered = [(event.at, number) for number, event in enumerate(events) if number not in missed]
     assert [(time, number) for _, number, time, _ in given_rows] == sorted(numbered)

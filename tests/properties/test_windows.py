@@ -73,6 +73,10 @@ OF_ANY: dict[str, Callable[[], Any]] = {
     "positions": lambda: agg.fold((0, 0), lambda acc, e: (acc[0] + e[1], max(acc[1], e[1]))),
     "text": lambda: agg.fold("", lambda text, e: f"{text}{e[1]},"),
     "content": lambda: agg.map(lambda elements: [e[2] for e in elements]),
+    "hottest": lambda: agg.map(lambda es: sorted(e[1] for e in es if e[1] == max(f[1] for f in es))),
+    "places": lambda: agg.map(lambda es: (es[0][0], max((e[1], e[0]) for e in es), len(es))),
+    "differences": lambda: agg.map(lambda es: [e[1] - i for i, e in enumerate(es)]),
+    "inverse": lambda: agg.map(lambda es: sum(6 // e[1] for e in es)),
     "own": Widest,
 }
 OF_NUMBERS: dict[str, Callable[[], Any]] = {

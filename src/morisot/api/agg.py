@@ -68,9 +68,9 @@ def last() -> Aggregate:
     return Aggregate("last")
 
 
-def fold(init: Any, function: Function) -> Aggregate:
+def fold(init: Any, function: Function, *, returns: Any = None) -> Aggregate:
     """The result of `function(accumulator, element)` after the last element, from a copy of `init` on."""
-    return Aggregate("fold", function, init)
+    return Aggregate("fold", function, init, returns)
 
 
 def reduce(function: Function) -> Aggregate:

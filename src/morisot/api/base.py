@@ -7,8 +7,10 @@ import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
+from morisot.api.adapters import is_pair, of_key_and_sides, takes
 from morisot.api.location import caller
 from morisot.compile.choose import verdict_of
+from morisot.compile.sample import Results, typed
 from morisot.compile.verdict import Verdict
 from morisot.errors import ElementError, PlanError
 from morisot.plan.late import Late
@@ -19,7 +21,7 @@ from morisot.plan.on_error import Divert
 from morisot.plan.on_error import OnError as Policy
 from morisot.types import infer
 from morisot.types.annotations import signature_of
-from morisot.types.element import Type, arguments
+from morisot.types.element import ANY, Type, arguments
 
 if TYPE_CHECKING:
     from typing import Self
@@ -54,6 +56,19 @@ class StreamBase(Generic[T]):
         """Names the operator, for explain, drawings and snapshots."""
         return type(self)(self._context, dataclasses.replace(self._node, label=label))
 
+    def _start(self, init: Any, function: Callable[..., Any], returns: Any, operator: str) -> Type:
+        """The type of an accumulator: `returns=`, the return annotation, or the type of the initial value."""
+        if returns is None:
+            return infer.of_start(init, infer.of_return(function))
+        declared = infer.of_annotation(returns)
+        if not infer.is_instance(init, declared):
+            raise PlanError(
+                f"{operator} starts from {init!r}, which is not of the type {declared}",
+                location=caller(),
+                advice="correct `returns=`, which is the type of the accumulator, or the initial value",
+            )
+        return declared
+
     def _closure(self, function: Callable[..., Any], operator: str, arity: int, returns: Any = None) -> Closure:
         """The user's function, wrapped. Raises an error if it cannot take its arguments."""
         location = caller()
@@ -67,6 +82,27 @@ class StreamBase(Generic[T]):
         """The user's function, wrapped, and the compiler's verdict on it."""
         closure = self._closure(function, operator, len(parameters), returns)
         return closure, verdict_of(closure, parameters)
+
+    def _rowwise(
+        self,
+        function: Callable[..., Any],
+        operator: str,
+        parameters: tuple[Type, ...],
+        returns: Any = None,
+        results: Results = "values",
+    ) -> tuple[Closure, Verdict]:
+        """The same for a row-wise function. Its type may be inferred from its results for a few elements."""
+        closure, verdict = self._compiled(function, operator, parameters, returns)
+        if verdict.type != ANY or not self._context.config.sample:
+            return closure, verdict
+        known = typed(closure, self._node, len(parameters), results)
+        return known, verdict_of(known, parameters)
+
+    def _spread(self, function: Callable[..., Any], *, frozen: bool = True) -> Callable[..., Any]:
+        """The function of an element. Behind a join it may take (key, left, right)."""
+        if is_pair(self.type) and takes(function, 3) and not takes(function, 2):
+            return of_key_and_sides(function, frozen=frozen)
+        return function
 
     def _policy(self, on_error: OnError, operator: str) -> Policy:
         """The treatment of elements on which the function fails. Raises an error for other values."""

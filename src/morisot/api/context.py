@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import os
 import pickle
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from morisot.api.base import PathLike
+from morisot.api.checks.public import public
+from morisot.api.checks.settings import checked_count, checked_session, checked_settings, checked_snapshots
 from morisot.api.engine import Engine
 from morisot.api.inlet import Memory, Store
 from morisot.api.location import caller
@@ -17,10 +21,11 @@ from morisot.api.methods.source import SourceMethods
 from morisot.api.output import Channel
 from morisot.config import Config
 from morisot.errors import JobError, Location, PlanError
+from morisot.overrides import OVERRIDES
 from morisot.plan.nodes.node import Node
 from morisot.plan.nodes.sink import ForEach, SinkNode
-from morisot.plan.nodes.source import StreamCsv, StreamJson
 from morisot.plan.snapshots import Snapshots
+from morisot.runtime.activity import ACTIVITY
 from morisot.runtime.metrics import ContextMetrics
 from morisot.types.element import Type
 from morisot.worker.report.failure import element_error
@@ -39,6 +44,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
+@public("add_sink", "calling", "check", "engine", "keyed", "plain")
 class StreamContext(SourceMethods):
     """Creates streams, and runs their sinks.
 
@@ -52,19 +58,23 @@ class StreamContext(SourceMethods):
         self,
         spark: SparkSession | None = None,
         *,
-        config: Config | None = None,
+        config: Config | Mapping[str, Any] | None = None,
         engine: str | None = None,
-        snapshots: Snapshots | None = None,
+        snapshots: Snapshots | PathLike | None = None,
         parallelism: int | None = None,
     ) -> None:
-        self.config = _settings(config, engine, parallelism)
+        self.config = checked_settings(config, engine, parallelism)
         self._engine: Engine | None = None
-        self._spark = spark
-        self._snapshots = snapshots
+        self._spark = checked_session(spark)
+        self._snapshots = checked_snapshots(snapshots, self.config)
+        if self._snapshots is not None:
+            directory = os.path.abspath(self._snapshots.path)  # noqa: PTH100 - with links
+            ACTIVITY.note_directory(directory)
+            if OVERRIDES.poison is None:
+                OVERRIDES.poison = os.path.join(directory, "skipped.jsonl")  # noqa: PTH118 - as text
         self._sinks: dict[SinkNode, Callable[[list[Any]], None] | None] = {}
         self._channels: dict[SinkNode, Channel[Any]] = {}
         self._jobs: list[Job] = []
-        self._skipping: list[StreamCsv | StreamJson] = []
         self._stores: dict[str, list[Store]] = {"channel": [], "socket": []}
         """The buffers of channels and sockets."""
         self._lock: SnapshotLock | None = None
@@ -136,10 +146,16 @@ class StreamContext(SourceMethods):
             for channel in channels:
                 channel.close()
 
-    def start(self) -> Job:
-        """Starts all deferred sinks, and returns at once. The job runs until it ends or is stopped."""
+    def start(self, *, max_retries: int | None = None) -> Job:
+        """Starts all deferred sinks, and returns at once. The job runs until it ends or is stopped.
+
+        A part of the job that fails is restarted from its latest snapshot, at most `max_retries` times without a new
+        snapshot; without it, as often as the setting `max_retries` allows.
+        """
+        retries = self.config.max_retries if max_retries is None else checked_count("start", "max_retries", max_retries)
         sinks = self._take_sinks("start")
-        job: Job = self.engine.start(sinks, {sink: channel.close for sink, channel in self._channels.items()})
+        closers = {sink: channel.close for sink, channel in self._channels.items()}
+        job: Job = self.engine.start(sinks, closers, retries)
         self._jobs.append(job)
         for sink in sinks:
             if sink in self._channels:
@@ -164,7 +180,6 @@ class StreamContext(SourceMethods):
         native form failed on an unsupported value.
         """
         counts = self.engine.tally.metrics()
-        counts["skipped"] |= {node.title: self.engine.skipped(node) for node in self._skipping}
         moved = sorted(node.title for node in self.engine.demoted)
         return {**counts, "moved_to_python": moved, "loops": self.engine.loops()}
 
@@ -173,8 +188,6 @@ class StreamContext(SourceMethods):
     def plain(self, node: Node) -> Stream[Any]:
         from morisot.api.stream import Stream
 
-        if isinstance(node, StreamCsv | StreamJson) and node.on_error == "skip":
-            self._skipping.append(node)
         return Stream(self, node)
 
     def keyed(self, node: Node) -> KeyedStream[Any, Any]:
@@ -215,16 +228,16 @@ class StreamContext(SourceMethods):
 
         return receive
 
-    def _store(self, type_: Type, capacity: int) -> tuple[Store, Callable[[Any], None]]:
+    def _store(self, type_: Type, capacity: int) -> tuple[Store, Callable[[Any], Any]]:
         """The buffer of a channel, and a check that raises an error for elements of another type."""
         from morisot.worker.codec.fits import UnfitValue, checker
 
         store: Store = Memory() if self.config.engine == "reference" else self._channel_files(type_, capacity)
         check = checker(type_, pickle.dumps)
 
-        def refuse_misfits(element: Any) -> None:
+        def refuse_misfits(element: Any) -> Any:
             try:
-                check(element)
+                return check(element)
             except UnfitValue as refusal:
                 raise PlanError(f"stream_channel: {refusal.__cause__}", location=caller()) from None
 
@@ -306,12 +319,3 @@ class StreamContext(SourceMethods):
 
     def __repr__(self) -> str:
         return f"<StreamContext on {self.config.master if self.config.engine == 'spark' else 'the reference engine'}>"
-
-
-def _settings(config: Config | None, engine: str | None, parallelism: int | None) -> Config:
-    """The configuration, overridden by keyword arguments."""
-    import dataclasses
-
-    base = config if config is not None else Config.from_environment()
-    named = {"engine": engine, "parallelism": parallelism}
-    return dataclasses.replace(base, **{name: value for name, value in named.items() if value is not None})  # type: ignore[arg-type]

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
+from morisot.errors import Location
 from morisot.plan.nodes.node import Node
 from morisot.plan.nodes.sink import SinkNode
-from morisot.plan.nodes.source import StreamCsv, StreamJson
 from morisot.runtime.metrics import LoopMetrics
 from morisot.runtime.tally import Tally
 from morisot.types.element import Record
+from morisot.worker.files.format import Kind
 
 if TYPE_CHECKING:
     from morisot.physical.job import PlannedJob
@@ -45,18 +46,18 @@ class Engine(Protocol):
         """Runs bounded sinks to their end, and passes each receiver its elements."""
 
     def start(
-        self, receivers: Mapping[SinkNode, Receiver | None], closers: Mapping[SinkNode, Callable[[], None]]
+        self,
+        receivers: Mapping[SinkNode, Receiver | None],
+        closers: Mapping[SinkNode, Callable[[], None]],
+        max_retries: int | None = None,
     ) -> Any:
-        """Starts sinks and returns the running job."""
+        """Starts sinks and returns the running job. `max_retries` overrides the setting."""
 
-    def row_type(self, kind: str, path: str) -> Record:
+    def row_type(self, kind: Kind, path: str, location: Location, *, skips: bool = False) -> Record:
         """The type of the rows of files."""
 
     def frame_type(self, frame: Any) -> Record:
         """The type of the rows of a DataFrame."""
-
-    def skipped(self, node: StreamCsv | StreamJson) -> int:
-        """The number of rows of a source that did not fit and were skipped."""
 
     def loops(self) -> list[LoopMetrics]:
         """The metrics of each loop."""

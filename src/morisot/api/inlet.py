@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
+from morisot.api.checks.public import public
 from morisot.errors import PlanError
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ class Store(Protocol):
     def remove(self) -> None: ...
 
 
+@public()
 class Inlet(Generic[T]):
     """Sends elements of any thread to the stream, in the order of the calls.
 
@@ -35,7 +37,7 @@ class Inlet(Generic[T]):
     were read. A job that reads no other stream ends with it.
     """
 
-    def __init__(self, store: Store, check: Callable[[Any], None]) -> None:
+    def __init__(self, store: Store, check: Callable[[Any], Any]) -> None:
         self._store = store
         self._check = check
 
@@ -48,8 +50,7 @@ class Inlet(Generic[T]):
         self._store.put(map(self._checked, elements))
 
     def _checked(self, element: T) -> T:
-        self._check(element)
-        return element
+        return self._check(element)  # type: ignore[no-any-return]
 
     def flush(self) -> None:
         """Waits until all sent elements are written to files, so that they survive the end of the program."""

@@ -67,6 +67,12 @@ def several(given: Any) -> list[Any]:
 
 def checked_settings(options: Mapping[Any, Any] | None, operator: str) -> dict[str, str]:
     """The settings of the Kafka client by Kafka's names. Values are never part of a message."""
+    if options is not None and not isinstance(options, Mapping):
+        raise PlanError(
+            f"the options of {operator} are a dict, not {type(options).__name__}",
+            location=caller(),
+            advice="for example options={'security.protocol': 'SSL'}",
+        )
     settings: dict[str, str] = {}
     for name, value in (options or {}).items():
         plain = name.removeprefix("kafka.") if isinstance(name, str) else ""

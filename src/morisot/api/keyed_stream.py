@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Generic, TypeVar
 
+from morisot.api.checks.public import public
 from morisot.api.methods.aggregate import KeyedAggregateMethods
 from morisot.api.methods.combine import KeyedCombineMethods
 from morisot.api.methods.iterate import KeyedIterateMethods
@@ -22,6 +23,7 @@ K = TypeVar("K")
 V = TypeVar("V")
 
 
+@public()
 class KeyedStream(
     KeyedRowwiseMethods[K, V],
     KeyedAggregateMethods[K, V],

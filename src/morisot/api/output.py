@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable, Iterator
 from typing import Any, Generic, TypeVar
 
+from morisot.api.checks.public import public
 from morisot.errors import MorisotError
 
 R = TypeVar("R")
@@ -23,6 +24,7 @@ class ChannelClosed(MorisotError):  # noqa: N818 - the name describes a state
     """The job has ended, and all its elements were read."""
 
 
+@public("fill")
 class Output(Generic[R]):
     """The result of a deferred sink."""
 
@@ -45,6 +47,7 @@ class Output(Generic[R]):
         return f"<{self._operator}: {self._result!r}>" if self._filled else f"<{self._operator}: not run yet>"
 
 
+@public("ask_for_failure", "close", "lift_limit", "put_all")
 class Channel(Generic[T]):
     """A queue of elements from a running job to the user's program.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from morisot.api.base import T
+from morisot.api.checks.public import public
 from morisot.api.methods.aggregate import AggregateMethods
 from morisot.api.methods.combine import CombineMethods
 from morisot.api.methods.iterate import IterateMethods
@@ -18,6 +19,7 @@ from morisot.api.methods.time import TimeMethods
 from morisot.api.methods.window import WindowMethods
 
 
+@public()
 class Stream(
     RowwiseMethods[T],
     AggregateMethods[T],

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
-from keyword import iskeyword
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from morisot.api import agg
 from morisot.api.agg import Aggregate
 from morisot.api.base import OnError, StreamBase, check_callable, late_handler
+from morisot.api.checks.public import public
+from morisot.api.checks.windows import check_aggregates, check_bounds, check_late, check_value
+from morisot.api.joins.checks import LATE_PAIR
 from morisot.api.location import caller
-from morisot.api.methods.join import LATE_PAIR
-from morisot.compile.choose import verdict_of
+from morisot.compile.choose import sees_order, verdict_of
+from morisot.compile.sample import typed
 from morisot.errors import PlanError
 from morisot.plan.late import Late
 from morisot.plan.nodes.closure import Closure
 from morisot.plan.nodes.node import Node
+from morisot.plan.nodes.rowwise import FlatMap, Flatten
 from morisot.plan.nodes.window import (
     AllKind,
     CountKind,
@@ -32,13 +35,11 @@ from morisot.plan.on_error import OnError as Policy
 from morisot.types import infer
 from morisot.types.element import (
     ANY,
-    BOOL,
     FLOAT,
     INT,
     NONE,
     NUMBERS,
-    Decimal,
-    Dict,
+    Keyed,
     List,
     Record,
     Tuple,
@@ -66,6 +67,8 @@ _ADVICE: dict[str, str] = {
     "map": "map(function) calls the function with the list of a window's elements",
 }
 _ARITY = {"fold": 2, "reduce": 2}
+_ROWWISE = {"sum", "mean", "min", "max"}
+"""The aggregates of the results of a row-wise function."""
 
 
 def with_bounds(result: Type, clock: Type) -> Record:
@@ -118,7 +121,7 @@ class _Windows:
     def _tried(self, function: Callable[..., Any] | None, on_error: OnError, method: str) -> Self:
         """The windows of the elements on which the function does not fail, if the others are skipped."""
         operator, stream = f"{self._operator}.{method}", self._stream
-        if function is None or stream._policy(on_error, operator) == "raise":
+        if stream._policy(on_error, operator) == "raise" or function is None:
             return self
         check_callable(function, operator, 1, caller(), "an element of the window")
         keyed = stream._node.keyed
@@ -144,6 +147,21 @@ class _Windows:
         return contents.map(
             lambda window: Windowed(window.start, window.end, function(window.value)), on_error=on_error
         )
+
+    def _best_elements(self, value: Callable[..., Any], best: Any, method: str, on_error: OnError) -> Any:
+        """The elements of each window with the extreme value, each as a result of its own."""
+        operator = f"{self._operator}.{method}"
+        check_callable(value, operator, 1, caller(), "an element of the window")
+        closure = Closure(value, caller(), operator)
+        check_value(method, verdict_of(closure, (self._element,)).type, operator)
+        of, element = closure.function, self._element
+
+        def elements(window: list[Any]) -> list[Any]:
+            extreme = best(of(each) for each in window)
+            return [each for each in window if of(each) == extreme]
+
+        chosen = self._tried(value, on_error, method)._make(method, Aggregate("map", elements, returns=List(element)))
+        return type(chosen)(chosen._context, elements_of(chosen._node))
 
     def _folded(self, method: str, aggregate: Aggregate, on_error: OnError) -> Any:
         """A fold of each window. It may skip elements on which its function fails."""
@@ -197,8 +215,11 @@ class _Windows:
             check_callable(given.function, operator, _ARITY.get(given.kind, 1), location, argument, advice=advice)
             returns = None if given.returns is None else infer.of_annotation(given.returns)
             closure = Closure(given.function, location, operator, returns)
+            if given.kind in _ROWWISE and self._stream._context.config.sample:
+                closure = typed(closure, self._stream._node, 1, "values")
         type_ = self._type_of(given, closure, operator)
-        return Measure(given.kind, type_, closure, given.init, name=name)
+        in_order = given.kind != "map" or closure is None or sees_order(closure, self._element)
+        return Measure(given.kind, type_, closure, given.init, name=name, sees_order=in_order)
 
     def _type_of(self, given: Aggregate, closure: Closure | None, operator: str) -> Type:
         element = self._element
@@ -209,12 +230,12 @@ class _Windows:
                 return element
             case "fold":
                 assert closure is not None
-                start = infer.of_value(given.init)
+                start = self._stream._start(given.init, closure.original, given.returns, operator)
                 keeps = start not in (ANY, NONE) and verdict_of(closure, (start, element)).type == start
                 return start if keeps else ANY
             case "reduce":
                 assert closure is not None
-                return element if verdict_of(closure, (element, element)).type == element else ANY
+                return infer.reduced(element, verdict_of(closure, (element, element)).type)
             case "map":
                 assert closure is not None
                 return verdict_of(closure, (List(element),)).type
@@ -222,35 +243,10 @@ class _Windows:
         check_value(given.kind, value, operator)
         if given.kind in ("min", "max"):
             return value
-        if value not in NUMBERS:
+        number = infer.without_none(value)  # None has no sum: it fails
+        if number not in NUMBERS:
             return ANY
-        return FLOAT if given.kind == "mean" or value == FLOAT else INT
-
-
-def check_late(kind: WindowKind, late: Any, operator: str) -> None:
-    """Raises an error for a handler of late elements if the windows have none."""
-    if late is not None and (not kind.timed or kind.processing):
-        raise PlanError(
-            f"{operator}: {kind!r} has no late elements",
-            location=caller(),
-            advice="remove late=; windows of event time have it",
-        )
-
-
-def check_value(kind: str, value: Type, operator: str) -> None:
-    """Raises an error for values that have no sum, or no order."""
-    if kind in ("sum", "mean"):
-        fits = value in (INT, FLOAT, BOOL, ANY) or isinstance(value, Decimal)
-        what = "adds numbers"
-    else:
-        fits = not isinstance(value, Dict)
-        what = "compares values"
-    if not fits:
-        raise PlanError(
-            f"{operator} {what}, and these are {value}",
-            location=caller(),
-            advice=f"select a value: {kind}(lambda element: …)",
-        )
+        return FLOAT if given.kind == "mean" or number == FLOAT else INT
 
 
 _JOINED = (CountKind, TimeKind, SessionKind, AllKind)
@@ -289,20 +285,36 @@ def check_sides(windows: _Windows, other: Any, stream: Any, operator: str) -> No
         )
 
 
-def check_bounds(node: WindowJoin) -> None:
-    """Raises an error if the two sides have no common bounds."""
-    if not node.kind.timed:
-        raise PlanError(
-            f"{node.operator} has no bounds for {node.kind!r}: each side has positions of its own",
-            location=caller(),
-            advice="remove with_bounds()",
-        )
-
-
 def bounded_node(node: W) -> W:
     """The node with the bounds of windows in its results."""
     type_ = with_value(node.type, with_bounds(node.result, node.clock))
     return dataclasses.replace(node, bounds=True, type=type_)
+
+
+def elements_of(window: Window) -> Node:
+    """The elements that each window has selected, as results of their own."""
+    location, operator = window.location, window.operator
+    assert isinstance(window.result, List)
+    if not window.bounds:
+        type_ = with_value(window.type, window.result.item)
+        return Flatten(window, type=type_, location=location, operator=operator)
+    bounds = with_bounds(window.result.item, window.clock)
+    items = _bounded_each_of_key if isinstance(window.type, Keyed) else _bounded_each
+    closure = Closure(items, location, operator, List(bounds))
+    return FlatMap(window, closure, type=with_value(window.type, bounds), location=location, operator=operator)
+
+
+def has_selected(node: Node) -> bool:
+    """Whether a node has the elements that windows have selected, without bounds."""
+    return isinstance(node, Flatten) and isinstance(node.input, Window) and node.operator == node.input.operator
+
+
+def _bounded_each(window: Windowed[Any, list[Any]]) -> list[Any]:
+    return [Windowed(window.start, window.end, element) for element in window.value]
+
+
+def _bounded_each_of_key(_: Any, window: Windowed[Any, list[Any]]) -> list[Any]:
+    return [Windowed(window.start, window.end, element) for element in window.value]
 
 
 def leaving_out(node: Window, policy: Policy) -> WithoutFailures:
@@ -330,6 +342,7 @@ def bounded_without_failures(node: WithoutFailures) -> WithoutFailures:
     return dataclasses.replace(node, input=window, bounds=True, type=type_)
 
 
+@public()
 class WindowedStream(_Windows, Generic[T]):
     """The windows of a whole stream."""
 
@@ -362,6 +375,20 @@ class WindowedStream(_Windows, Generic[T]):
         """The element of each window with the largest value; of equals the first."""
         return self._tried(value, on_error, "max_element")._make("max_element", agg.max_element(value))  # type: ignore[no-any-return]
 
+    def max_elements(self, value: Callable[[T], Any], *, on_error: OnError = "raise") -> Stream[T]:
+        """All elements of each window with the largest value, in stream order, each as a result of its own.
+
+        >>> import morisot as mo
+        >>> words = mo.StreamContext(engine="reference").stream_iter(["bb", "a", "cc", "d", "e", "f"])
+        >>> words.window_all(mo.CountWindow.tumbling(3)).max_elements(len).collect()
+        ['bb', 'cc', 'd', 'e', 'f']
+        """
+        return self._best_elements(value, max, "max_elements", on_error)  # type: ignore[no-any-return]
+
+    def min_elements(self, value: Callable[[T], Any], *, on_error: OnError = "raise") -> Stream[T]:
+        """All elements of each window with the smallest value, in stream order, each as a result of its own."""
+        return self._best_elements(value, min, "min_elements", on_error)  # type: ignore[no-any-return]
+
     def count(self) -> Stream[int]:
         """The number of elements of each window."""
         return self._make("count", agg.count())  # type: ignore[no-any-return]
@@ -378,9 +405,11 @@ class WindowedStream(_Windows, Generic[T]):
         """The last element of each window."""
         return self._make("last", agg.last())  # type: ignore[no-any-return]
 
-    def fold(self, init: A, function: Callable[[A, T], A], *, on_error: OnError = "raise") -> Stream[A]:
+    def fold(
+        self, init: A, function: Callable[[A, T], A], *, returns: Any = None, on_error: OnError = "raise"
+    ) -> Stream[A]:
         """The result of `function(accumulator, element)` after a window's last element, from a copy of `init` on."""
-        return self._folded("fold", agg.fold(init, function), on_error)  # type: ignore[no-any-return]
+        return self._folded("fold", agg.fold(init, function, returns=returns), on_error)  # type: ignore[no-any-return]
 
     def reduce(self, function: Callable[[T, T], T], *, on_error: OnError = "raise") -> Stream[T]:
         """Like fold, from a window's first element on."""
@@ -424,6 +453,7 @@ class WindowedStream(_Windows, Generic[T]):
         return self._stream._context.plain(self._join(other, late))
 
 
+@public()
 class KeyedWindowedStream(_Windows, Generic[K, V]):
     """The windows of each key of a stream."""
 
@@ -450,6 +480,14 @@ class KeyedWindowedStream(_Windows, Generic[K, V]):
         """The element of each window with the largest value; of equals the first."""
         return self._tried(value, on_error, "max_element")._make("max_element", agg.max_element(value))  # type: ignore[no-any-return]
 
+    def max_elements(self, value: Callable[[V], Any], *, on_error: OnError = "raise") -> KeyedStream[K, V]:
+        """All elements of each window with the largest value, in stream order, each as a result of its own."""
+        return self._best_elements(value, max, "max_elements", on_error)  # type: ignore[no-any-return]
+
+    def min_elements(self, value: Callable[[V], Any], *, on_error: OnError = "raise") -> KeyedStream[K, V]:
+        """All elements of each window with the smallest value, in stream order, each as a result of its own."""
+        return self._best_elements(value, min, "min_elements", on_error)  # type: ignore[no-any-return]
+
     def count(self) -> KeyedStream[K, int]:
         """The number of elements of each window."""
         return self._make("count", agg.count())  # type: ignore[no-any-return]
@@ -466,9 +504,11 @@ class KeyedWindowedStream(_Windows, Generic[K, V]):
         """The last element of each window."""
         return self._make("last", agg.last())  # type: ignore[no-any-return]
 
-    def fold(self, init: A, function: Callable[[A, V], A], *, on_error: OnError = "raise") -> KeyedStream[K, A]:
+    def fold(
+        self, init: A, function: Callable[[A, V], A], *, returns: Any = None, on_error: OnError = "raise"
+    ) -> KeyedStream[K, A]:
         """The result of `function(accumulator, element)` after a window's last element, from a copy of `init` on."""
-        return self._folded("fold", agg.fold(init, function), on_error)  # type: ignore[no-any-return]
+        return self._folded("fold", agg.fold(init, function, returns=returns), on_error)  # type: ignore[no-any-return]
 
     def reduce(self, function: Callable[[V, V], V], *, on_error: OnError = "raise") -> KeyedStream[K, V]:
         """Like fold, from a window's first element on."""
@@ -498,20 +538,3 @@ class KeyedWindowedStream(_Windows, Generic[K, V]):
         On unbounded input late elements are passed to `late`, as key and (left, None) or (None, right).
         """
         return self._stream._context.keyed(self._join(other, late))
-
-
-def check_aggregates(accumulator: Any, named: dict[str, Any], operator: str) -> None:
-    """Raises an error unless it is one accumulator or some named aggregates."""
-    if (accumulator is None) == (not named):
-        raise PlanError(
-            f"{operator} takes one accumulator, or aggregates with names",
-            location=caller(),
-            advice="for example aggregate(total=mo.agg.sum(), n=mo.agg.count())",
-        )
-    hidden = [name for name in named if name.startswith("_") or not name.isidentifier() or iskeyword(name)]
-    if hidden:
-        raise PlanError(
-            f"{operator} cannot name a result {hidden[0]!r}: it is not a valid name of a record's field",
-            location=caller(),
-            advice="use a plain name without a leading underscore",
-        )

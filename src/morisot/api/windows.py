@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Generic, Protocol, Self, TypeVar
 
 from morisot.api.base import check_callable
+from morisot.api.checks.public import public
 from morisot.api.location import caller
 from morisot.api.methods.time import checked_ticks
 from morisot.errors import Location, PlanError
@@ -57,6 +58,7 @@ def described(desc: Any, operator: str, time: Type | None) -> plan.WindowKind:
     return kind
 
 
+@public("kind")
 @dataclass(frozen=True)
 class CountWindow:
     """Windows of a number of elements of a key, in stream order."""
@@ -123,6 +125,7 @@ class _TimeWindow:
         return plan.TimeKind(size, slide, offset % slide, processing)
 
 
+@public("kind", "shape")
 class EventTimeWindow(_TimeWindow):
     """Windows of event time."""
 
@@ -136,6 +139,7 @@ class EventTimeWindow(_TimeWindow):
         return self._kind(time, location, processing=False)
 
 
+@public("kind", "shape")
 class ProcessingTimeWindow(_TimeWindow):
     """Windows of processing time. A bounded job processes all elements at one instant."""
 
@@ -143,6 +147,7 @@ class ProcessingTimeWindow(_TimeWindow):
         return self._kind(DATETIME, location, processing=True)
 
 
+@public("kind")
 @dataclass(frozen=True)
 class TransactionWindow(Generic[T]):
     """Elements up to one for which `function` returns `Tx.COMMIT`. `Tx.DISCARD` discards them."""
@@ -156,6 +161,7 @@ class TransactionWindow(Generic[T]):
         return plan.TransactionKind(Closure(self.function, location, operator))
 
 
+@public("kind")
 @dataclass(frozen=True)
 class AllWindow:
     """One window with all elements, of each key."""
@@ -164,6 +170,7 @@ class AllWindow:
         return plan.AllKind()
 
 
+@public("kind")
 @dataclass(frozen=True)
 class LastK:
     """A window for each element: it and the elements before it, `k` at most."""

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Any, Generic, TypeVar
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, ClassVar, Generic, Literal, TypeVar, get_args
+
+from morisot.errors import Location, PlanError
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
+CommitTime = Literal["at_once", "after_snapshot"]
+"""When a sink commits a micro-batch: as soon as it is prepared, or when its snapshot is complete."""
 
 
 class Source(Generic[T_co]):
@@ -50,27 +55,117 @@ class OffsetSource(Generic[T_co]):
         """Called when elements before this offset will not be read any more."""
 
 
+@dataclass(frozen=True)
+class Replica:
+    """Identifies a replica of a user's source, operator or sink."""
+
+    instance: int
+    """Its number, from 0."""
+    instances: int
+    """The number of all replicas."""
+    host: str
+
+
+@dataclass(frozen=True)
+class SinkPart:
+    """A part of a micro-batch, which a worker prepares for a parallel sink."""
+
+    instance: int
+    """The number of the part in its micro-batch, from 0. There may be gaps."""
+    attempt: int
+    """The number of the attempt. No other attempt to prepare a part of this micro-batch has it, also after a restart.
+
+    Several attempts may run concurrently, and only one of them counts. So stage elements under both numbers.
+    """
+
+
 class Sink(Generic[T]):
     """A user-defined sink, which is called in the driver with the elements of each micro-batch.
 
     `prepare` stores them invisibly, `commit` makes them visible. A micro-batch may be replayed after a failure, with
-    the same number and the same elements. A sink that stores the number together with the committed elements, and
-    returns it in `last_committed`, has every element exactly once.
+    the same number and the same elements. With `commit="at_once"` both are called while the micro-batch runs. With
+    `commit="after_snapshot"` a batch is committed when its snapshot is complete, or aborted and replayed. Then a job
+    with snapshots delivers every element exactly once. With `parallel=True` workers prepare the parts of a batch.
+
+    >>> class Rows(Sink[int], commit="after_snapshot"):
+    ...     def prepare(self, batch: int, elements: Sequence[int]) -> None: ...
+    >>> class Wide(Sink[int], commit="after_snapshot", parallel=True):
+    ...     def prepare(self, batch: int, elements: Sequence[int], part: SinkPart) -> str: ...
+    ...     def commit(self, batch: int, receipts: Sequence[str]) -> None: ...
+    ...     def abort(self, batch: int, receipts: Sequence[str]) -> None: ...
     """
 
+    commit_time: ClassVar[CommitTime] = "at_once"
+    is_parallel: ClassVar[bool] = False
+
+    def __init_subclass__(
+        cls, *, commit: CommitTime | None = None, parallel: bool | None = None, **others: Any
+    ) -> None:
+        super().__init_subclass__(**others)
+        if commit is not None:
+            if commit not in get_args(CommitTime):
+                allowed = " or ".join(map(repr, get_args(CommitTime)))
+                raise PlanError(f"{cls.__name__}: commit is {commit!r}", advice=f"pass {allowed}")
+            cls.commit_time = commit
+        if parallel is not None:
+            cls.is_parallel = bool(parallel)
+        if cls.is_parallel and cls.commit_time == "at_once":
+            advice = 'add commit="after_snapshot": its receipts say what to commit'
+            raise PlanError(f"{cls.__name__} is parallel and commits at once", advice=advice)
+
+    def on_init(self, place: Replica) -> None:
+        """Called first, in the driver."""
+
     def open(self) -> None:
-        """Called first."""
+        """The same as `on_init`, without its argument."""
 
     def last_committed(self) -> int | None:
         """The number of the last committed micro-batch. Called when a job resumes from a snapshot."""
         return None
 
-    def prepare(self, batch: int, elements: Sequence[T]) -> None:
-        """Prepares the elements of a micro-batch. They replace those of an earlier attempt with this number."""
+    def prepare(self, batch: int, elements: Any, *part: Any) -> Any:
+        """Prepares the elements of a micro-batch. They replace those of an earlier attempt with this number.
+
+        A parallel sink gets a `SinkPart` as well, and returns a receipt: a picklable value for `commit` and `abort`.
+        """
         raise NotImplementedError(f"{type(self).__name__} has no prepare(batch, elements)")
 
-    def commit(self, batch: int) -> None:
-        """Makes the prepared elements visible."""
+    def commit(self, batch: int, *receipts: Any) -> None:
+        """Makes the prepared elements visible. A parallel sink gets the receipts of the parts that count."""
+
+    def abort(self, batch: int, *receipts: Any) -> None:
+        """Removes prepared elements: the snapshot with the micro-batch was not completed, and it will be replayed.
+
+        A parallel sink also gets the known receipts. Other attempts may have prepared elements, too.
+        """
+
+    def roll_back(self, batch: int) -> None:
+        """Removes what was committed after a micro-batch; after -1: everything. Optional."""
+        raise NotImplementedError(f"{type(self).__name__} has no roll_back(batch)")
+
+    def on_exit(self) -> None:
+        """Called at the end, also after a failure."""
 
     def close(self) -> None:
-        """Called at the end, also after a failure."""
+        """The same as `on_exit`."""
+
+
+def overrides(sink: Sink[Any], method: str) -> bool:
+    """Whether the class of a sink defines a method itself."""
+    return getattr(type(sink), method) is not getattr(Sink, method)
+
+
+def is_two_phase(sink: Sink[Any]) -> bool:
+    """Whether a sink commits after the snapshot."""
+    return sink.commit_time == "after_snapshot"
+
+
+def refuse_both(sink: Sink[Any], location: Location) -> None:
+    """Raises an error for a class that overrides a method and its alias: it is unclear which one is called."""
+    for method, alias in (("on_init", "open"), ("on_exit", "close")):
+        if overrides(sink, method) and overrides(sink, alias):
+            raise PlanError(
+                f"{type(sink).__name__} has {method} and {alias}, which are the same callback",
+                location=location,
+                advice=f"keep {method}",
+            )

@@ -10,7 +10,7 @@ from morisot.physical.explain import record_of
 from morisot.physical.job import PlannedJob
 from morisot.plan.analysis.graph import walk
 from morisot.plan.nodes.node import Node
-from morisot.viz.text import below_shortcut, is_shortcut, short
+from morisot.viz.text import below_shortcut, is_shortcut, parameter_texts
 
 _LONGEST = 44
 
@@ -72,7 +72,7 @@ def drawing_of(root: Node, job: PlannedJob) -> Drawing:
         records = [(name, record_of(part, each, choices[part])) for part in parts for name, each in part.closures]
         functions = tuple(Function(name, record.form, record.reason) for name, record in records)
         ids[node] = f"n{len(ids)}"
-        shown = (f"{name}={value!r}" for name, value in node.parameters.items() if short(value))
+        shown = parameter_texts(node)
         boxes.append(
             Box(
                 ids[node],

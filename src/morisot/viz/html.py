@@ -10,7 +10,7 @@ from morisot.plan.analysis.graph import everything
 from morisot.plan.nodes.node import Node
 from morisot.viz.text import title
 
-_COLOURS = {"column": "#1a7f37", "kernel": "#0969da", "stage": "#9a6700"}
+_COLOURS = {"column": "#1a7f37", "kernel": "#0969da", "tokens": "#8250df", "stage": "#9a6700"}
 
 
 def html_tree(root: Node, job: PlannedJob) -> str:

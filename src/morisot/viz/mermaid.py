@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from morisot.viz.drawing import Box, Drawing
 
-_COLOURS = {"column": "#dafbe1,stroke:#1a7f37", "kernel": "#ddf4ff,stroke:#0969da", "stage": "#fff8c5,stroke:#9a6700"}
+_COLOURS = {
+    "column": "#dafbe1,stroke:#1a7f37",
+    "kernel": "#ddf4ff,stroke:#0969da",
+    "tokens": "#fbefff,stroke:#8250df",
+    "stage": "#fff8c5,stroke:#9a6700",
+}
 
 
 def mermaid(drawing: Drawing) -> str:
@@ -29,7 +34,7 @@ def lines_of(box: Box) -> list[str]:
 def slowest(box: Box) -> str:
     """The slowest form of the box's functions."""
     forms = {function.form for function in box.functions}
-    return next((form for form in ("stage", "kernel", "column") if form in forms), "")
+    return next((form for form in ("stage", "tokens", "kernel", "column") if form in forms), "")
 
 
 def escaped(text: str) -> str:

@@ -10,11 +10,17 @@ from dataclasses import dataclass
 from morisot.viz.drawing import Box, Drawing
 from morisot.viz.mermaid import lines_of, slowest
 
-_FILL = {"column": "#dafbe1", "kernel": "#ddf4ff", "stage": "#fff8c5", "": "#f6f8fa"}
-_STROKE = {"column": "#1a7f37", "kernel": "#0969da", "stage": "#9a6700", "": "#6e7781"}
+_FILL = {"column": "#dafbe1", "kernel": "#ddf4ff", "tokens": "#fbefff", "stage": "#fff8c5", "": "#f6f8fa"}
+_STROKE = {"column": "#1a7f37", "kernel": "#0969da", "tokens": "#8250df", "stage": "#9a6700", "": "#6e7781"}
 _CHARACTER, _LINE, _PADDING, _BETWEEN, _BELOW, _MARGIN = 7.3, 17, 12, 34, 46, 20
 _TITLE, _DETAIL = 'fill="#1f2328" font-weight="600"', 'fill="#57606a"'
-_LEGEND = {"column": "Spark expression", "kernel": "machine code", "stage": "Python", "": "no function"}
+_LEGEND = {
+    "column": "Spark expression",
+    "kernel": "machine code",
+    "tokens": "Python, for distinct tokens",
+    "stage": "Python",
+    "": "no function",
+}
 
 
 @dataclass

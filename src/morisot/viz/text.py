@@ -87,14 +87,15 @@ def title(node: Node) -> str:
 
 def headline(node: Node, number: str = "") -> str:
     """Operator, parameters, type and line."""
-    parameters = ", ".join(f"{name}={value!r}" for name, value in node.parameters.items() if short(value))
+    parameters = ", ".join(parameter_texts(node))
     shown = f"({parameters})" if parameters else ""
     unbounded = "" if node.bounded else "  unbounded"
     return f"{title(node)}{number}{shown}  : {node.type}{unbounded}  [{node.location}]"
 
 
-def short(value: object) -> bool:
-    return len(repr(value)) <= 80
+def parameter_texts(node: Node) -> list[str]:
+    """The parameters of an operator, without long ones."""
+    return [f"{name}={text}" for name, text in node.shown_parameters.items() if len(text) <= 80]
 
 
 def function_lines(record: FormRecord, name: str) -> list[str]:

@@ -45,7 +45,7 @@ CONSTANTS: dict[str, tuple[str, ...]] = {
 
 TEMPLATES: dict[str, tuple[str, ...]] = {
     "int": (
-        "(<int> {+|-|*} <int>)", "(<int> {+|-|*} <int>)", "(<int> {//|%} <int>)", "(<int> {//|%} {2|3|7|8|-3|1000|2**62})",
+        "(<int> {+|-|*} <int>)", "(<int> {+|-|*} <int>)", "(<int> {//|%} <int>)", "(<int> {//|%} {2|3|7|8|-3|1000|2**62})", "({<int>|<int.>} // {2|3|8|1000} {*|//|-|%} {2|3|8|1000})", "({2|3|8|1000} * (<int.> // {2|3|8|1000}))", "((($v := <int>) - $v % {2|3|8|1000}))", "clamp(*(<int>,))", "{min|max}(*<numbers>[:1], *<pair>[:1])", "{min|max}($v for $v, *_ in <pairs>)",
         "(<int> {&|\\||^} <int>)", "(-<int>)", "(~<int>)", "(+<int>)", "abs(<int>)", "(<int> ** {1|2|3|5})", "(<int> << {0|1|5|62})", "(<int> >> {0|1|5|70})",
         "{min|max}(<int>, <int>)", "{min|max}(<int>, <int>, <int>)", "divmod(<int>, <int>)[{0|1}]", "int(<float>)", "round(<float>)", "round(<int>{|, 1})",
         "math.{floor|ceil}(<float>)", "int(<bool>)", "(<bool> + <int>)", "(<int> {and|or} <int>)", "len(<str>)", "int(<str>)", "<str>.find(<str>)", "<str>.index(<str>)",
@@ -56,7 +56,7 @@ TEMPLATES: dict[str, tuple[str, ...]] = {
         "(<maybe_int.> or <int>)", "(0 if (<maybe_int.>) is None else <int>)", "(($v := <int>) {+|*|-} $v)", "(($v := <int>) + <int $v:int>)",
         "sum(<int $v:int> for $v in <ints>)", "sum(1 for $v in <texts> if <bool $v:str>)", "{min|max}(<int $v:str> for $v in <texts>)", "{min|max}([<int>, <int>, <int>])",
         "{min|max}(<ints>, default=<int>)", "{min|max}(<ints>, key=lambda $v: $v % 3)", "{min|max}(<pairs>, key=lambda $v: $v[1])[0]", "operator.{add|sub|mul|floordiv|mod}(<int>, <int>)",
-        "(lambda $v: <int $v:int>)(<int>)", "len(<bytes>)", "(<int> if <bool> else <int>)",
+        "(lambda $v: <int $v:int>)(<int>)", "len(<bytes>)", "(<int> if <bool> else <int>)", "(1 if <bool> else {1|int(True)|LIMIT - 2})",
     ),
     "float": (
         "(<float> {+|-|*|/} <float>)", "(<float> {+|-|*|/} <float>)", "(<float> {//|%} <float>)", "(<float> // {1|0.5|10.0})", "(<int> {+|-|*} <float>)", "(<float> {+|-|*|/|//|%} <int>)", "(<int> / <int>)",
@@ -68,7 +68,7 @@ TEMPLATES: dict[str, tuple[str, ...]] = {
     "bool": (
         "(<int> {<|<=|==|!=|>|>=} <int>)", "(<float> {<|<=|==|!=|>|>=} <float>)", "(<int> {<|<=|==|!=|>|>=} <float>)", "(<float> {<|==|>=} {1|2.5|0})", "(<str> {<|<=|==|!=|>|>=} <str>)",
         "(<date> {<|<=|==|!=|>} <date>)", "(<time> {<|<=|==|!=|>} <time>)", "(<delta> {<|==|>=} <delta>)", "(<int> < <int> {<|<=|!=} <int>)", "(<float> {<|<=} <float> {<|==} <float>)", "(<str> {<|<=} <str> {<|==} <str>)",
-        "(not <bool>)", "(not {<int>|<float>|<str>|<ints>|<texts>})", "(<bool> {and|or} <bool>)", "(<bool> {and|or} <bool>)", "(<bool> {&|\\||^|==|<} <bool>)", "bool({<int>|<float>|<str>|<dict>|<maybe_int>|<maybe_str>})",
+        "(not <bool>)", "((1 if <bool> else 2) {>|==|<} {0|2|LIMIT})", "(True if <bool> else {LIMIT > 2|not False|1 < 2})", "(<bool> {and|or} LIMIT {>|<} {2|3})", "(not {<int>|<float>|<str>|<ints>|<texts>})", "(<bool> {and|or} <bool>)", "(<bool> {and|or} <bool>)", "(<bool> {&|\\||^|==|<} <bool>)", "bool({<int>|<float>|<str>|<dict>|<maybe_int>|<maybe_str>})",
         "(<int> {in|not in} (1, <int>, 7))", "(<int> {in|not in} {{1, 2, 63}|[2, True]|TABLE})", "(<str> {in|not in} {NAMES|('a', 'ß')|SIZES})", "(<float> in (0.0, 1.0, 2.5))", "(<float> {in|not in} (<float>, <float>))", "((<float>, <int>) {==|!=} (<float>, <int>))", "((<float.>, 1) in ((<float.>, 1), (<float>, 2)))", "(<str> {in|not in} <str>)",
         "<str>.{startswith|endswith}(<str>)", "<str>.{startswith|endswith}(('a', ',', 'ß'))", "<str>.{isdigit|isalpha|isalnum|isupper|islower|isspace|isascii|isdecimal|isnumeric}()",
         "math.isnan(<float>)", "(<maybe_int> is {None|not None})", "(<maybe_str> is {None|not None})", "(<maybe_int> {==|!=} {<int>|<maybe_int>|None})", "(<maybe_str> {==|!=} <str>)", "(<maybe_float> == <float>)",
@@ -104,12 +104,12 @@ TEMPLATES: dict[str, tuple[str, ...]] = {
         "sorted(<texts>, key={len|str.strip|lambda $v: $v[:1]})", "(<texts> + <texts>)", "<texts>[{0|<int>}:{<int>|-1}]", "list(<dict>.keys())", "[$v for $v in <dict>]", "[$v for _, $v in <pairs>]", "[$w for $v in <texts> for $w in $v.split(',')]", "(<texts> if <bool> else <texts>)", "<str>.lower().split()",
     ),
     "bools": ("[<bool>, <bool>]", "[<bool $v:int> for $v in <ints>]", "[<bool $v:str> for $v in <texts>]"),
-    "pairs": ("[(<int>, <str>)]", "[(<int $v:int>, <str $v:int>) for $v in <ints>]", "[(len($v), $v) for $v in <texts>]", "sorted(<pairs>, key=lambda $v: $v[1])", "sorted(<pairs>)", "<pairs>[:<int>]", "[($w, $v) for $v, $w in <dict>.items()]"),
+    "pairs": ("[(<int>, <str>)]", "[(<int $v:int>, <str $v:int>) for $v in <ints>]", "[(len($v), $v) for $v in <texts>]", "sorted(<pairs>, key=lambda $v: $v[1])", "sorted(<pairs>)", "<pairs>[:<int>]", "[(len($w), *$w) for $v, *$w in <pairs>]", "[$w for $w in <pairs> if $w[0] == max($v for $v, _ in <pairs>)]", "[($w, $v) for $v, $w in <dict>.items()]"),
     "dates": ("[<date>, <date>]", "[<date>]"),
     "dict": ("{'a': <int>, 'k': <int>}", "{$v: <int $v:str> for $v in <texts>}", "{$v: $w for $v, $w in <dict>.items() if <bool $w:int>}", "{<str>: <int>}"),
     "texts_by": ("{'a': <str>, '': <str>}", "{$v: $v.upper() for $v in <texts>}"),
-    "pair": ("(<int>, <str>)", "(<pair> if <bool> else <pair>)", "<pairs>[<int>]"),
-    "numbers": ("(<int>, <float>)", "divmod(<int>, 2)[:1] + (<float>,)"),
+    "pair": ("(<int>, <str>)", "(*<pair>,)", "(<int>, *<pair>[1:])", "(<pair> if <bool> else <pair>)", "<pairs>[<int>]"),
+    "numbers": ("(<int>, <float>)", "(*<pair>[:1], <float>)", "divmod(<int>, 2)[:1] + (<float>,)"),
     "nest": ("((<int>, <float>), <str>)", "(<numbers>, <str>)"),
     "point": ("Point(<int>, <maybe_float>, <str>)", "Point(<int>, None)", "<point>._replace(x=<int>)", "<point.>._replace(name=<str>)", "(<point> if <bool> else <point>)"),
     "order": ("Order(<int>, <str>)", "Order(<int>, <str>, price=<maybe_float>)", "replace(<order.>, amount=<int>)", "(<order> if <bool> else <order>)"),

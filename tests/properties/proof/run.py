@@ -23,7 +23,7 @@ from tests.properties.proof.values import Values
 ROWS = 200
 LISTS = 48
 TOGETHER = 12
-"""So many closures are tried in one query: more make code that the JIT leaves alone, fewer make more queries."""
+"""The number of closures in one query. The JIT does not compile the code of more, fewer need more queries."""
 
 SHARES = {"column": 0.63, "kernel": 0.25, "stage": 0.1, "fold": 0.02}
 """How the pairs are spread over the forms."""
@@ -39,7 +39,7 @@ def prove(
     rows: int = ROWS,
     together: int = TOGETHER,
 ) -> Tally:
-    """At least so many pairs of a closure and a row, with so many rows for each closure."""
+    """At least `pairs` pairs of a closure and a row, with `rows` rows for each closure."""
     tally = Tally()
     run = _Run(random.Random(seed), tally, spark, say, rows, together)
     wanted = {form: int(pairs * share) + 1 for form, share in SHARES.items()}

@@ -51,7 +51,7 @@ class _Aggregates(StreamBase[T]):
         operator: str,
         on_error: OnError,
     ) -> Node:
-        closure, verdict = self._compiled(value, operator, (self._element,))
+        closure, verdict = self._rowwise(value, operator, (self._element,))
         result = self._element if issubclass(node, MinElement | MaxElement) else numeric_result(node, verdict.type)
         type_, policy = with_value(self.type, result), self._policy(on_error, operator)
         return node(self._node, closure, type=type_, location=closure.location, operator=operator, on_error=policy)
@@ -59,8 +59,7 @@ class _Aggregates(StreamBase[T]):
     def _reduce_assoc(self, function: Callable[..., Any], operator: str = "reduce_assoc") -> Node:
         element = self._element
         closure, verdict = self._compiled(function, operator, (element, element))
-        result = element if verdict.type == element else ANY
-        type_ = with_value(self.type, result)
+        type_ = with_value(self.type, infer.reduced(element, verdict.type))
         return ReduceAssoc(self._node, closure, type=type_, location=closure.location, operator=operator)
 
     def _fold_assoc(
@@ -70,10 +69,11 @@ class _Aggregates(StreamBase[T]):
         combine: Callable[..., Any],
         on_error: OnError,
         operator: str = "fold_assoc",
+        returns: Any = None,
     ) -> Node:
-        start = infer.of_value(init)
-        local_closure = self._closure(local, operator, 2)
-        combine_closure = self._closure(combine, operator, 2)
+        start = self._start(init, local, returns, operator)
+        local_closure = self._closure(local, operator, 2, returns)
+        combine_closure = self._closure(combine, operator, 2, returns)
         keeps_type = (
             start not in (ANY, NONE)
             and start
@@ -92,9 +92,11 @@ class _Aggregates(StreamBase[T]):
             on_error=self._policy(on_error, operator),
         )
 
-    def _fold(self, init: Any, function: Callable[..., Any], on_error: OnError, operator: str = "fold") -> Node:
-        start = infer.of_value(init)
-        closure, verdict = self._compiled(function, operator, (start, self._element))
+    def _fold(
+        self, init: Any, function: Callable[..., Any], on_error: OnError, operator: str = "fold", returns: Any = None
+    ) -> Node:
+        start = self._start(init, function, returns, operator)
+        closure, verdict = self._compiled(function, operator, (start, self._element), returns)
         keeps_type = start not in (ANY, NONE) and verdict.type == start
         type_ = with_value(self.type, start if keeps_type else ANY)
         policy = self._policy(on_error, operator)
@@ -105,7 +107,7 @@ class _Aggregates(StreamBase[T]):
     def _reduce(self, function: Callable[..., Any], on_error: OnError, operator: str = "reduce") -> Node:
         element = self._element
         closure, verdict = self._compiled(function, operator, (element, element))
-        type_ = with_value(self.type, element if verdict.type == element else ANY)
+        type_ = with_value(self.type, infer.reduced(element, verdict.type))
         policy = self._policy(on_error, operator)
         return Reduce(self._node, closure, type=type_, location=closure.location, operator=operator, on_error=policy)
 
@@ -118,10 +120,11 @@ class _Aggregates(StreamBase[T]):
 
 
 def numeric_result(node: type[Node], value: Type) -> Type:
-    """The type of a sum or mean of values; `object` if they are not known to be numbers."""
-    if value not in (INT, FLOAT, BOOL):
+    """The type of a sum or mean of values; `object` if they are not known to be numbers. With None it fails."""
+    number = infer.without_none(value)
+    if number not in (INT, FLOAT, BOOL):
         return ANY
-    return FLOAT if node is Avg or value == FLOAT else INT
+    return FLOAT if node is Avg or number == FLOAT else INT
 
 
 class AggregateMethods(_Aggregates[T], KeyedMethods[T]):
@@ -146,19 +149,27 @@ class AggregateMethods(_Aggregates[T], KeyedMethods[T]):
         return self._context.plain(self._reduce_assoc(function))
 
     def fold_assoc(
-        self, init: A, local: Callable[[A, T], A], combine: Callable[[A, A], A], *, on_error: OnError = "raise"
+        self,
+        init: A,
+        local: Callable[[A, T], A],
+        combine: Callable[[A, A], A],
+        *,
+        returns: Any = None,
+        on_error: OnError = "raise",
     ) -> Stream[A]:
         """Fold each partition from `init` with `local`, then merge the results with `combine`."""
-        return self._context.plain(self._fold_assoc(init, local, combine, on_error))
+        return self._context.plain(self._fold_assoc(init, local, combine, on_error, returns=returns))
 
-    def fold(self, init: A, function: Callable[[A, T], A], *, on_error: OnError = "raise") -> Stream[A]:
+    def fold(
+        self, init: A, function: Callable[[A, T], A], *, returns: Any = None, on_error: OnError = "raise"
+    ) -> Stream[A]:
         """The result of a loop `accumulator = function(accumulator, element)` over the stream.
 
         >>> import morisot as mo
         >>> mo.StreamContext(engine="reference").stream_iter([1, 2, 3]).fold("", lambda s, n: s + str(n)).collect()
         ['123']
         """
-        return self._context.plain(self._fold(init, function, on_error))
+        return self._context.plain(self._fold(init, function, on_error, returns=returns))
 
     def reduce(self, function: Callable[[T, T], T], *, on_error: OnError = "raise") -> Stream[T]:
         """Like fold, from the first element on.
@@ -169,14 +180,16 @@ class AggregateMethods(_Aggregates[T], KeyedMethods[T]):
         """
         return self._context.plain(self._reduce(function, on_error))
 
-    def fold_scan(self, init: A, function: Callable[[A, T], A], *, on_error: OnError = "raise") -> Stream[tuple[T, A]]:
+    def fold_scan(
+        self, init: A, function: Callable[[A, T], A], *, returns: Any = None, on_error: OnError = "raise"
+    ) -> Stream[tuple[T, A]]:
         """Each element with the result of the fold over all of them, which needs a second pass.
 
         >>> import morisot as mo
         >>> mo.StreamContext(engine="reference").stream_iter([1, 2]).fold_scan(0, lambda a, n: a + n).collect()
         [(1, 3), (2, 3)]
         """
-        return self._context.plain(self._with(self._fold(init, function, on_error, "fold_scan")))
+        return self._context.plain(self._with(self._fold(init, function, on_error, "fold_scan", returns)))
 
     def reduce_scan(self, function: Callable[[T, T], T], *, on_error: OnError = "raise") -> Stream[tuple[T, T]]:
         """Each element with the result of the reduce over all of them, which needs a second pass.
@@ -235,11 +248,12 @@ class AggregateMethods(_Aggregates[T], KeyedMethods[T]):
         local: Callable[[A, T], A],
         combine: Callable[[A, A], A],
         *,
+        returns: Any = None,
         on_error: OnError = "raise",
     ) -> KeyedStream[K, A]:
         """Fold the elements of each key from `init`, partition by partition, then merge with `combine`."""
         grouped = self._grouped(key, "group_by_fold", on_error)
-        return self._context.keyed(grouped._fold_assoc(init, local, combine, on_error, "group_by_fold"))
+        return self._context.keyed(grouped._fold_assoc(init, local, combine, on_error, "group_by_fold", returns))
 
     def _grouped(self, key: Callable[[T], Any], operator: str, on_error: OnError = "raise") -> KeyedStream[Any, T]:
         return self._context.keyed(self._key_by(key, operator, on_error=on_error))
@@ -257,24 +271,32 @@ class KeyedAggregateMethods(_Aggregates[Any], Generic[K, V]):
         return self._context.keyed(self._reduce_assoc(function))
 
     def fold_assoc(
-        self, init: A, local: Callable[[A, V], A], combine: Callable[[A, A], A], *, on_error: OnError = "raise"
+        self,
+        init: A,
+        local: Callable[[A, V], A],
+        combine: Callable[[A, A], A],
+        *,
+        returns: Any = None,
+        on_error: OnError = "raise",
     ) -> KeyedStream[K, A]:
         """Fold the values of each key from `init`, partition by partition, then merge with `combine`."""
-        return self._context.keyed(self._fold_assoc(init, local, combine, on_error))
+        return self._context.keyed(self._fold_assoc(init, local, combine, on_error, returns=returns))
 
-    def fold(self, init: A, function: Callable[[A, V], A], *, on_error: OnError = "raise") -> KeyedStream[K, A]:
+    def fold(
+        self, init: A, function: Callable[[A, V], A], *, returns: Any = None, on_error: OnError = "raise"
+    ) -> KeyedStream[K, A]:
         """The result of a loop `accumulator = function(accumulator, value)` over the values of each key."""
-        return self._context.keyed(self._fold(init, function, on_error))
+        return self._context.keyed(self._fold(init, function, on_error, returns=returns))
 
     def reduce(self, function: Callable[[V, V], V], *, on_error: OnError = "raise") -> KeyedStream[K, V]:
         """Like fold, from the first value of each key on."""
         return self._context.keyed(self._reduce(function, on_error))
 
     def fold_scan(
-        self, init: A, function: Callable[[A, V], A], *, on_error: OnError = "raise"
+        self, init: A, function: Callable[[A, V], A], *, returns: Any = None, on_error: OnError = "raise"
     ) -> KeyedStream[K, tuple[V, A]]:
         """Each value with the result of the fold over all values of its key, which needs a second pass."""
-        return self._context.keyed(self._with(self._fold(init, function, on_error, "fold_scan")))
+        return self._context.keyed(self._with(self._fold(init, function, on_error, "fold_scan", returns)))
 
     def reduce_scan(self, function: Callable[[V, V], V], *, on_error: OnError = "raise") -> KeyedStream[K, tuple[V, V]]:
         """Each value with the result of the reduce over all values of its key, which needs a second pass."""

@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 from morisot.api.base import OnError, StreamBase, T
 from morisot.api.companions import check_times, companion
 from morisot.api.location import caller
+from morisot.compile.nullness.predicates import where_false, where_true
 from morisot.errors import PlanError
+from morisot.plan.nodes.closure import Closure
 from morisot.plan.nodes.combine import Branch, Branching, Merge, Route, SplitBy, Zip
 from morisot.plan.nodes.node import Node
 from morisot.types import infer
@@ -35,12 +37,12 @@ class _Combine(StreamBase[T]):
         type_ = functools.reduce(merged_type, (node.type for node in nodes))
         return Merge(nodes, type=type_, location=caller())
 
-    def _branches(self, numbered: Branching, n: int) -> list[Node]:
-        return [Branch(numbered, number, type=self.type, location=numbered.location) for number in range(n)]
+    def _branches(self, numbered: Branching, types: Sequence[Type]) -> list[Node]:
+        return [Branch(numbered, number, type=type_, location=numbered.location) for number, type_ in enumerate(types)]
 
     def _split_by(self, function: Callable[..., Any], n: int, on_error: OnError) -> list[Node]:
         check_branches("split_by", n)
-        closure, verdict = self._compiled(function, "split_by", self._arguments)
+        closure, verdict = self._compiled(self._spread(function), "split_by", self._arguments)
         several = names_several(verdict.type)
         if several is None:
             raise PlanError(
@@ -52,7 +54,7 @@ class _Combine(StreamBase[T]):
         type_ = with_value(self.type, Tuple((branch_type, self._arguments[-1])))
         return self._branches(
             SplitBy(self._tried(closure, on_error), closure, n, type=type_, location=closure.location, several=several),
-            n,
+            [self.type] * n,
         )
 
     def _route(self, predicates: Sequence[Callable[..., Any]], on_error: OnError) -> list[Node]:
@@ -62,11 +64,12 @@ class _Combine(StreamBase[T]):
                 location=caller(),
                 advice="pass at least one function of the element",
             )
+        predicates = [self._spread(each) for each in predicates]
         closures = tuple(self._compiled(each, "route", self._arguments)[0] for each in predicates)
         type_ = with_value(self.type, Tuple((INT, self._arguments[-1])))
         asked = self._closure(AnyOf(tuple(predicates)), "route", len(self._arguments))
         tried = self._tried(asked, on_error)
-        return self._branches(Route(tried, closures, type=type_, location=caller()), len(closures))
+        return self._branches(Route(tried, closures, type=type_, location=caller()), routed_types(self.type, closures))
 
 
 @dataclass(frozen=True)
@@ -91,6 +94,15 @@ def merged_type(left: Type, right: Type) -> Type:
             advice="convert them to one type with map(…) first",
         )
     return both
+
+
+def routed_types(type_: Type, predicates: Sequence[Closure]) -> list[Type]:
+    """The types of the branches of a route: a predicate is called if those before it are false."""
+    types = []
+    for predicate in predicates:
+        types.append(where_true(type_, predicate))
+        type_ = where_false(type_, predicate)
+    return types
 
 
 def names_several(answer: Type) -> bool | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
@@ -13,6 +14,7 @@ from morisot.errors import Location, PlanError
 from morisot.plan.nodes.closure import Closure
 from morisot.plan.nodes.iterate import Body, DeltaIterate, Elements, Iterate, Loop, LoopInput, Replay, State
 from morisot.plan.nodes.node import Node
+from morisot.plan.nodes.rowwise import Filter
 from morisot.types import infer
 from morisot.types.element import ANY, NONE, Keyed, Optional, Type
 from morisot.worker.loops.state import LoopState
@@ -127,6 +129,9 @@ class _Loops(StreamBase[T]):
             )
         if entering == leaving:
             return inside
+        wider = widened(inside.output, entering)
+        if wider is not None:
+            return Body(inside.input, wider, inside.state)
         both = Keyed(ANY, ANY) if isinstance(entering, Keyed) else ANY
         return self._body(operator, body, 2, both, location)
 
@@ -137,9 +142,21 @@ class _Loops(StreamBase[T]):
         return self._context.plain(state), (self._context.keyed if keyed else self._context.plain)(elements)
 
 
+def widened(node: Node, type_: Type) -> Node | None:
+    """The output of a body with filters that do not exclude None from the type; None if it differs in other ways."""
+    if node.type == type_:
+        return node
+    input_ = getattr(node, "input", None)
+    if not isinstance(input_, Node) or not (isinstance(node, Filter) or node.type == input_.type):
+        return None
+    above = widened(input_, type_)
+    return None if above is None else dataclasses.replace(node, input=above, type=type_)  # type: ignore[call-arg]
+
+
 def state_type(state: Any, delta: Any, leaving: Type, local_fold: Closure, global_fold: Closure) -> Type:
     """The type of the state after any number of rounds, if the folds are known to preserve it; else `object`."""
-    first, partial = infer.of_value(state), infer.of_value(delta)
+    first = infer.of_start(state, infer.of_return(global_fold.original))
+    partial = infer.of_start(delta, infer.of_return(local_fold.original))
     if first in (ANY, NONE) or partial in (ANY, NONE):
         return ANY
     keeps_partial = verdict_of(local_fold, (partial, leaving)).type == partial

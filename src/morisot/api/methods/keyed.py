@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
 from morisot.api.base import OnError, StreamBase, T
 from morisot.api.location import caller
+from morisot.compile.table.records import is_equal_by_fields
 from morisot.errors import PlanError
 from morisot.plan.nodes.keyed import KeyBy, Unkey
 from morisot.plan.nodes.node import Node
@@ -25,8 +26,10 @@ class KeyingMethods(StreamBase[T]):
 
     def _key_by(self, key: Callable[..., Any], operator: str, returns: Any = None, on_error: OnError = "raise") -> Node:
         (value,) = self._arguments[-1:]
-        closure, verdict = self._compiled(key, operator, (value,), returns)
+        closure, verdict = self._rowwise(key, operator, (value,), returns)
         check_hashable(verdict.type, f"the key of {operator}", closure.location)
+        if not is_equal_by_fields(verdict.type):
+            closure, verdict = self._rowwise(key, operator, (value,), object)
         return KeyBy(
             self._node,
             closure,
@@ -41,7 +44,7 @@ def check_hashable(type_: Type, what: str, location: Any) -> None:
     """Raises an error for a type that Python cannot hash."""
     if not is_hashable(type_):
         raise PlanError(
-            f"{what} is a {type_}, which Python cannot hash",
+            f"{what} has the type {type_}, which Python cannot hash",
             location=location,
             advice="use a tuple instead of a list, and a frozen dataclass instead of a plain one",
         )

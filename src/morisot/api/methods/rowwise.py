@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Awaitable, Callable, Iterable
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
 from morisot.api.base import OnError, StreamBase, T
 from morisot.api.location import caller
+from morisot.compile.nullness.predicates import where_true
 from morisot.errors import PlanError
 from morisot.plan.nodes.node import Node
 from morisot.plan.nodes.rowwise import Filter, FilterMap, FlatMap, Flatten, Inspect, Map, MapAsync, MapMemo
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 U = TypeVar("U")
 K = TypeVar("K")
 V = TypeVar("V")
+L = TypeVar("L")
+R = TypeVar("R")
 
 _CONCURRENCY = 64
 
@@ -28,25 +31,27 @@ _CONCURRENCY = 64
 class _Rowwise(StreamBase[T]):
     """Creates the nodes, for plain and keyed streams."""
 
-    def _map(self, function: Callable[..., Any], returns: Any, on_error: OnError) -> Node:
-        closure, verdict = self._compiled(function, "map", self._arguments, returns)
-        type_, policy = with_value(self.type, carried(verdict.type)), self._policy(on_error, "map")
-        return Map(self._node, closure, type=type_, location=closure.location, on_error=policy)
+    def _map(self, function: Callable[..., Any], returns: Any, on_error: OnError, operator: str = "map") -> Node:
+        closure, verdict = self._rowwise(self._spread(function), operator, self._arguments, returns)
+        type_, policy = with_value(self.type, carried(verdict.type)), self._policy(on_error, operator)
+        return Map(self._node, closure, type=type_, location=closure.location, operator=operator, on_error=policy)
 
     def _filter(self, predicate: Callable[..., Any], on_error: OnError) -> Node:
-        closure, _ = self._compiled(predicate, "filter", self._arguments)
-        policy = self._policy(on_error, "filter")
-        return Filter(self._node, closure, type=self.type, location=closure.location, on_error=policy)
+        closure, _ = self._compiled(self._spread(predicate), "filter", self._arguments)
+        type_, policy = where_true(self.type, closure), self._policy(on_error, "filter")
+        return Filter(self._node, closure, type=type_, location=closure.location, on_error=policy)
 
     def _flat_map(self, function: Callable[..., Any], returns: Any, on_error: OnError) -> Node:
-        closure, verdict = self._compiled(function, "flat_map", self._arguments, items_declared(function, returns))
+        function = self._spread(function)
+        declared = items_declared(function, returns)
+        closure, verdict = self._rowwise(function, "flat_map", self._arguments, declared, "items")
         item = verdict.type.item if isinstance(verdict.type, List) else ANY
         type_, policy = with_value(self.type, carried(item)), self._policy(on_error, "flat_map")
         return FlatMap(self._node, closure, type=type_, location=closure.location, on_error=policy)
 
     def _filter_map(self, function: Callable[..., Any], returns: Any, on_error: OnError) -> Node:
         declared = None if returns is None else Optional(infer.without_none(infer.of_annotation(returns)))
-        closure, verdict = self._compiled(function, "filter_map", self._arguments, declared)
+        closure, verdict = self._rowwise(self._spread(function), "filter_map", self._arguments, declared, "optional")
         value = infer.without_none(verdict.type)
         type_, policy = with_value(self.type, carried(value)), self._policy(on_error, "filter_map")
         return FilterMap(self._node, closure, type=type_, location=closure.location, on_error=policy)
@@ -67,23 +72,24 @@ class _Rowwise(StreamBase[T]):
         return Flatten(self._node, type=with_value(self.type, carried(inner)), location=caller())
 
     def _inspect(self, function: Callable[..., Any], on_error: OnError) -> Node:
-        closure, _ = self._compiled(function, "inspect", self._arguments)
+        closure, _ = self._compiled(self._spread(function), "inspect", self._arguments)
         policy = self._policy(on_error, "inspect")
         return Inspect(self._node, closure, type=self.type, location=closure.location, on_error=policy)
 
     def _map_memo(
         self,
+        operator: str,
         function: Callable[..., Any],
-        key: Callable[..., Any] | None,
+        key: Any,
         capacity: int,
         returns: Any,
         on_error: OnError,
     ) -> Node:
-        operator = "map_memo_by" if key else "map_memo"
-        closure, verdict = self._compiled(function, operator, self._arguments, returns)
-        if capacity < 1:
-            raise PlanError(f"{operator} cannot cache {capacity} results", location=closure.location)
-        key_closure = self._closure(key, operator, len(self._arguments)) if key else None
+        closure, verdict = self._rowwise(self._spread(function), operator, self._arguments, returns)
+        if type(capacity) is not int or capacity < 1:
+            raise PlanError(f"{operator} cannot cache {capacity!r} results", location=closure.location)
+        by_element = operator == "map_memo"
+        key_closure = None if by_element else self._closure(self._spread(key), operator, len(self._arguments))
         type_ = with_value(self.type, carried(verdict.type))
         return MapMemo(
             self._node,
@@ -185,7 +191,7 @@ class RowwiseMethods(_Rowwise[T]):
         self, function: Callable[[T], U], capacity: int = 1024, *, returns: Any = None, on_error: OnError = "raise"
     ) -> Stream[U]:
         """Like map, but each worker caches the results of its last `capacity` distinct elements."""
-        return self._context.plain(self._map_memo(function, None, capacity, returns, on_error))
+        return self._context.plain(self._map_memo("map_memo", function, None, capacity, returns, on_error))
 
     def map_memo_by(
         self,
@@ -197,7 +203,7 @@ class RowwiseMethods(_Rowwise[T]):
         on_error: OnError = "raise",
     ) -> Stream[U]:
         """Like map, but each worker caches the results of its last `capacity` distinct `key(element)`."""
-        return self._context.plain(self._map_memo(function, key, capacity, returns, on_error))
+        return self._context.plain(self._map_memo("map_memo_by", function, key, capacity, returns, on_error))
 
     def map_async(
         self,
@@ -212,11 +218,26 @@ class RowwiseMethods(_Rowwise[T]):
 
 
 class KeyedRowwiseMethods(_Rowwise[Any], Generic[K, V]):
-    """Row-wise operators of a keyed stream: functions take (key, value), and keys are unchanged."""
+    """Row-wise operators of a keyed stream: functions take (key, value), and keys are unchanged.
 
+    Behind a join a function may take (key, left, right) instead.
+    """
+
+    @overload
     def map(
         self, function: Callable[[K, V], U], *, returns: Any = None, on_error: OnError = "raise"
-    ) -> KeyedStream[K, U]:
+    ) -> KeyedStream[K, U]: ...
+    @overload
+    def map(
+        self: KeyedRowwiseMethods[K, tuple[L, R]],
+        function: Callable[[K, L, R], U],
+        *,
+        returns: Any = None,
+        on_error: OnError = "raise",
+    ) -> KeyedStream[K, U]: ...
+    def map(
+        self, function: Callable[..., Any], *, returns: Any = None, on_error: OnError = "raise"
+    ) -> KeyedStream[K, Any]:
         """Replaces each value by the result of `function(key, value)`.
 
         >>> import morisot as mo
@@ -226,19 +247,49 @@ class KeyedRowwiseMethods(_Rowwise[Any], Generic[K, V]):
         """
         return self._context.keyed(self._map(function, returns, on_error))
 
-    def filter(self, predicate: Callable[[K, V], Any], *, on_error: OnError = "raise") -> KeyedStream[K, V]:
+    @overload
+    def filter(self, predicate: Callable[[K, V], Any], *, on_error: OnError = "raise") -> KeyedStream[K, V]: ...
+    @overload
+    def filter(
+        self: KeyedRowwiseMethods[K, tuple[L, R]], predicate: Callable[[K, L, R], Any], *, on_error: OnError = "raise"
+    ) -> KeyedStream[K, V]: ...
+    def filter(self, predicate: Callable[..., Any], *, on_error: OnError = "raise") -> KeyedStream[K, V]:
         """The elements for which `predicate(key, value)` is true."""
         return self._context.keyed(self._filter(predicate, on_error))
 
+    @overload
     def flat_map(
         self, function: Callable[[K, V], Iterable[U]], *, returns: Any = None, on_error: OnError = "raise"
-    ) -> KeyedStream[K, U]:
+    ) -> KeyedStream[K, U]: ...
+    @overload
+    def flat_map(
+        self: KeyedRowwiseMethods[K, tuple[L, R]],
+        function: Callable[[K, L, R], Iterable[U]],
+        *,
+        returns: Any = None,
+        on_error: OnError = "raise",
+    ) -> KeyedStream[K, U]: ...
+    def flat_map(
+        self, function: Callable[..., Iterable[Any]], *, returns: Any = None, on_error: OnError = "raise"
+    ) -> KeyedStream[K, Any]:
         """Replaces each value by the items of the result of `function(key, value)`, all with its key."""
         return self._context.keyed(self._flat_map(function, returns, on_error))
 
+    @overload
     def filter_map(
         self, function: Callable[[K, V], U | None], *, returns: Any = None, on_error: OnError = "raise"
-    ) -> KeyedStream[K, U]:
+    ) -> KeyedStream[K, U]: ...
+    @overload
+    def filter_map(
+        self: KeyedRowwiseMethods[K, tuple[L, R]],
+        function: Callable[[K, L, R], U | None],
+        *,
+        returns: Any = None,
+        on_error: OnError = "raise",
+    ) -> KeyedStream[K, U]: ...
+    def filter_map(
+        self, function: Callable[..., Any], *, returns: Any = None, on_error: OnError = "raise"
+    ) -> KeyedStream[K, Any]:
         """Replaces each value by the result of `function(key, value)`, and drops the element if that is None."""
         return self._context.keyed(self._filter_map(function, returns, on_error))
 
@@ -254,7 +305,7 @@ class KeyedRowwiseMethods(_Rowwise[Any], Generic[K, V]):
         self, function: Callable[[K, V], U], capacity: int = 1024, *, returns: Any = None, on_error: OnError = "raise"
     ) -> KeyedStream[K, U]:
         """Like map, but each worker caches the results of its last `capacity` distinct (key, value)."""
-        return self._context.keyed(self._map_memo(function, None, capacity, returns, on_error))
+        return self._context.keyed(self._map_memo("map_memo", function, None, capacity, returns, on_error))
 
     def map_memo_by(
         self,
@@ -266,7 +317,7 @@ class KeyedRowwiseMethods(_Rowwise[Any], Generic[K, V]):
         on_error: OnError = "raise",
     ) -> KeyedStream[K, U]:
         """Like map, but each worker caches the results of its last `capacity` distinct `key(key, value)`."""
-        return self._context.keyed(self._map_memo(function, key, capacity, returns, on_error))
+        return self._context.keyed(self._map_memo("map_memo_by", function, key, capacity, returns, on_error))
 
     def map_async(
         self,

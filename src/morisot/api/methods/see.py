@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from morisot.api.base import StreamBase, T
+from morisot.plan.analysis.guarantees import stated
 from morisot.plan.nodes.keyed import KeyBy
 
 if TYPE_CHECKING:
@@ -30,6 +31,9 @@ class SeeMethods(StreamBase[T]):
         saving = self._context.engine.saving(self._node)
         if saving:
             print(f"with snapshots: {saving}")
+        context = self._context
+        for line in stated(self._node, context._sinks, snapshots=context._snapshots is not None):
+            print(line)
         if detail:
             print()
             print(self._context.engine.spark_plan(self._node).rstrip())
@@ -45,7 +49,7 @@ class SeeMethods(StreamBase[T]):
         return picture
 
     def forms(self) -> list[FormRecord]:
-        """One record for each function: operator, location, form ("column", "kernel" or "stage") and the reason."""
+        """One record for each function: operator, location, form (column, kernel, tokens or stage) and the reason."""
         from morisot.physical.explain import forms_of
 
         return forms_of(self._node, self._context.engine.job(self._node))

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
 from morisot.api.base import OnError, StreamBase, T
+from morisot.api.checks.windows import check_value
 from morisot.api.location import caller
 from morisot.api.methods.keyed import KeyedMethods, check_hashable
+from morisot.api.methods.rowwise import carried
 from morisot.api.methods.time import checked_ticks, checked_time
+from morisot.compile.table.records import is_equal_by_fields
 from morisot.errors import PlanError
 from morisot.plan.late import Late
-from morisot.plan.nodes.aggregate import First, Limit, SortedBy, Unique, UniqueWithin
+from morisot.plan.nodes.aggregate import First, Limit, Reduce, SortedBy, Unique, UniqueWithin, WithAggregate
+from morisot.plan.nodes.closure import Closure
 from morisot.plan.nodes.keyed import Unkey
 from morisot.plan.nodes.node import Node
-from morisot.types.element import Tuple
+from morisot.plan.nodes.rowwise import Filter, Map
+from morisot.types.element import Tuple, Type, arguments, with_value
 from morisot.types.moments import Duration
 
 if TYPE_CHECKING:
@@ -23,6 +28,8 @@ if TYPE_CHECKING:
 
 K = TypeVar("K")
 V = TypeVar("V")
+L = TypeVar("L")
+R = TypeVar("R")
 
 
 class _Selection(StreamBase[T]):
@@ -33,18 +40,54 @@ class _Selection(StreamBase[T]):
         return Limit(self._node, n, offset, type=self.type, location=caller())
 
     def _sorted_by(self, key: Callable[..., Any], on_error: OnError) -> Node:
-        closure, _ = self._compiled(key, "sorted_by", self._arguments)
+        closure, _ = self._compiled(self._spread(key), "sorted_by", self._arguments)
         return SortedBy(self._tried(closure, on_error), closure, type=self.type, location=closure.location)
 
     def _sorted_limit_by(self, key: Callable[..., Any], n: int, offset: int, on_error: OnError) -> Node:
         operator = "sorted_limit_by"
         check_counts(operator, n, offset)
-        closure, _ = self._compiled(key, operator, self._arguments)
+        closure, _ = self._compiled(self._spread(key), operator, self._arguments)
         tried = self._tried(closure, on_error)
         return SortedBy(tried, closure, n, offset, type=self.type, location=closure.location, operator=operator)
 
+    def _best_elements(self, value: Callable[..., Any], best: Any, operator: str, on_error: OnError) -> Node:
+        """The elements whose value is the largest or smallest: the elements with the extreme value, and a filter."""
+        closure, verdict = self._rowwise(value, operator, (self._element,))
+        check_value(operator, verdict.type, operator)
+        location, keyed = closure.location, self._node.keyed
+        of, returns = closure.function, closure.returns
+
+        def own(function: Callable[..., Any], declared: Type | None = None) -> Closure:
+            return Closure(function, location, operator, declared)
+
+        def node(cls: type[Any], *arguments: Any, type_: Type) -> Node:
+            return cls(*arguments, type=type_, location=location, operator=operator)  # type: ignore[no-any-return]
+
+        tried = self._tried(own((lambda _, element: of(element)) if keyed else of), on_error)
+        valued = own((lambda _, element: of(element)) if keyed else of, returns)
+        values = node(Map, tried, valued, type_=with_value(self.type, carried(verdict.type)))
+        extreme = node(Reduce, values, own(best), type_=values.type)
+        pair = Tuple((self._element, arguments(values.type)[-1]))
+        both = node(WithAggregate, tried, extreme, type_=with_value(self.type, pair))
+        self._context.check(both)
+        if keyed:
+            is_best, element = own(lambda _, pair: of(pair[0]) == pair[1]), own(lambda _, pair: pair[0], self._element)
+        else:
+            is_best, element = own(lambda pair: of(pair[0]) == pair[1]), own(lambda pair: pair[0], self._element)
+        return node(Map, node(Filter, both, is_best, type_=both.type), element, type_=self.type)
+
+    @property
+    def _element(self) -> Type:
+        return self._arguments[-1]
+
     def _unique(self) -> Node:
         check_hashable(self.type, "an element given to unique", caller())
+        if not is_equal_by_fields(self.type):
+            raise PlanError(
+                f"unique compares elements of the type {self.type} by all fields, and the class does not",
+                location=caller(),
+                advice="use unique_by(…) with the element itself, or with a tuple of the fields to compare",
+            )
         return Unique(self._node, type=self.type, location=caller())
 
     def _unique_within(self, keyed: Node, within: Duration, late: Late | None, operator: str) -> Stream[Any]:
@@ -115,6 +158,19 @@ class SelectionMethods(_Selection[T], KeyedMethods[T]):
         """
         return self._context.plain(self._sorted_limit_by(key, n, offset, on_error))
 
+    def max_elements(self, value: Callable[[T], Any], *, on_error: OnError = "raise") -> Stream[T]:
+        """All elements with the largest `value(element)`, in stream order. They need a second pass over the stream.
+
+        >>> import morisot as mo
+        >>> mo.StreamContext(engine="reference").stream_iter(["bb", "a", "cc"]).max_elements(len).collect()
+        ['bb', 'cc']
+        """
+        return self._context.plain(self._best_elements(value, max, "max_elements", on_error))
+
+    def min_elements(self, value: Callable[[T], Any], *, on_error: OnError = "raise") -> Stream[T]:
+        """All elements with the smallest `value(element)`, in stream order."""
+        return self._context.plain(self._best_elements(value, min, "min_elements", on_error))
+
     def unique(self, *, within: Duration | None = None, late: Callable[[T], Any] | None = None) -> Stream[T]:
         """Each distinct element once; of equal ones the first.
 
@@ -161,7 +217,13 @@ class KeyedSelectionMethods(_Selection[Any], Generic[K, V]):
         """The first `n` elements of the whole stream after `offset` of them."""
         return self._context.keyed(self._limit(n, offset))
 
-    def sorted_by(self, key: Callable[[K, V], Any], *, on_error: OnError = "raise") -> KeyedStream[K, V]:
+    @overload
+    def sorted_by(self, key: Callable[[K, V], Any], *, on_error: OnError = "raise") -> KeyedStream[K, V]: ...
+    @overload
+    def sorted_by(
+        self: KeyedSelectionMethods[K, tuple[L, R]], key: Callable[[K, L, R], Any], *, on_error: OnError = "raise"
+    ) -> KeyedStream[K, V]: ...
+    def sorted_by(self, key: Callable[..., Any], *, on_error: OnError = "raise") -> KeyedStream[K, V]:
         """The elements of the whole stream in the order of `key(key, value)`, stably."""
         return self._context.keyed(self._sorted_by(key, on_error))
 
@@ -170,6 +232,20 @@ class KeyedSelectionMethods(_Selection[Any], Generic[K, V]):
     ) -> KeyedStream[K, V]:
         """The first `n` elements of the whole stream in the order of `key(key, value)` after `offset` of them."""
         return self._context.keyed(self._sorted_limit_by(key, n, offset, on_error))
+
+    def max_elements(self, value: Callable[[V], Any], *, on_error: OnError = "raise") -> KeyedStream[K, V]:
+        """All elements of each key with the largest `value(element)`, in stream order.
+
+        >>> import morisot as mo
+        >>> keyed = mo.StreamContext(engine="reference").stream_iter([3, 5, 4, 6]).group_by(lambda n: n % 2)
+        >>> keyed.max_elements(lambda n: n // 2).collect()
+        [(1, 5), (0, 6)]
+        """
+        return self._context.keyed(self._best_elements(value, max, "max_elements", on_error))
+
+    def min_elements(self, value: Callable[[V], Any], *, on_error: OnError = "raise") -> KeyedStream[K, V]:
+        """All elements of each key with the smallest `value(element)`, in stream order."""
+        return self._context.keyed(self._best_elements(value, min, "min_elements", on_error))
 
     def unique(self, *, within: Duration | None = None, late: Callable[[K, V], Any] | None = None) -> KeyedStream[K, V]:
         """Each distinct (key, value) once; with `within`, only duplicates within that time distance are dropped."""

@@ -12,6 +12,7 @@ from morisot.api.location import caller
 from morisot.api.output import Channel, Output
 from morisot.errors import PlanError
 from morisot.plan.endpoints import Sink as UsersSink
+from morisot.plan.endpoints import refuse_both
 from morisot.plan.files import is_local
 from morisot.plan.nodes.closure import Closure
 from morisot.plan.nodes.node import Node
@@ -32,7 +33,7 @@ from morisot.plan.nodes.sink import (
     WriteTo,
 )
 from morisot.runtime.sink_protocol import handing_over
-from morisot.types.element import ANY, STR, Dict, List, Optional, Tuple, Type, contains_any, with_value
+from morisot.types.element import ANY, BYTES, STR, Dict, List, Optional, Tuple, Type, contains_any, holds, with_value
 
 if TYPE_CHECKING:
     import pandas
@@ -89,6 +90,8 @@ class SinkMethods(StreamBase[T]):
 
     def collect_channel(self, capacity: int = 10_000) -> Channel[T]:
         """A queue of results, filled while the job runs: iterate over it, or `get` one. A full queue blocks the job."""
+        if type(capacity) is not int or capacity < 1:
+            raise PlanError(f"collect_channel: capacity is {capacity!r}: give 1 or more", location=caller())
         channel: Channel[T] = Channel(capacity)
         node = CollectChannel(self._node, type=self.type, location=caller())
         self._context.add_sink(node, channel.put_all, channel)
@@ -99,6 +102,7 @@ class SinkMethods(StreamBase[T]):
 
         With `with_batch` the number of the micro-batch is its first argument. A bounded stream is micro-batch 0.
         """
+        function = function if with_batch else self._spread(function, frozen=False)
         closure = self._closure(function, "for_each", len(self._arguments) + with_batch)
         node = ForEach(self._node, closure, with_batch, type=self.type, location=closure.location)
         self._context.add_sink(node, self._context.calling(node))
@@ -111,6 +115,7 @@ class SinkMethods(StreamBase[T]):
                 location=caller(),
                 advice="derive a class from mo.Sink with prepare(batch, elements), or use for_each(…)",
             )
+        refuse_both(sink, caller())
         node = WriteTo(self._node, sink, type=self.type, location=caller())
         self._context.add_sink(node, handing_over(node))
 
@@ -129,13 +134,7 @@ class SinkMethods(StreamBase[T]):
     ) -> None:
         """Write the elements as CSV files in the directory `path`, a column for each field."""
         self._refuse_untyped("write_csv")
-        parts = [child for _, child in self.type.children] or [self.type]
-        if any(is_nested(part) for part in parts):
-            raise PlanError(
-                f"write_csv cannot write {self.type}: a CSV field holds one plain value",
-                location=caller(),
-                advice="map to flat tuples or records first, or use write_json or write_parquet",
-            )
+        self._refuse_in_csv([child for _, child in self.type.children] or [self.type])
         options: dict[str, Any] = {"header": header, "delimiter": delimiter, "mode": mode}
         self._write(WriteCsv(self._node, absolute(path), **options, type=self.type, location=caller()))
 
@@ -215,6 +214,20 @@ class SinkMethods(StreamBase[T]):
                 location=caller(),
                 advice="use collect_channel(), for_each(…) or write_…(…), then ctx.start()",
             )
+
+    def _refuse_in_csv(self, columns: Sequence[Type]) -> None:
+        if any(is_nested(column) for column in columns):
+            reason = "a CSV field holds one plain value"
+            advice = "map to flat tuples or records first, or use write_json or write_parquet"
+        elif any(holds(column, BYTES) for column in columns):
+            reason = "a CSV field holds text, and bytes have no text"
+            advice = "map them to text first, for example with .hex(), or use write_json or write_parquet"
+        elif list(columns) == [Optional(STR)]:
+            reason = "with one column, None and an empty text are the same line"
+            advice = "map None to a text or filter it first, or use write_json or write_parquet"
+        else:
+            return
+        raise PlanError(f"write_csv cannot write {self.type}: {reason}", location=caller(), advice=advice)
 
     def _refuse_untyped(self, operator: str) -> None:
         if contains_any(self.type):

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import is_dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, get_args, get_origin, overload
 
@@ -12,6 +13,7 @@ from morisot.api.inlet import Inlet, Memory, Store
 from morisot.api.location import caller
 from morisot.api.methods.kafka import KafkaMethods
 from morisot.api.methods.rowwise import items_declared
+from morisot.compile.table.records import is_plain_constructor
 from morisot.errors import Location, PlanError, SourceError
 from morisot.plan.endpoints import OffsetSource, Source
 from morisot.plan.files import is_local
@@ -32,9 +34,12 @@ from morisot.plan.nodes.source import (
     StreamRate,
     StreamSocket,
 )
-from morisot.runtime.local_files import local_files
+from morisot.runtime.local_files import is_partitioned, local_files, only_directories
 from morisot.types import arrow, infer
 from morisot.types.element import ANY, INT, NONE, STR, List, Record, Type, contains_any
+from morisot.types.records import is_record_class
+from morisot.worker.codec.numpy_scalars import without_numpy
+from morisot.worker.files.format import Kind
 
 if TYPE_CHECKING:
     import pyarrow
@@ -58,19 +63,23 @@ class SourceMethods(KafkaMethods):
 
         def _line(self, host: str, port: int, location: Location) -> Store | None: ...
 
-    def stream_iter(self, iterable: Iterable[T]) -> Stream[T]:
-        """The items of an iterable, which is read once, now.
+    def stream_iter(self, iterable: Iterable[T], *, returns: Any = None) -> Stream[T]:
+        """The items of an iterable, which is read once, now. `returns=` declares their type.
 
         >>> import morisot as mo
         >>> mo.StreamContext(engine="reference").stream_iter("abc").collect()
         ['a', 'b', 'c']
         """
-        if isinstance(iterable, range):
+        if isinstance(iterable, range) and returns in (None, int):
             return self._range(iterable, "stream_iter")  # type: ignore[return-value]
         if not isinstance(iterable, Iterable):
             raise PlanError(f"stream_iter needs an iterable, not {iterable!r}", location=caller())
         values = list(iterable)
-        type_ = infer.of_values(values)
+        if returns is None:
+            type_ = infer.of_values(values)
+        else:
+            type_ = infer.of_annotation(returns)
+            values = _checked(values, type_)
         type_ = ANY if type_ == NONE else type_
         return self.plain(StreamIter(values, type=type_, location=caller()))
 
@@ -132,7 +141,8 @@ class SourceMethods(KafkaMethods):
         for name, child in type_.children:
             if child.children or isinstance(child, List):
                 raise PlanError(
-                    f"the field {name} of {type_} is a {child}; a CSV field holds one plain value", location=caller()
+                    f"the field {name} of {type_} has the type {child}; a CSV field holds one plain value",
+                    location=caller(),
                 )
         options: dict[str, Any] = {
             "header": header,
@@ -142,7 +152,8 @@ class SourceMethods(KafkaMethods):
             "on_error": on_error,
             **followed("stream_csv", unbounded, files_per_batch),
         }
-        return self.plain(StreamCsv(where, **options, type=type_, location=caller()))
+        rows = self.plain(StreamCsv(where, **options, type=type_, location=caller()))
+        return self._constructed(rows, record, on_error)
 
     @overload
     def stream_json(
@@ -175,9 +186,13 @@ class SourceMethods(KafkaMethods):
     ) -> Stream[Any]:
         """The objects of files with one JSON object a line, as records."""
         where = checked_path(path, "stream_json", unbounded)
-        type_ = self._declared(record, "stream_json") if record else self.engine.row_type("json", where)
+        type_ = self._declared(record, "stream_json") if record else self._row_type("json", where, on_error)
         following = followed("stream_json", unbounded, files_per_batch)
-        return self.plain(StreamJson(where, on_error=on_error, **following, type=type_, location=caller()))
+        rows = self.plain(StreamJson(where, on_error=on_error, **following, type=type_, location=caller()))
+        return self._constructed(rows, record, on_error) if record else rows
+
+    def _row_type(self, kind: Kind, path: str, on_error: OnError = "raise") -> Record:
+        return self.engine.row_type(kind, path, caller(), skips=on_error == "skip")
 
     @overload
     def stream_parquet(
@@ -192,9 +207,10 @@ class SourceMethods(KafkaMethods):
     ) -> Stream[Any]:
         """The rows of Parquet files as records, of a given class, or of one derived from the columns."""
         where = checked_path(path, "stream_parquet", unbounded)
-        type_ = self._declared(record, "stream_parquet") if record else self.engine.row_type("parquet", where)
+        type_ = self._declared(record, "stream_parquet") if record else self._row_type("parquet", where)
         following = followed("stream_parquet", unbounded, files_per_batch)
-        return self.plain(StreamParquet(where, **following, type=type_, location=caller()))
+        rows = self.plain(StreamParquet(where, **following, type=type_, location=caller()))
+        return self._constructed(rows, record) if record else rows
 
     def stream_dataframe(self, frame: DataFrame) -> Stream[Any]:
         """The rows of a Spark DataFrame as records. A streaming DataFrame is an unbounded stream."""
@@ -213,8 +229,8 @@ class SourceMethods(KafkaMethods):
 
     def stream_rate(self, n_per_second: int) -> Stream[int]:
         """The integers 0, 1, 2, … at a steady rate, unbounded."""
-        if n_per_second < 1:
-            raise PlanError(f"stream_rate cannot emit {n_per_second} elements a second", location=caller())
+        if type(n_per_second) is not int or n_per_second < 1:
+            raise PlanError(f"stream_rate cannot emit {n_per_second!r} elements a second", location=caller())
         return self.plain(StreamRate(n_per_second, type=INT, location=caller()))
 
     def stream_socket(self, host: str, port: int) -> Stream[str]:
@@ -270,21 +286,72 @@ class SourceMethods(KafkaMethods):
         return self.plain(StreamParIter(closure, type=type_, location=location, operator="stream"))
 
     def _declared(self, record: Any, operator: str) -> Record:
-        if not (isinstance(record, type) and infer.is_record_class(record)):
+        if not (isinstance(record, type) and (is_record_class(record) or is_dataclass(record))):
             raise PlanError(
                 f"{operator} needs a dataclass or NamedTuple, not {record!r}",
                 location=caller(),
                 advice="declare the row: class Row(NamedTuple): name: str; count: int",
             )
-        type_ = infer.of_record_class(record)
+        name = record.__name__
+        type_ = infer.of_record_class(record) if is_plain_constructor(record) else infer.of_arguments(record)
         if contains_any(type_):
             untyped = [name for name, child in type_.children if contains_any(child)]
             raise PlanError(
-                f"{operator} cannot read the field {untyped[0]} of {type_}: its annotation is no element type",
+                f"{operator} cannot read the field {untyped[0]} of {name}: its annotation is no element type",
                 location=caller(),
                 advice="use int, float, bool, str, bytes, date, datetime, `… | None`, lists, or records of those",
             )
+        for field, child in type_.children:
+            for cls in _classes(child):
+                if not is_plain_constructor(cls):
+                    raise PlanError(
+                        f"{operator} cannot read the field {field} of {name}: the constructor of "
+                        f"{cls.__name__} does more than store its arguments",
+                        location=caller(),
+                        advice=f"declare the field with a plain record class, and make the {cls.__name__} in a map",
+                    )
         return type_
+
+    def _constructed(self, rows: Stream[Any], record: Any, on_error: OnError = "raise") -> Stream[Any]:
+        """The rows as records. A constructor that does more than store its arguments is called for each row."""
+        if rows.type == infer.of_record_class(record):
+            return rows
+        return rows.map(Constructed(record, rows.type.names), returns=record, on_error=on_error)  # type: ignore[attr-defined]
+
+
+def _checked(values: list[Any], type_: Type) -> list[Any]:
+    """The elements of a declared type, without numpy scalars. Raises an error for an element of another type."""
+    if type_ != ANY:
+        values = [without_numpy(value) for value in values]
+    for value in values:
+        if not infer.is_instance(value, type_):
+            raise PlanError(
+                f"stream_iter is declared to have elements of the type {type_}, and {value!r} is not one",
+                location=caller(),
+                advice="correct `returns=`, or convert the elements",
+            )
+    return values
+
+
+def _classes(type_: Type) -> Iterator[type]:
+    """The classes of the records in a type."""
+    if isinstance(type_, Record):
+        yield type_.cls
+    inside = [getattr(type_, name) for name in ("inner", "item", "value") if hasattr(type_, name)]
+    for part in (*inside, *(child for _, child in type_.children)):
+        yield from _classes(part)
+
+
+class Constructed:
+    """Makes a record of a row, by the constructor of its class."""
+
+    def __init__(self, record: type, names: tuple[str, ...]) -> None:
+        self._record = record
+        self._names = names
+        self.__name__ = record.__name__
+
+    def __call__(self, row: tuple[Any, ...]) -> Any:
+        return self._record(**dict(zip(self._names, row, strict=True)))
 
 
 class FirstReads:
@@ -320,4 +387,10 @@ def checked_path(path: PathLike, operator: str, unbounded: bool) -> str:
         raise SourceError(f"{operator} ({caller()}) follows a directory, and {text!r} is none")
     if not unbounded and not Path(text).is_dir() and not local_files(text):
         raise SourceError(f"{operator} ({caller()}) finds no file at {text!r}")
+    inside = [] if unbounded else only_directories(text)
+    if inside and not (operator == "stream_parquet" and is_partitioned(text)):
+        raise SourceError(
+            f"{operator} ({caller()}) finds no file at {text!r}, but directories, such as {inside[0]!r}, which are "
+            f"ignored\n  What to do: name them with a pattern, such as {str(Path(text) / '*')!r}"
+        )
     return str(Path(text).absolute())

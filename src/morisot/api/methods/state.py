@@ -28,7 +28,7 @@ class _State(StreamBase[T]):
         self, node: type[Rich], init: Any, function: Callable[..., Any], *, returns: Any, on_error: OnError
     ) -> Node:
         operator = snake_case(node.__name__)
-        start = infer.of_value(init)
+        start = infer.of_state(init, function)
         closure, verdict = self._compiled(function, operator, (start, *self._arguments))
         given = output_type(start, verdict.type)
         match node.out:

@@ -22,6 +22,16 @@ K = TypeVar("K")
 V = TypeVar("V")
 
 
+def _advice(type_: Type) -> str:
+    """What to do about timestamps of another type."""
+    if isinstance(type_, Optional) and type_.inner in (INT, DATETIME):
+        return "drop elements without a timestamp first, for example with filter(lambda r: r.time is not None)"
+    if type_ == ANY:
+        zoned = "convert a datetime with a time zone: t.astimezone(timezone.utc).replace(tzinfo=None)"
+        return f"annotate the function, or pass returns=int or returns=datetime; {zoned}"
+    return "return an int or a datetime"
+
+
 class _Time(StreamBase[T]):
     """Creates the nodes, for plain and keyed streams."""
 
@@ -35,14 +45,13 @@ class _Time(StreamBase[T]):
         returns: Any,
         on_error: OnError,
     ) -> Node:
-        closure, verdict = self._compiled(timestamp, "add_timestamps", self._arguments, returns)
+        closure, verdict = self._rowwise(self._spread(timestamp), "add_timestamps", self._arguments, returns)
         if verdict.type not in (INT, DATETIME):
             raise PlanError(
-                f"the timestamp given to add_timestamps is a {verdict.type}; it must be an int, which counts "
-                "milliseconds, or a datetime without a zone",
+                f"the timestamps given to add_timestamps have the type {verdict.type}; they must be int, which counts "
+                "milliseconds, or datetime without a zone",
                 location=closure.location,
-                advice="annotate the function, or pass returns=int or returns=datetime; drop elements without a "
-                "timestamp first",
+                advice=_advice(verdict.type),
             )
         if delay is not None and watermark is not None:
             raise PlanError("add_timestamps takes a delay or a watermark function, not both", location=closure.location)
@@ -59,7 +68,7 @@ class _Time(StreamBase[T]):
         closure, verdict = self._compiled(function, "add_timestamps", self._arguments)
         if verdict.type not in (time, Optional(time), NONE, ANY):
             raise PlanError(
-                f"the watermark given to add_timestamps is a {verdict.type}, and the timestamps are {time}",
+                f"the watermark given to add_timestamps has the type {verdict.type}, and the timestamps are {time}",
                 location=closure.location,
                 advice="return a timestamp of the same type, or None for no new watermark",
             )

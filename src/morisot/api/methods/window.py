@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from morisot.api.base import StreamBase, T
+from morisot.api.checks.windows import check_bounds, check_late
 from morisot.api.location import caller
 from morisot.errors import PlanError
 from morisot.plan.late import Late
@@ -26,10 +27,14 @@ V = TypeVar("V")
 
 class _Windowing(StreamBase[T]):
     def _with_bounds(self) -> Node:
-        from morisot.api.windowed_stream import bounded_node, bounded_without_failures, check_bounds
+        from morisot.api.windowed_stream import bounded_node, bounded_without_failures, elements_of, has_selected
 
         if isinstance(self._node, WithoutFailures):
             return self._node if self._node.bounds else bounded_without_failures(self._node)
+        if has_selected(self._node):
+            (window,) = self._node.inputs
+            assert isinstance(window, Window)
+            return elements_of(bounded_node(window))
         if not isinstance(self._node, Window | WindowJoin):
             raise PlanError(
                 f"with_bounds adds the bounds of windows, and {self._node.operator} has none",
@@ -42,8 +47,6 @@ class _Windowing(StreamBase[T]):
 
     def _late_for(self, kind: WindowKind, handler: Callable[..., Any] | None, operator: str) -> Late | None:
         """The handler of late elements. Only windows of event time have any."""
-        from morisot.api.windowed_stream import check_late
-
         check_late(kind, handler, operator)
         return self._late(handler, operator)
 
@@ -69,13 +72,15 @@ class WindowMethods(_Windowing[T]):
         kind = described(desc, "window_all", self._node.time)
         return WindowedStream(self, kind, "window_all", late=self._late_for(kind, late, "window_all"))
 
-    def window(self, desc: WindowDescription | CustomWindow[Any, Any], *, late: Any = None) -> NoReturn:
-        """Raises an error: windows of each key need keys, and this stream has none."""
-        raise PlanError(
-            "window assigns the elements of each key to windows, and this stream has no keys",
-            location=caller(),
-            advice="give it keys with group_by(…) first, or use window_all(…) for windows of the whole stream",
-        )
+    if not TYPE_CHECKING:  # a type checker reports the missing attribute, and continues with the next line
+
+        def window(self, desc: Any, *, late: Any = None) -> Any:
+            """Raises an error: windows of each key need keys, and this stream has none."""
+            raise PlanError(
+                "window assigns the elements of each key to windows, and this stream has no keys",
+                location=caller(),
+                advice="give it keys with group_by(…) first, or use window_all(…) for windows of the whole stream",
+            )
 
     def with_bounds(self) -> Stream[Windowed[Any, T]]:
         """The results of windows as `Windowed(start, end, value)`. It is called directly after the aggregate.
@@ -104,13 +109,15 @@ class KeyedWindowMethods(_Windowing[Any], Generic[K, V]):
         kind = described(desc, "window", self._node.time)
         return KeyedWindowedStream(self, kind, "window", late=self._late_for(kind, late, "window"))
 
-    def window_all(self, desc: WindowDescription | CustomWindow[Any, Any], *, late: Any = None) -> NoReturn:
-        """Raises an error: this stream has keys, and window_all is for streams without."""
-        raise PlanError(
-            "window_all assigns the elements of a whole stream to windows, and this one has keys",
-            location=caller(),
-            advice="use window(…) for windows of each key, or drop_key() or unkey() first",
-        )
+    if not TYPE_CHECKING:
+
+        def window_all(self, desc: Any, *, late: Any = None) -> Any:
+            """Raises an error: this stream has keys, and window_all is for streams without."""
+            raise PlanError(
+                "window_all assigns the elements of a whole stream to windows, and this one has keys",
+                location=caller(),
+                advice="use window(…) for windows of each key, or drop_key() or unkey() first",
+            )
 
     def with_bounds(self) -> KeyedStream[K, Windowed[Any, V]]:
         """The results of windows as `Windowed(start, end, value)`. It is called directly after the aggregate."""

@@ -22,6 +22,13 @@ Description = dict[str, Any]
 
 _ADDRESS = re.compile(r" at 0x[0-9a-f]+")
 _OWN = __name__.partition(".")[0]
+_TYPES = 2
+"""The number of the rules by which types are inferred. Descriptions without a number have the first ones.
+
+By the second ones a filter excludes None, and more functions have a result type.
+"""
+_OR_NONE = re.compile(r"(?<=\w) \| None")
+"""None besides a plain value. Besides a product it is not found, because a product that may be None is one column."""
 _PLAIN = (int, float, complex, bool, str, bytes, type(None))
 
 
@@ -29,6 +36,7 @@ def describe(*roots: Node, **settings: int) -> Description:
     """The operators that lead to some nodes, inputs first, and the settings on which saved states depend."""
     return {
         "python": f"{sys.version_info.major}.{sys.version_info.minor}",
+        "types": _TYPES,
         "settings": settings,
         "operators": [_operator(node) for node in walk(*roots)],
     }
@@ -81,8 +89,10 @@ def differences(saved: Description, now: Description) -> list[str]:
     """The differences that prevent a program from resuming a saved one, as sentences.
 
     The function of an operator with a name may change if the type of its elements stays the same. A row-wise operator
-    with a name may be added or removed. Everything else must be unchanged.
+    with a name may be added or removed. Everything else must be unchanged. If a program was saved with earlier rules
+    for types, None besides plain values is ignored: states and columns are the same without it.
     """
+    earlier = saved.get("types", 1) < _TYPES
     found = [
         f"{name} was {value} and is {now['settings'].get(name)}"
         for name, value in saved["settings"].items()
@@ -91,10 +101,10 @@ def differences(saved: Description, now: Description) -> list[str]:
     # another version of Python compiles the same function to other instructions
     with_functions = saved["python"] == now["python"]
     before, after = (_lasting(each) for each in (saved, now))
-    was, is_ = ([_identity(each, with_functions) for each in operators] for operators in (before, after))
+    was, is_ = ([_identity(each, with_functions, earlier) for each in operators] for operators in (before, after))
     for kind, i1, i2, j1, j2 in difflib.SequenceMatcher(None, was, is_, autojunk=False).get_opcodes():
         if kind != "equal":
-            found.extend(_changes(before[i1:i2], after[j1:j2]))
+            found.extend(_changes(before[i1:i2], after[j1:j2], earlier))
     return found
 
 
@@ -103,28 +113,33 @@ def _lasting(description: Description) -> list[Description]:
     return [each for each in description["operators"] if not (each["rowwise"] and each["name"])]
 
 
-def _identity(operator: Description, with_functions: bool) -> str:
-    """The part of a description that must not change."""
-    parts = ["operator", "name", "type", "state"]
+def _identity(operator: Description, with_functions: bool, earlier: bool) -> str:
+    """The part of a description that must not change. `earlier`: the saved program had earlier rules for types."""
+    parts = ["operator", "name", "state"]
     if not operator["name"]:
         parts += ["parameters", *(["functions"] if with_functions else [])]
-    return repr([operator[part] for part in parts])
+    return repr([_compared_type(operator, earlier), *(operator[part] for part in parts)])
 
 
-def _changes(before: Sequence[Description], after: Sequence[Description]) -> list[str]:
-    sentences = [_change(old, new) for old, new in zip(before, after, strict=False)]
+def _compared_type(operator: Description, earlier: bool) -> str:
+    return _OR_NONE.sub("", operator["type"]) if earlier else operator["type"]
+
+
+def _changes(before: Sequence[Description], after: Sequence[Description], earlier: bool) -> list[str]:
+    sentences = [_change(old, new, earlier) for old, new in zip(before, after, strict=False)]
     both = len(sentences)
     sentences += [f"{_title(old)} is not there any more" for old in before[both:]]
     return sentences + [f"{_title(new)} is new" for new in after[both:]]
 
 
-def _change(old: Description, new: Description) -> str:
+def _change(old: Description, new: Description, earlier: bool) -> str:
     if old["operator"] != new["operator"]:
         return f"{_title(old)} has become {_title(new)}"
     if old["name"] != new["name"]:
         return f"{_title(old)} is now called {new['name']!r}" if new["name"] else f"{_title(old)} has lost its name"
-    if old["type"] != new["type"]:
-        return f"{_title(new)} gives {new['type']}, and gave {old['type']}"
+    if _compared_type(old, earlier) != _compared_type(new, earlier):
+        inferred = " (this version of Morisot infers more types)" if earlier else ""
+        return f"{_title(new)} gives {new['type']}, and gave {old['type']}{inferred}"
     if old["state"] != new["state"]:
         return f"{_title(new)} computes {new['state']}, and computed {old['state']}"
     for name, value in new["parameters"].items() | old["parameters"].items():

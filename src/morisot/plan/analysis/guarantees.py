@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Literal
 
 from morisot.plan.analysis.graph import walk
-from morisot.plan.endpoints import Sink as UsersSink
+from morisot.plan.endpoints import is_two_phase, overrides
 from morisot.plan.nodes.node import Node
 from morisot.plan.nodes.sink import CollectChannel, SinkNode, WriteSink, WriteTo
 from morisot.plan.nodes.source import StreamSocket
@@ -27,8 +28,7 @@ def delivery(sink: SinkNode) -> Delivery:
         case WriteSink():
             return "replaces"
         case WriteTo():
-            remembers = type(sink.sink).last_committed is not UsersSink.last_committed
-            return "replaces" if remembers else "repeats"
+            return "replaces" if is_two_phase(sink.sink) or overrides(sink.sink, "last_committed") else "repeats"
         case CollectChannel():
             return "forgets"
         case _:
@@ -51,6 +51,18 @@ def combined(replaying: bool, taken: Delivery) -> Guarantee:
 def guarantee(sink: SinkNode) -> Guarantee:
     """The guarantee for the elements of an unbounded sink."""
     return combined(replays(sink), delivery(sink))
+
+
+def stated(stream: Node, sinks: Iterable[SinkNode], *, snapshots: bool) -> list[str]:
+    """The guarantee of each two-phase sink of a stream, as lines: after a crash there is none without snapshots."""
+    lines = []
+    for sink in sinks:
+        if isinstance(sink, WriteTo) and is_two_phase(sink.sink) and stream in walk(sink):
+            given = (
+                f"with snapshots: {{}} {guarantee(sink)}" if snapshots else "without snapshots: {} none after a crash"
+            )
+            lines.append(given.format(f"{sink.operator}({type(sink.sink).__name__})"))
+    return lines
 
 
 def offered(stream: Node) -> dict[str, Guarantee]:

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from morisot.plan.late import Late
 from morisot.plan.nodes.closure import Closure
-from morisot.plan.nodes.node import Node
+from morisot.plan.nodes.node import Node, with_durations
 from morisot.plan.on_error import OnError
 from morisot.types.element import Type, arguments
 
@@ -186,6 +186,11 @@ class UniqueWithin(Node):
     """In the unit of the timestamps."""
     late: Late | None = None
     observes_order: ClassVar[bool] = True
+
+    @property
+    def shown_parameters(self) -> dict[str, str]:
+        assert self.input.time is not None
+        return with_durations(super().shown_parameters, self, within=self.input.time)
 
     @property
     def has_timers(self) -> bool:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import builtins
 import contextlib
 import dis
+import sys
 import types
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
 from morisot.errors import Location
+from morisot.installed import is_installed
 from morisot.types.annotations import portable_annotations
 from morisot.types.element import Type
 
@@ -32,6 +34,8 @@ class Closure:
     location: Location
     operator: str
     returns: Type | None = None
+    sampled: int = 0
+    """The number of elements whose results `returns` is the type of; 0 if the user declared it."""
     function: Callable[..., Any] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -45,7 +49,7 @@ class Closure:
     def captured(self) -> dict[str, Any]:
         """The captured values, by name, without modules, functions and classes."""
         function = self.function
-        if not isinstance(function, types.FunctionType):
+        if not isinstance(function, types.FunctionType) or is_of_library(function):
             return {}
         names = sorted(global_names(function.__code__) & function.__globals__.keys())
         found = {name: function.__globals__[name] for name in names}
@@ -56,8 +60,11 @@ class Closure:
 
 
 def freeze(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A copy of a Python function with the current values of captured variables; other callables unchanged."""
-    if not isinstance(function, types.FunctionType):
+    """A copy of a Python function with the current values of captured variables; other callables unchanged.
+
+    A function of an installed library is unchanged, too: workers import it.
+    """
+    if not isinstance(function, types.FunctionType) or is_of_library(function):
         return function
     cells = tuple(_copy_cell(cell) for cell in function.__closure__ or ())
     captured = {
@@ -75,6 +82,17 @@ def freeze(function: Callable[..., Any]) -> Callable[..., Any]:
     copy.__doc__ = function.__doc__
     copy.__dict__.update(function.__dict__)
     return copy
+
+
+def is_of_library(function: types.FunctionType) -> bool:
+    """Whether a worker can import the function by its name from an installed library."""
+    module = sys.modules.get(function.__module__ or "")
+    if module is None or "<locals>" in function.__qualname__ or not is_installed(module):
+        return False
+    found: Any = module
+    for name in function.__qualname__.split("."):
+        found = getattr(found, name, None)
+    return found is function
 
 
 def _copy_cell(cell: types.CellType) -> types.CellType:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from morisot.plan.late import Late
-from morisot.plan.nodes.node import Node
+from morisot.plan.nodes.node import Node, with_durations
 
 Variant = Literal["inner", "left", "outer"]
 Ship = Literal["hash", "broadcast_right"]
@@ -71,6 +71,11 @@ class IntervalJoin(Node):
     """The function that gets late elements, as (left, None) or (None, right)."""
 
     meets: ClassVar[bool] = True
+
+    @property
+    def shown_parameters(self) -> dict[str, str]:
+        assert self.left.time is not None
+        return with_durations(super().shown_parameters, self, lower=self.left.time, upper=self.left.time)
 
     @property
     def has_timers(self) -> bool:

@@ -11,6 +11,7 @@ from typing import ClassVar
 from morisot.errors import Location
 from morisot.plan.nodes.closure import Closure
 from morisot.types.element import Keyed, Type
+from morisot.types.moments import shown
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -82,6 +83,11 @@ class Node:
             if f.name not in own and f.repr and value != f.default and not _is_graph(value)
         }
 
+    @property
+    def shown_parameters(self) -> dict[str, str]:
+        """The parameters as text. Durations have a unit."""
+        return {name: repr(value) for name, value in self.parameters.items()}
+
     @functools.cached_property
     def bounded(self) -> bool:
         """Whether the stream ends by itself. Unbounded sources override it."""
@@ -143,6 +149,12 @@ def _parts(value: object) -> tuple[object, ...]:
 def _is_graph(value: object) -> bool:
     """Whether the value of a field consists of inputs or functions."""
     return bool(value) and all(isinstance(part, Node | Closure) for part in _parts(value))
+
+
+def with_durations(texts: dict[str, str], node: Node, **times: Type) -> dict[str, str]:
+    """The texts of parameters, with units for those that are durations in ticks of a type of timestamps."""
+    durations = {name: repr(shown(getattr(node, name), time)) for name, time in times.items() if name in texts}
+    return texts | durations
 
 
 def snake_case(name: str) -> str:

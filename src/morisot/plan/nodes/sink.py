@@ -24,6 +24,11 @@ class SinkNode(Node):
     takes_any_order: ClassVar[bool] = True
     """Whether it takes elements in any order, so that row order is not restored after a shuffle."""
 
+    @property
+    def shown_name(self) -> str:
+        """The name of the sink in metrics: that of its stream, if it has one, else the operator."""
+        return self.label or self.input.label or self.operator
+
     def signature(self, closure: str) -> tuple[Type, ...]:
         return arguments(self.input.type)
 

@@ -79,12 +79,20 @@ class StreamCsv(PathSource):
     multiline: bool = field(default=False, kw_only=True)
     on_error: OnError = field(default="raise", kw_only=True)
 
+    @property
+    def leaves_out(self) -> bool:
+        return self.on_error == "skip"
+
 
 @dataclass(frozen=True, eq=False)
 class StreamJson(PathSource):
     """The objects of files with one JSON object a line, as records."""
 
     on_error: OnError = field(default="raise", kw_only=True)
+
+    @property
+    def leaves_out(self) -> bool:
+        return self.on_error == "skip"
 
 
 @dataclass(frozen=True, eq=False)

@@ -31,7 +31,7 @@ class Rich(Node):
     def signature(self, closure: str) -> tuple[Type, ...]:
         from morisot.types import infer
 
-        return (infer.of_value(self.init), *arguments(self.input.type))
+        return (infer.of_state(self.init, self.function.original), *arguments(self.input.type))
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,8 +10,8 @@ from typing import ClassVar
 from morisot.plan.analysis.graph import walk
 from morisot.plan.late import Late
 from morisot.plan.nodes.closure import Closure
-from morisot.plan.nodes.node import Node
-from morisot.types.element import Type, arguments
+from morisot.plan.nodes.node import Node, with_durations
+from morisot.types.element import INT, Type, arguments
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,6 +48,11 @@ class AddTimestamps(Node):
                 'pass delay="10s" or watermark=lambda element: …; delay=0 if elements arrive in the order of time',
             )
         return None
+
+    @property
+    def shown_parameters(self) -> dict[str, str]:
+        assert self.kind is not None
+        return with_durations(super().shown_parameters, self, delay=self.kind, idle=INT)
 
     def signature(self, closure: str) -> tuple[Type, ...]:
         return arguments(self.input.type)

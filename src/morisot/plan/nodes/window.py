@@ -12,6 +12,7 @@ from morisot.plan.nodes.node import Node
 from morisot.plan.nodes.rowwise import Rowwise
 from morisot.plan.on_error import OnError
 from morisot.types.element import ANY, DATETIME, INT, List, Record, Tuple, Type, arguments
+from morisot.types.moments import shown
 from morisot.types.windows import Accumulator, CustomWindow
 
 
@@ -27,6 +28,10 @@ class WindowKind:
     """Whether results have timestamps if elements have: the window's end, or the newest timestamp in it."""
     by_order: ClassVar[bool] = True
     """Whether the content of windows depends on the order of the elements."""
+
+    def shown(self, clock: Type) -> str:
+        """The description as the user writes it. Durations are in ticks of the clock, and have a unit in the text."""
+        return repr(self)
 
 
 @dataclass(frozen=True)
@@ -61,6 +66,13 @@ class TimeKind(WindowKind):
         shift = f", offset={self.offset}" if self.offset else ""
         return f"{clock_name(self)}.sliding({self.size}, {self.slide}{shift})"
 
+    def shown(self, clock: Type) -> str:
+        size, slide, offset = (repr(shown(ticks, clock)) for ticks in (self.size, self.slide, self.offset))
+        shift = f", offset={offset}" if self.offset else ""
+        if self.size == self.slide:
+            return f"{clock_name(self)}.tumbling({size}{shift})"
+        return f"{clock_name(self)}.sliding({size}, {slide}{shift})"
+
 
 @dataclass(frozen=True)
 class SessionKind(WindowKind):
@@ -77,6 +89,9 @@ class SessionKind(WindowKind):
 
     def __repr__(self) -> str:
         return f"{clock_name(self)}.session({self.gap})"
+
+    def shown(self, clock: Type) -> str:
+        return f"{clock_name(self)}.session({shown(self.gap, clock)!r})"
 
 
 def clock_name(kind: WindowKind) -> str:
@@ -159,6 +174,8 @@ class Measure:
     """Its name, if there are several measures."""
     on_error: OnError = "raise"
     """The treatment of an element on which the function of a fold fails, if it does not stop the job."""
+    sees_order: bool = True
+    """Whether the function of a list may depend on the order of the list."""
 
     @property
     def label(self) -> str:
@@ -216,9 +233,15 @@ class Window(Node):
         return self.kind.timed and not self.kind.processing
 
     @property
+    def completes_at_end(self) -> bool:
+        """Whether the end of the stream may complete windows that do not depend on time."""
+        of_count = isinstance(self.kind, CountKind) and not self.kind.exact
+        return of_count or isinstance(self.kind, TransactionKind | CustomKind)
+
+    @property
     def observes_order(self) -> bool:  # type: ignore[override]
         """Whether the kind of window or a measure depends on the order. Sums of floats do not, as in group_by_sum."""
-        return self.kind.by_order or any(measure.kind in IN_ORDER for measure in self.measures)
+        return self.kind.by_order or any(each.kind in IN_ORDER and each.sees_order for each in self.measures)
 
     @functools.cached_property
     def time(self) -> Type | None:
@@ -230,6 +253,10 @@ class Window(Node):
         if not self.kind.timed:
             return INT
         return DATETIME if self.kind.processing or self.input.time is None else self.input.time
+
+    @property
+    def shown_parameters(self) -> dict[str, str]:
+        return super().shown_parameters | {"kind": self.kind.shown(self.clock)}
 
     @property
     def element(self) -> Type:
@@ -305,6 +332,10 @@ class WindowJoin(Node):
         if not self.kind.timed:
             return INT
         return DATETIME if self.kind.processing or self.left.time is None else self.left.time
+
+    @property
+    def shown_parameters(self) -> dict[str, str]:
+        return super().shown_parameters | {"kind": self.kind.shown(self.clock)}
 
     @property
     def result(self) -> Type:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
+from morisot.api.checks.public import public
 from morisot.api.location import caller
 from morisot.errors import PlanError
 from morisot.plan.nodes.join import Local, Ship, Variant
@@ -20,6 +21,7 @@ R = TypeVar("R")
 MakeJoin = Callable[[Variant, Ship, Local], Any]
 
 
+@public("make")
 @dataclass(frozen=True)
 class JoinBuilder(Generic[K, L, R]):
     """Two streams to be joined. The next step selects how elements are distributed."""
@@ -35,6 +37,7 @@ class JoinBuilder(Generic[K, L, R]):
         return ShippedJoin(self.make, "broadcast_right")
 
 
+@public("make", "ship")
 @dataclass(frozen=True)
 class ShippedJoin(Generic[K, L, R]):
     """A join with a distribution. The next step selects the local algorithm."""
@@ -54,6 +57,7 @@ class ShippedJoin(Generic[K, L, R]):
         return LocalJoin(self.make, self.ship, "sort_merge")
 
 
+@public("local", "make", "ship")
 @dataclass(frozen=True)
 class LocalJoin(Generic[K, L, R]):
     """A join with a strategy. The last step selects the variant."""

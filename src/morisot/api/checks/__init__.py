@@ -1,0 +1,1 @@
+"""Checks of what users pass to the public API."""

@@ -1,0 +1,1 @@
+"""Joins: their nodes, checks and strategies."""
