@@ -1,4 +1,4 @@
-"""`python -m benchmarks.readme`: write the last benchmark results into the README and docs/guide/performance.md."""
+"""`python -m benchmarks.readme`: write the last benchmark results into the README and the pages of docs/guide."""
 
 from __future__ import annotations
 
@@ -11,10 +11,14 @@ from typing import Any
 
 from benchmarks.closures import readme as closures
 from benchmarks.loops import readme as loops
+from benchmarks.nexmark import pages as nexmark
+from benchmarks.nexmark.picture import picture
 from benchmarks.workload import DATAFRAME, MORISOT, RDD
 
 README = Path("README.md")
 PERFORMANCE = Path("docs/guide/performance.md")
+NEXMARK, NEXMARK_RESULTS = Path("docs/guide/nexmark.md"), Path("benchmarks/results/0.1.0/nexmark.json")
+NEXMARK_PICTURE = Path("docs/pictures/nexmark.svg")
 WIDTH = 120
 """The longest line of a Markdown page, outside tables."""
 
@@ -50,6 +54,8 @@ TABLES: dict[str, tuple[Path, Path, Callable[[dict[str, Any]], str]]] = {
     "bench": (README, Path("build/bench.json"), table),
     "closures": (PERFORMANCE, Path("build/closures.json"), closures.table),
     "loops": (PERFORMANCE, Path("build/loops.json"), loops.table),
+    "nexmark": (NEXMARK, NEXMARK_RESULTS, nexmark.table),
+    "nexmark-sizes": (NEXMARK, NEXMARK_RESULTS, nexmark.scale_table),
 }
 """For each pair of markers: the page, the file of results, and the function that makes the text between them."""
 
@@ -63,10 +69,12 @@ def filled(text: str, name: str, content: str) -> str:
 
 
 def main() -> None:
-    """Write the tables of which there are results."""
+    """Write the tables and the picture of which there are results."""
     for name, (page, results, show) in TABLES.items():
         if results.exists():
             page.write_text(filled(page.read_text(), name, show(json.loads(results.read_text()))))
+    if NEXMARK_RESULTS.exists():
+        NEXMARK_PICTURE.write_text(picture(json.loads(NEXMARK_RESULTS.read_text())))
 
 
 if __name__ == "__main__":

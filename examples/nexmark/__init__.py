@@ -1,0 +1,1 @@
+"""Nexmark: the events of an online auction, and queries over them."""
