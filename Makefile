@@ -13,7 +13,7 @@ PYTEST := $(BIN)/python -m pytest -n $(JOBS) --dist worksteal $(SEED:%=--hypothe
 NO_JVM := api compile config errors physical plan private engines.reference types viz worker
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check fast thorough bench bench-closures wheel lint types layers format set-up clean
+.PHONY: help demo test check fast thorough recovery bench bench-results bench-closures wheel lint types layers format set-up clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -29,12 +29,21 @@ check: lint types layers test ## lint, types, layers, tests: what .ci/run runs
 fast: $(STAMP) ## the quick tests that need no JVM; they find no Java
 	@JAVA_HOME=/nonexistent $(PYTEST) -q -m "not jvm and not thorough and not slow" $(NO_JVM:%=--cov=morisot.%) --cov-report= --cov-fail-under=90
 
+recovery: $(STAMP) ## kill programs at random moments, KILLS times (default 20), and record what became of them
+	@$(BIN)/python -m tests.recovery.kill --kills $(or $(KILLS),20)
+
 thorough: $(STAMP) ## all tests, the long ones too
 	@HYPOTHESIS_PROFILE=thorough $(PYTEST) -q --cov=morisot --cov-report= --cov-fail-under=90
 
 bench: $(STAMP) ## the benchmarks, as tables of ratios
 	@$(BIN)/python -m benchmarks
 	@$(BIN)/python -m benchmarks.loops
+
+VERSION ?= $(shell sed -n 's/^__version__ = "\(.*\)"/\1/p' src/morisot/__init__.py)
+
+bench-results: $(STAMP) ## the benchmarks in smaller sizes, kept in benchmarks/results; for an idle machine
+	@$(BIN)/python -m benchmarks --scale 0.2 --runs 5 --json benchmarks/results/$(VERSION)/bench.json
+	@$(BIN)/python -m benchmarks.loops --scale 0.1 --json benchmarks/results/$(VERSION)/loops.json
 
 bench-closures: $(STAMP) ## a corpus of closures: forms, answers and cost of each
 	@$(BIN)/python -m benchmarks.closures

@@ -58,7 +58,7 @@ METHODS: dict[type[Node], tuple[str, ...]] = {
     aggregate.FoldAssoc: ("fold_assoc", "group_by_fold"),
     aggregate.First: ("unique_by",),
     aggregate.UniqueWithin: (),  # what unique and unique_by are within a time
-    aggregate.WithAggregate: ("fold_scan", "reduce_scan"),
+    aggregate.WithAggregate: ("fold_scan", "reduce_scan", "max_elements", "min_elements"),
     aggregate.SortedBy: ("sorted_by", "sorted_limit_by"),
     combine.SplitBy: ("split", "split_by"),
     join.Join: ("join", "left_join", "outer_join", "join_with"),

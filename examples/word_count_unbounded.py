@@ -10,9 +10,8 @@ import tempfile
 import time
 from pathlib import Path
 
-from word_count import count_words
-
 import morisot as mo
+from word_count import count_words
 
 LINES = (
     "the sea is calm, the light is grey.",

@@ -31,6 +31,7 @@ RUNS = {
         [],
         ["map at examples/failing.py:", "failed on the element 'easel: eighty-nine'", "in price_of", "ValueError"],
     ),
+    "run_nexmark.py": (["q2", "q9", "--events", "2000"], ["q2: 2 results", "q9: "]),
     "top_words.py": ([], ["until 06:30  coffee", "until 09:00  coffee", "until 23:30  music"]),
     "windowed_word_count.py": ([], ["occurrences", "windows of ten"]),
     "triangles.py": (["--nodes", "12"], ["12 nodes,", "triangles", "left key: column", "stream_iter #"]),
@@ -72,10 +73,11 @@ def in_session(spark: SparkSession, monkeypatch: pytest.MonkeyPatch, capsys: pyt
     return run_here
 
 
-HERE = [name for name in RUNS if name not in ("word_count.py", "page_rank.py")]
+LONG = ("page_rank.py", "run_nexmark.py")
+HERE = [name for name in RUNS if name not in ("word_count.py", *LONG)]
 
 
-@pytest.mark.parametrize("name", [*HERE, pytest.param("page_rank.py", marks=pytest.mark.thorough)])
+@pytest.mark.parametrize("name", [*HERE, *(pytest.param(name, marks=pytest.mark.thorough) for name in LONG)])
 def test_example(name: str, in_session: Run) -> None:
     arguments, said = RUNS[name]
     output = in_session(name, *arguments)
