@@ -110,7 +110,7 @@ def test_pieces_of_a_long_time_grow(spark: Any, tmp_path: Path) -> None:
     assert {0, 4, 20} <= set(seen(tmp_path)) <= set(numbers[: 1 + 4 + 16])
     fail_no_more(tmp_path)
     assert by_time(spark, tmp_path, numbers, every="1h") == (numbers, 6), "1, 4, then 1, 4, 16, and the rest"
-    assert seen(tmp_path) == numbers[5:]
+    assert set(seen(tmp_path)) == set(numbers[5:]), "a task of the failed job may have ended after it"
 
 
 @pytest.mark.thorough
@@ -127,7 +127,7 @@ def test_pieces_of_a_short_time_stay_small(many: int, spark: Any, tmp_path: Path
     fail_no_more(tmp_path)
     seen(tmp_path)
     assert by_time(spark, tmp_path, numbers, summed=True)[0] == sums, "without a time the rest is listed at once"
-    assert seen(tmp_path) == numbers[many // 2 :]
+    assert set(seen(tmp_path)) == set(numbers[many // 2 :])
 
 
 def test_a_changed_program_and_changed_files_are_refused(spark: Any, tmp_path: Path) -> None:

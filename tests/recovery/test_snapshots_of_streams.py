@@ -23,6 +23,11 @@ def put(directory: Path, number: int, *lines: int) -> None:
     os.utime(file, (number + 1, number + 1))
 
 
+def measured(snapshots: list[mo.Snapshot], number: int) -> bool:
+    """Whether this snapshot is there with the sizes of its states, which Spark reports after the commit."""
+    return bool(snapshots) and snapshots[-1].id >= number and bool(snapshots[-1].state)
+
+
 def run(spark: Any, directory: Path, batches: int, *, step: int = 1, name: str = "", **settings: Any) -> Any:
     """Run a job on what is in the directory until it has this number of snapshots; its output, and its snapshots."""
     snapshots = mo.Snapshots(directory / "saves", **settings)
@@ -33,7 +38,7 @@ def run(spark: Any, directory: Path, batches: int, *, step: int = 1, name: str =
         (sums.name(name) if name else sums).for_each(seen.append)
         job = ctx.start()
         deadline = time.monotonic() + 120
-        while (not job.snapshots() or job.snapshots()[-1].id < batches - 1) and time.monotonic() < deadline:
+        while not measured(job.snapshots(), batches - 1) and time.monotonic() < deadline:
             job.wait(0.1)
         job.stop()
         return seen, job.snapshots()
