@@ -24,19 +24,36 @@ ENGINES = (
 `make thorough`."""
 
 
+PARTITIONED = {
+    "test_aggregate",
+    "test_combine",
+    "test_file_order",
+    "test_keyed",
+    "test_order",
+    "test_order_columns",
+    "test_partition",
+    "test_source",
+    "test_source_files",
+    "test_state",
+    "test_tokens",
+    "test_window",
+}
+"""Files whose tests run in two partitions on bounded input, because results depend on rows of several partitions."""
+
+
 @pytest.fixture
 def make_context(request: pytest.FixtureRequest) -> Callable[[str], mo.StreamContext]:
     """A context on the named engine; Spark is started only for those who ask.
 
-    On unbounded input a state in one partition takes a third less than in two, which are for tests about partitions and
-    for `make thorough`.
+    One partition takes a third less than two, which are for tests about partitions and for `make thorough`.
     """
-    several = THOROUGH or request.node.get_closest_marker("partitions")
+    marked = THOROUGH or request.node.get_closest_marker("partitions")
 
     def make(engine: str) -> mo.StreamContext:
         if engine in ("reference", "driver"):
             return mo.StreamContext(engine="reference")
-        config = mo.Config(progress=False, parallelism=1 if engine == "unbounded" and not several else None)
+        several = marked or (engine == "bounded" and request.node.path.stem in PARTITIONED)
+        config = mo.Config(progress=False, parallelism=None if several else 1)
         return mo.StreamContext(request.getfixturevalue("spark"), config=config)
 
     return make

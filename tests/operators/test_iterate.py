@@ -47,6 +47,7 @@ class Best:
 # -- iterate --------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.partitions
 def test_iterate_feeds_elements_back(ctx: mo.StreamContext) -> None:
     state, elements = ctx.stream_iter([0, 1, 2]).iterate(
         3, 0, lambda s, state: s.map(lambda n: n + 10), add, add, always, delta=0
@@ -142,6 +143,7 @@ def test_iterate_on_a_keyed_stream(ctx: mo.StreamContext) -> None:
     assert sorted(elements.collect()) == [(0, 200), (1, 111), (1, 311)]
 
 
+@pytest.mark.partitions
 def test_iterate_with_a_body_that_groups(ctx: mo.StreamContext) -> None:
     state, elements = ctx.stream_iter([1, 2, 3, 4]).iterate(
         3,
@@ -181,6 +183,7 @@ def folded_by_loops(stream: Any, delta: Any, local: Any) -> list[Any]:
     return one  # type: ignore[no-any-return]
 
 
+@pytest.mark.partitions
 @pytest.mark.bounded_thorough(kept=("count", "sum-some", "minus", "any", "tuple", "float"))
 @pytest.mark.parametrize(
     ("delta", "local"),
@@ -208,6 +211,7 @@ def test_a_round_folds_as_a_for_loop_does(ctx: mo.StreamContext, delta: Any, loc
     assert folded_by_loops(numbers.filter(lambda n: n == 0), delta, local) == []
 
 
+@pytest.mark.partitions
 @pytest.mark.bounded_thorough(kept=("nan",))
 @pytest.mark.parametrize("number", [float("nan"), -0.0, 0.0])
 def test_a_round_folds_floats_that_depend_on_the_order(ctx: mo.StreamContext, number: float) -> None:
@@ -240,6 +244,7 @@ def test_the_fold_of_a_round_moves_to_python_when_it_must(spark_ctx: mo.StreamCo
 # -- replay ---------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.partitions
 def test_replay_runs_on_the_same_elements(ctx: mo.StreamContext) -> None:
     state = ctx.stream_iter([1, 2, 3]).replay(
         2, 1, lambda s, state: s.map(lambda n: n * state.value), add, add, always, delta=0
@@ -432,6 +437,7 @@ def nested(ctx: mo.StreamContext, reads_outer: bool) -> Any:
     )
 
 
+@pytest.mark.partitions
 def test_a_loop_inside_a_loop(ctx: mo.StreamContext) -> None:
     assert nested(ctx, reads_outer=False).collect() == [180]
 
@@ -502,6 +508,7 @@ def labels(changed: Any) -> Any:
     return sent.group_by(lambda pair: pair[0]).map(lambda node, pair: pair[1])
 
 
+@pytest.mark.partitions
 @pytest.mark.bounded_thorough
 def test_delta_iterate_until_nothing_changes(ctx: mo.StreamContext) -> None:
     nodes = ctx.stream_iter(sorted(NEIGHBOURS)).group_by(lambda n: n)
@@ -760,6 +767,7 @@ def move_centres(state: tuple[Any, Any]) -> bool:
     return True
 
 
+@pytest.mark.partitions
 def test_k_means_in_machine_code(ctx: mo.StreamContext, impatient: None) -> None:
     """Coordinates are whole numbers, so that sums do not depend on how the points are cut into partitions."""
     points = [(float(n * 37 % 101), float(n * 53 % 97)) for n in range(400)]
@@ -784,6 +792,7 @@ def test_k_means_in_machine_code(ctx: mo.StreamContext, impatient: None) -> None
     assert found.tolist() == expected.tolist()
 
 
+@pytest.mark.partitions
 def test_feedback_in_machine_code(ctx: mo.StreamContext, impatient: None) -> None:
     state, elements = ctx.stream_iter(range(1, 300)).iterate(
         9,
@@ -900,6 +909,7 @@ def test_loops_over_parquet_files(ctx: mo.StreamContext, tmp_path: Path) -> None
     assert total(ctx, tmp_path) == 3 * sum(number * 1.5 for number in range(0, 1000, 3))
 
 
+@pytest.mark.partitions
 def test_loops_keep_the_order_of_files(ctx: mo.StreamContext, tmp_path: Path) -> None:
     for name, first, last in (("a", 0, 100), ("b", 100, 105), ("c", 105, 300)):
         pq.write_table(table(first, last), tmp_path / f"{name}.parquet", row_group_size=20)

@@ -62,6 +62,7 @@ def letters_and_numbers(ctx: mo.StreamContext) -> tuple[Any, Any]:
     return left, ctx.stream_iter(RIGHT).key_by(lambda n: n % 10)
 
 
+@pytest.mark.partitions
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_join_of_keyed_streams(variant: str, ctx: mo.StreamContext) -> None:
     left, right = letters_and_numbers(ctx)
@@ -77,6 +78,7 @@ def test_join_of_plain_streams_by_key_functions(variant: str, ctx: mo.StreamCont
     assert in_any_order(joined.collect()) == in_any_order(expected)
 
 
+@pytest.mark.partitions
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_the_order_of_a_join_is_kept_for_those_who_need_it(variant: str, ctx: mo.StreamContext) -> None:
     left, right = letters_and_numbers(ctx)
@@ -146,6 +148,7 @@ def test_keys_are_equal_as_in_python(left: list[Any], right: list[Any], ctx: mo.
     assert shown(inner.collect()) == shown([pair for pair in pairs if None not in pair[1]])
 
 
+@pytest.mark.partitions
 def test_missing_sides_of_every_shape(ctx: mo.StreamContext) -> None:
     ones = ctx.stream_iter([1, 2]).key_by(lambda n: n)
     for values in (["a"], [("a", 1)], [City("Rome", None)], [{1, 2}], [[1, 2]], [None, "x"], [("a", {1})], [{"k": 1}]):
@@ -212,6 +215,7 @@ STRATEGIES = {
 }
 
 
+@pytest.mark.partitions
 @pytest.mark.parametrize(("ship", "local"), STRATEGIES)
 @pytest.mark.parametrize("variant", ["inner", "left", "outer"])
 def test_a_strategy_changes_nothing_but_the_way(ship: str, local: str, variant: str, ctx: mo.StreamContext) -> None:
@@ -408,6 +412,7 @@ def test_join_within_by_key_functions_keeps_the_later_time(variant: str, ctx: mo
     assert shown(list(map(tuple, by_time))) == shown([pair for _, pair in near(variant)])
 
 
+@pytest.mark.partitions
 def test_the_order_of_a_join_within_is_that_of_a_join(ctx: mo.StreamContext) -> None:
     sent, seen = (timed_values(ctx.stream_iter(each)) for each in (SENT, SEEN))
     order = sent.outer_join(seen, within=3).drop_key().drop_timestamps().fold([], lambda all_, pair: [*all_, pair])

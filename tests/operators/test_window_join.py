@@ -25,6 +25,7 @@ def keyed(ctx: mo.StreamContext) -> list[mo.KeyedStream[str, Any]]:
     return [stream.group_by(lambda row: row[1]).map(lambda _, row: row[2]) for stream in streams(ctx)]
 
 
+@pytest.mark.partitions
 def test_join_of_tumbling_windows_of_each_key(ctx: mo.StreamContext) -> None:
     left, right = keyed(ctx)
     pairs = left.window(Window.tumbling(10)).join(right).with_bounds()
@@ -62,6 +63,7 @@ def test_join_of_whole_streams_and_of_their_results(ctx: mo.StreamContext) -> No
     assert sorted(counts.collect()) == [(0, 10, 1), (10, 20, 1), (20, 30, 4)]
 
 
+@pytest.mark.partitions
 def test_join_of_count_windows_pairs_the_nth_with_the_nth(ctx: mo.StreamContext) -> None:
     left, right = keyed(ctx)
     pairs = left.window(mo.CountWindow.tumbling(2, exact=False)).join(right)
