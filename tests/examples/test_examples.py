@@ -35,7 +35,7 @@ RUNS = {
     "top_words.py": ([], ["until 06:30  coffee", "until 09:00  coffee", "until 23:30  music"]),
     "windowed_word_count.py": ([], ["occurrences", "windows of ten"]),
     "triangles.py": (["--nodes", "12"], ["12 nodes,", "triangles", "left key: column", "stream_iter #"]),
-    "word_count.py": (["--size", "0.1"], ["the", "group_by_count", "key: column", "start-up", "words/s"]),
+    "word_count.py": (["--size", "0.1"], ["the", "group_by_count", "key: tokens", "start-up", "words/s"]),
 }
 
 
