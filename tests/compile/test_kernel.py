@@ -49,7 +49,7 @@ from morisot.types.infer import of_annotation, of_record_class
 from morisot.worker.codec.batches import decode, encode, schema_of
 from morisot.worker.rowwise import kernel_stage, kernels
 from morisot.worker.rowwise.kernels import Kernel, compiled, library_function, loop_source
-from morisot.worker.rowwise.stage import Step
+from morisot.worker.rowwise.steps import Step
 from tests.properties.proof.outcomes import FAILED, by_python, same
 from tests.properties.proof.values import Values
 from tests.randomness import PROFILE

@@ -19,7 +19,8 @@ from morisot.types.element import FLOAT, INT, Record, Tuple, Type
 from morisot.worker.codec.batches import encode
 from morisot.worker.loops.kernel import LoopKernel, MachineRound, machine_code
 from morisot.worker.loops.state import LoopState
-from morisot.worker.rowwise.stage import Pipeline, Step
+from morisot.worker.rowwise.stage import Pipeline
+from morisot.worker.rowwise.steps import Step
 
 STATE = LoopState()
 

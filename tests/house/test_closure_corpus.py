@@ -29,7 +29,8 @@ from morisot.engines.spark.emit.frames.frame import Frame
 from morisot.engines.spark.emit.frames.sql import quoted, render
 from morisot.types.element import arguments
 from morisot.worker.codec.batches import decode, encode, schema_of
-from morisot.worker.rowwise.stage import Pipeline, Step
+from morisot.worker.rowwise.stage import Pipeline
+from morisot.worker.rowwise.steps import Step
 
 SAMPLE = 60
 

@@ -24,7 +24,7 @@ from morisot.worker.loops.kernel import LoopKernel
 from morisot.worker.loops.messages import TaskId
 from morisot.worker.loops.task import LocalFold, LoopTask
 from morisot.worker.report.signature import Seal
-from morisot.worker.rowwise.stage import Step
+from morisot.worker.rowwise.steps import Step
 
 
 def added(left: Any, right: Any) -> Any:

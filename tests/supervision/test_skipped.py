@@ -16,7 +16,8 @@ from morisot.overrides import OVERRIDES
 from morisot.runtime.snapshot_lag import SnapshotLag
 from morisot.supervision.task import add_skipped
 from morisot.worker.report.left_out import Notes, Policy
-from morisot.worker.rowwise.stage import Kind, Segment, Step
+from morisot.worker.rowwise.stage import Segment
+from morisot.worker.rowwise.steps import Kind, Step
 
 HERE = Location("program.py", 3)
 

@@ -15,7 +15,7 @@ from morisot.errors import ElementError
 from morisot.types.element import INT, STR, Keyed, Tuple, Type
 from morisot.worker.aggregate.token_counts import TokenCounts
 from morisot.worker.codec.batches import decode
-from morisot.worker.rowwise.stage import Step
+from morisot.worker.rowwise.steps import Step
 
 LETTERS = [*"abAB", *"ΣßİKé", " ", " ", "\t", "\x1c", "\x85", "\x00", "\n", ",", "𐐀"]
 

@@ -17,7 +17,7 @@ from morisot.types.element import ANY, INT, Keyed, Type, arguments, holds
 from morisot.worker.aggregate.accumulators import SeparateFailures
 from morisot.worker.report.left_out import Policy
 from morisot.worker.rowwise.branches import BranchSelector, FirstMatch, IsInBranch
-from morisot.worker.rowwise.stage import Generator, Kind, Memo, Step
+from morisot.worker.rowwise.steps import Generator, Kind, Memo, Step
 
 _KINDS: dict[type[Node], Kind] = {
     rowwise.Map: "map",

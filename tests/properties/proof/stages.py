@@ -9,7 +9,8 @@ import pyarrow as pa
 
 from morisot.types.element import Tuple, Type
 from morisot.worker.codec.batches import decode, encode, schema_of
-from morisot.worker.rowwise.stage import Stage, Step
+from morisot.worker.rowwise.stage import Stage
+from morisot.worker.rowwise.steps import Step
 from tests.properties.proof.outcomes import FAILED
 from tests.properties.proof.pages import Case
 

@@ -27,7 +27,7 @@ V = TypeVar("V")
 
 class _Windowing(StreamBase[T]):
     def _with_bounds(self) -> Node:
-        from morisot.api.windowed_stream import bounded_node, bounded_without_failures, elements_of, has_selected
+        from morisot.api.windowed.nodes import bounded_node, bounded_without_failures, elements_of, has_selected
 
         if isinstance(self._node, WithoutFailures):
             return self._node if self._node.bounds else bounded_without_failures(self._node)

@@ -23,7 +23,7 @@ from morisot.plan.nodes.rowwise import Filter, Map, Rowwise
 from morisot.types.array import of_numbers
 from morisot.types.element import ANY, contains_any, leaves
 from morisot.worker.loops.kernel import LoopKernel
-from morisot.worker.rowwise.stage import Step
+from morisot.worker.rowwise.steps import Step
 
 PathName = Literal["barrier", "frame"]
 

@@ -12,7 +12,8 @@ import pyarrow.compute as pc
 from morisot.errors import Location
 from morisot.types.element import STR, Keyed, Type
 from morisot.worker.codec.batches import Dumps
-from morisot.worker.rowwise.stage import Pipeline, Step, decode_columns, encode_batch
+from morisot.worker.rowwise.stage import Pipeline, decode_columns, encode_batch
+from morisot.worker.rowwise.steps import Step
 
 _TEXT_BYTES = 32 * 2**20
 """The size of the texts whose tokens are counted together."""

@@ -20,7 +20,8 @@ from morisot.worker.codec.keys import canonical
 from morisot.worker.report import failure
 from morisot.worker.report.left_out import Account, Notes
 from morisot.worker.report.origin import Origin, OwnFailure
-from morisot.worker.rowwise.stage import Pipeline, Step, decode_columns, encode_batch, policies, with_column
+from morisot.worker.rowwise.stage import Pipeline, decode_columns, encode_batch, policies, with_column
+from morisot.worker.rowwise.steps import Step
 
 ORIGIN_COLUMNS = ("partition", "sequence")
 """The columns with the row order of the first element of each key."""

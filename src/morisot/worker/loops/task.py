@@ -33,7 +33,8 @@ from morisot.worker.loops.messages import Delta, ElementsSaved, End, Failed, Hel
 from morisot.worker.loops.state import LoopState
 from morisot.worker.report import failure
 from morisot.worker.rowwise.kernel_stage import PATIENCE, Numbers
-from morisot.worker.rowwise.stage import Pipeline, Step, decode_columns, encode_batch
+from morisot.worker.rowwise.stage import Pipeline, decode_columns, encode_batch
+from morisot.worker.rowwise.steps import Step
 
 _OUTPUT_ROWS = 10_000
 _AS_COLUMNS, _AS_OBJECTS = Layout("elements of a loop", 1), Layout("objects of a loop", 1)

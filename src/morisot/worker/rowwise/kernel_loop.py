@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from morisot.types.element import Leaf, List, Type, leaves
 from morisot.worker.rowwise.kernels import Kernel, loop_source, number_type
-from morisot.worker.rowwise.stage import Step
+from morisot.worker.rowwise.steps import Step
 
 Path = tuple[int, ...]
 

@@ -15,7 +15,8 @@ from morisot.worker.codec.batches import Dumps, arrow_type, decode, schema_of
 from morisot.worker.report.left_out import Account, Notes
 from morisot.worker.rowwise.kernel_loop import FusedLoop, fuse
 from morisot.worker.rowwise.kernels import Kernel, compiled
-from morisot.worker.rowwise.stage import Pipeline, Step, encode_batch, policies
+from morisot.worker.rowwise.stage import Pipeline, encode_batch, policies
+from morisot.worker.rowwise.steps import Step
 
 _ROWS_GENERATED = 1 << 16
 PATIENCE = 0.5

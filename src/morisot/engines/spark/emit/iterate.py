@@ -29,7 +29,7 @@ from morisot.worker.loops.messages import TaskId
 from morisot.worker.loops.task import LocalFold, LoopTask, RoundFold
 from morisot.worker.rowwise import kernel_stage
 from morisot.worker.rowwise.kernel_stage import Numbers
-from morisot.worker.rowwise.stage import Step
+from morisot.worker.rowwise.steps import Step
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from morisot.engines.spark.emit.stateful.timers import clock_of, in_buckets_with
 from morisot.physical.ops import SortOp, TimersOp, TimestampsInPythonOp, TimestampsOp
 from morisot.plan.nodes.time import AddTimestamps, DropTimestamps, Reorder, is_direct
 from morisot.types.element import DATETIME, Tuple, Type
-from morisot.worker.rowwise.stage import Step
+from morisot.worker.rowwise.steps import Step
 from morisot.worker.stateful.timers import ReorderBucket
 
 

@@ -37,7 +37,7 @@ from morisot.runtime.tally import is_diverting
 from morisot.types.element import ANY, Type
 from morisot.worker.report.left_out import Account, Policy
 from morisot.worker.report.signature import Seal
-from morisot.worker.rowwise.stage import Step
+from morisot.worker.rowwise.steps import Step
 
 if TYPE_CHECKING:
     from morisot.engines.spark.emit.core.caches import Caches

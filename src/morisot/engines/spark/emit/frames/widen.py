@@ -9,7 +9,7 @@ from morisot.engines.spark.emit.sink import rebuilt
 from morisot.physical.widening import widens_by_columns
 from morisot.plan.nodes.node import Node
 from morisot.types.element import Keyed, Optional, Type, leaves
-from morisot.worker.rowwise.stage import Step
+from morisot.worker.rowwise.steps import Step
 
 
 def as_type(frame: Frame, type_: Type, node: Node) -> Frame:

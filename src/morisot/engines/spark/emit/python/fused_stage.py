@@ -18,7 +18,8 @@ from morisot.types.element import INT, Type
 from morisot.worker.codec.batches import Dumps
 from morisot.worker.garbage import freeze_modules, little_garbage_collection
 from morisot.worker.report.failure import reporting
-from morisot.worker.rowwise.stage import Stage, Step
+from morisot.worker.rowwise.stage import Stage
+from morisot.worker.rowwise.steps import Step
 
 if TYPE_CHECKING:
     from morisot.engines.spark.emit.core.emission import Emission

@@ -15,7 +15,7 @@ from morisot.physical.ops import CountTokensOp
 from morisot.plan.nodes.aggregate import Count
 from morisot.types.element import leaves
 from morisot.worker.aggregate.token_counts import TokenCounts
-from morisot.worker.rowwise.stage import Step
+from morisot.worker.rowwise.steps import Step
 
 if TYPE_CHECKING:
     from morisot.engines.spark.emit.core.emission import Emission

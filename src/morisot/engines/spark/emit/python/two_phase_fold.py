@@ -31,7 +31,7 @@ from morisot.worker.aggregate.accumulators import (
 )
 from morisot.worker.aggregate.two_phase_fold import MergeFold, PartialFold
 from morisot.worker.report.origin import OnElement
-from morisot.worker.rowwise.stage import Step
+from morisot.worker.rowwise.steps import Step
 from morisot.worker.stateful.state import FoldMachine
 
 if TYPE_CHECKING:

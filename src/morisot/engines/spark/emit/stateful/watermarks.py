@@ -25,7 +25,7 @@ from morisot.physical.ops import WatermarkOp
 from morisot.plan.nodes.time import AddTimestamps, that_may_idle
 from morisot.private import private_directory
 from morisot.types.element import DATETIME, Keyed, Optional, Tuple, Type
-from morisot.worker.rowwise.stage import Step
+from morisot.worker.rowwise.steps import Step
 
 _ADVANCE = quoted("told")
 _LATEST = {True: 2**63 - 1, False: LATEST}

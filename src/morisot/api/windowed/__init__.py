@@ -1,0 +1,1 @@
+"""What the windows of plain and keyed streams share."""
