@@ -13,6 +13,8 @@ from morisot.tracebacks import install
 
 if TYPE_CHECKING:
     from morisot import sinks, testing
+    from morisot.annotations.marks import stage, to_stream
+    from morisot.annotations.pipeline import pipeline
     from morisot.api import agg
     from morisot.api.context import StreamContext
     from morisot.api.inlet import Inlet
@@ -99,13 +101,18 @@ __all__ = [
     "WindowedStream",
     "__version__",
     "agg",
+    "pipeline",
     "sinks",
+    "stage",
     "supervise",
     "testing",
+    "to_stream",
 ]
 
 _NAMES: dict[str, tuple[str, ...]] = {
     "morisot": ("sinks", "testing"),
+    "morisot.annotations.marks": ("stage", "to_stream"),
+    "morisot.annotations.pipeline": ("pipeline",),
     "morisot.supervision.attempts": ("Attempt", "SupervisionReport"),
     "morisot.supervision.launch": ("supervise",),
     "morisot.api": ("agg",),

@@ -72,7 +72,7 @@ NOT_MADE_BY_USERS: tuple[type, ...] = (
     mo.ProcessingTimeWindow,
 )
 NOT_FOR_USERS: dict[type, set[str]] = {
-    mo.StreamContext: {"add_sink", "calling", "check", "engine", "handing_over", "keyed", "plain"},
+    mo.StreamContext: {"add_sink", "calling", "check", "engine", "handing_over", "keyed", "plain", "without_snapshots"},
     mo.Channel: {"ask_for_failure", "close", "lift_limit", "put_all"},
     mo.Output: {"fill"},
     mo.Snapshots: {"split_seconds", "seconds"},

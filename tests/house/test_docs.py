@@ -29,7 +29,7 @@ ROOT = Path(__file__).parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 OPERATORS = sorted((ROOT / "docs" / "operators").glob("*.md"))
 PUBLIC = (mo.StreamContext, mo.Stream, mo.KeyedStream)
-FOR_STREAMS = frozenset({"plain", "keyed", "check", "add_sink", "calling", "handing_over"})
+FOR_STREAMS = frozenset({"plain", "without_snapshots", "keyed", "check", "add_sink", "calling", "handing_over"})
 """What streams ask of their context: no names for users."""
 
 _BLOCK = re.compile(r"^```(?P<info>[^\n`]+)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-@public("add_sink", "calling", "check", "engine", "keyed", "plain")
+@public("add_sink", "calling", "check", "engine", "keyed", "plain", "without_snapshots")
 class StreamContext(SourceMethods):
     """Creates streams, and runs their sinks.
 
@@ -94,6 +94,11 @@ class StreamContext(SourceMethods):
         """A context configured by a TOML file. `MORISOT_*` variables override it."""
         config, _ = Config.load(file=path)
         return cls(config=config)
+
+    def without_snapshots(self) -> StreamContext:
+        """The same context, whose owner saves its jobs itself."""
+        self._snapshots = None
+        return self
 
     # -- running ----------------------------------------------------------------------------------------------------
 

@@ -68,6 +68,15 @@ class _Module:
         return [statement for statement in self.movable if _imports(statement)]
 
 
+_generated: dict[types.CodeType, FunctionSource] = {}
+"""The functions that were made from syntax trees, which therefore need no proof."""
+
+
+def note_generated(code: types.CodeType, source: FunctionSource) -> None:
+    """Records the syntax tree of a function that was compiled from it."""
+    _generated[code] = source
+
+
 def read(function: types.FunctionType) -> FunctionSource | Refusal:
     """The syntax tree that `function` was compiled from, or the reason why it is unknown.
 
@@ -75,6 +84,8 @@ def read(function: types.FunctionType) -> FunctionSource | Refusal:
     'there is no source text for <lambda>'
     """
     code, known = function.__code__, False
+    if code in _generated:
+        return _generated[code]
     for text in texts_of(function):
         known = True
         node = _found(code, text)

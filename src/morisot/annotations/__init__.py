@@ -1,0 +1,1 @@
+"""Annotations: marks that make a sequential loop a pipeline."""
