@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import types
-from collections.abc import Mapping, Sequence
+import uuid
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from morisot.annotations.modes import Mode
 from morisot.annotations.program import LoopCode
+from morisot.annotations.replicated import InitialisedStage, WithValue
 from morisot.annotations.syntax.sections import Section
 from morisot.api.base import OnError
 from morisot.api.context import StreamContext
@@ -20,12 +22,20 @@ Cells = Mapping[str, types.CellType]
 class LoopOperators:
     """The operators of a loop's sections, over the cells of the function that runs."""
 
-    def __init__(self, context: StreamContext, program: LoopCode, cells: Cells, on_error: OnError) -> None:
+    def __init__(
+        self,
+        context: StreamContext,
+        program: LoopCode,
+        cells: Cells,
+        arguments: Sequence[Mapping[str, Any]],
+        on_error: OnError,
+    ) -> None:
         self._context = context
         self._program = program
         self._cells = cells
+        self._arguments = arguments
         self._on_error = on_error
-        self._functions: dict[int, types.FunctionType] = {}
+        self._run = uuid.uuid4().hex
 
     def source(self, items: Any) -> Stream[Any]:
         """The stream of the items, which tasks generate if they are a range."""
@@ -49,11 +59,22 @@ class LoopOperators:
         return stream
 
     def _row(self, stream: Stream[Any], section: Section, label: str) -> Stream[Any]:
-        function = self._program.code(section, "row").bound(self._cells)
+        function = self._function(section)
         with on_behalf_of(self._program.location(section)):
             if section.drops:
                 return stream.filter_map(function, on_error=self._on_error).name(label)
             return stream.map(function, on_error=self._on_error).name(label)
+
+    def _function(self, section: Section) -> Callable[[Any], Any]:
+        """The function of a section. A name that a replicated stage binds has its value in the worker process."""
+        code = self._program.code(section, "row")
+        alias = None if section.block is None else section.block.alias
+        if alias is None:
+            return code.bound(self._cells)
+        number = self._program.loop.stages.index(section)
+        function = code.bound({**self._cells, alias: types.CellType(None)})
+        on_init = self._arguments[number]["on_init"]
+        return InitialisedStage(f"{self._run}/{number}", on_init, WithValue(function, alias))
 
     def _fold(self, stream: Stream[Any], section: Section, label: str) -> Stream[Any]:
         """A fold over the values of kept names, from those that they have now."""

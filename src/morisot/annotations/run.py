@@ -59,7 +59,7 @@ class LoopRun:
         )
         self.head_in_driver = head_runs_in_driver(program.loop, items, values)
         self._segments = segments(self.modes)
-        self._operators = LoopOperators(settings.context, program, cells, settings.on_error)
+        self._operators = LoopOperators(settings.context, program, cells, arguments, settings.on_error)
         self._driver = {
             number: DriverStage(program, stages[number], cells, arguments[number])
             for number, mode in enumerate(self.modes)
