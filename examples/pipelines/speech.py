@@ -1,4 +1,4 @@
-"""Speaks sentences into audio files with eSpeak NG, for `sentiment.py`: `pip install espeakng-loader`."""
+"""Synthesises sentences into audio files with eSpeak NG, for `sentiment.py`: `pip install espeakng-loader`."""
 
 import ctypes
 import wave
