@@ -149,17 +149,28 @@ class LoopRun:
         reader = HeadReader(self._elements(saves, done))
         try:
             most = None if self._settings.snapshots is None else self._settings.snapshots.items
+            head, is_open, saved_at = None, number < 0, time.monotonic()
             for batch, head in reader.batches(most):
-                number += 1
                 done += len(batch)
                 self._batch(batch, from_items=False)
-                self._commit(saves, number, done, head)
+                is_open = not self._is_due(saved_at)
+                if not is_open:
+                    number += 1
+                    self._commit(saves, number, done, head)
+                    saved_at = time.monotonic()
         finally:
             reader.stop()
-        if number < 0:
-            self._commit(saves, 0, done)
+        if is_open:
+            self._commit(saves, number + 1, done, head)
         if reader.error is not None:
             raise reader.error
+
+    def _is_due(self, saved_at: float) -> bool:
+        """Whether a snapshot follows this batch. Without an interval one follows each batch."""
+        snapshots = self._settings.snapshots
+        if snapshots is None or snapshots.seconds is None or snapshots.items is not None:
+            return True
+        return time.monotonic() - saved_at >= snapshots.seconds
 
     def _elements(self, saves: PipelineSaves | None, done: int) -> Iterator[tuple[Any, Any]]:
         """The elements of the head after the first `done`. Each has the values of the names that the head updates."""

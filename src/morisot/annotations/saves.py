@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from morisot.annotations.program import LoopCode
-from morisot.errors import SnapshotError
+from morisot.errors import JobError, SnapshotError
 from morisot.plan.snapshots import Snapshots
 from morisot.private import private_directory, private_file
 from morisot.runtime.faults import around
@@ -43,6 +43,7 @@ class PipelineSaves:
         self.directory = Path(settings.path).absolute() / "pipelines" / name
         self._log: BinaryIO | None = None
         self._log_rows = 0
+        self._is_closed = False
         if settings.restart is None:
             self.remove()
         private_directory(self.directory)
@@ -80,6 +81,8 @@ class PipelineSaves:
 
     def append(self, index: int, element: Any, head: Any) -> None:
         """Adds an element to the log, before the head reads the next one."""
+        if self._is_closed:
+            raise JobError("the run has ended, and its head has read one more element")
         with around("log append", index):
             if self._log is None or self._log_rows >= _ROWS:
                 self._new_log(index)
@@ -90,7 +93,7 @@ class PipelineSaves:
             self._log_rows += 1
 
     def _new_log(self, index: int) -> None:
-        self.close()
+        self._close_log()
         self._log, self._log_rows = private_file(self._file("log", index)), 0
         self._log.write(json.dumps({"format": _FORMAT, "loop": self._fingerprint}).encode() + b"\n")
 
@@ -121,6 +124,11 @@ class PipelineSaves:
                 self._file("log", first).unlink(missing_ok=True)
 
     def close(self) -> None:
+        """Called when the run has ended."""
+        self._is_closed = True
+        self._close_log()
+
+    def _close_log(self) -> None:
         if self._log is not None:
             self._log.close()
             self._log = None
@@ -128,7 +136,7 @@ class PipelineSaves:
     # -- files --------------------------------------------------------------------------------------------------------
 
     def remove(self) -> None:
-        self.close()
+        self._close_log()
         shutil.rmtree(self.directory, ignore_errors=True)
 
     def _file(self, kind: str, number: int) -> Path:

@@ -1,0 +1,1 @@
+"""The applications of examples/pipelines by hand, with `multiprocessing.Pool`."""
