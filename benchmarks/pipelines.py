@@ -1,7 +1,7 @@
 """`python -m benchmarks.pipelines`: the applications as pipelines, sequential, by pools, and with `apply` by hand.
 
-Each measurement runs in a process of its own. Start-up is a run on little data, which is reported apart. CPU and memory
-are those of all processes of the run.
+Each measurement runs in a process of its own. Start-up, a run on little data, is a column of its own. CPU and memory are
+those of all processes of the run.
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ def _function(system: str, name: str, function: str) -> Callable[..., Any]:
 
 
 class FuturesPool:
-    """`concurrent.futures` in the place of a pool."""
+    """`concurrent.futures` with the interface of a pool."""
 
     def __init__(self, workers: int, initializer: Callable[[], None] | None = None) -> None:
         from concurrent.futures import ProcessPoolExecutor

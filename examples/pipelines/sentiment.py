@@ -1,7 +1,7 @@
 """Prints the sentiment of speech in audio files: `python examples/pipelines/sentiment.py *.wav --workers 2`.
 
-Needs `pip install pocketsphinx vaderSentiment`, whose packages have the model and the lexicon. Without files it synthesises
-some sentences with eSpeak NG (`pip install espeakng-loader`).
+Needs `pip install pocketsphinx vaderSentiment`, whose packages have the model and the lexicon. Without files it
+synthesises some sentences with eSpeak NG (`pip install espeakng-loader`).
 """
 
 import argparse
