@@ -1,7 +1,7 @@
 """`python -m benchmarks.pipelines`: the applications as pipelines, sequential, by pools, and with `apply` by hand.
 
-Each measurement runs in a process of its own. Start-up, a run on little data, is a column of its own. CPU and memory are
-those of all processes of the run.
+Each measurement runs in a process of its own. Start-up is a run on little data, in a column of its own. CPU and memory
+are those of all processes of the run.
 """
 
 from __future__ import annotations
