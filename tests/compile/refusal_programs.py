@@ -37,6 +37,8 @@ TEXTS = [
     ("int", "lambda x: x in {1} - {1}"),
     ("dict[str, int]; int", "lambda d, n: max(d, key=lambda k: d[n])"),
     ("list[int]; bool", "lambda xs, b: sorted(xs, reverse=b)"),
+    ("list[int]", "lambda xs: max(set(xs), key=lambda x: x % 2)"),
+    ("tuple[int, float | None]", "lambda p: p <= p"),
     ("list[list[int]]", "lambda xs: sorted(xs)"),
     ("list[int | None]", "lambda xs: sorted(xs)"),
     ("list[int]; int", "lambda xs, n: sorted(xs, key=n)"),

@@ -50,6 +50,7 @@ TYPES: dict[str, Type] = {
     "dict[str, str]": Dict(STR),
     "tuple[int, int]": Tuple((INT, INT)),
     "tuple[int, str]": Tuple((INT, STR)),
+    "tuple[int, float | None]": Tuple((INT, Optional(FLOAT))),
     "list[tuple[int, int]]": List(Tuple((INT, INT))),
     "Point": POINT,
     "Order": ORDER,

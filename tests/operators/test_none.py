@@ -57,10 +57,12 @@ def test_an_optional_record_becomes_columns(runner: Runner) -> None:
         assert column.type == stage.type
         keyed = stream.group_by(lambda h: h.row).filter(lambda k, h: k is not None and h.row is not None)
         _, there = stream.route(lambda h: h.row is None, lambda h: h.row.y)
+        true = stream.filter(lambda h: h.row).map(lambda h: 1000 if h.row else 0)
         sums = [each.map(lambda h: h.n * 100 + h.row.x) for each in (column, stage)]
-        return sums[0].merge(sums[1], keyed.map(lambda k, h: h.n).drop_key(), there.map(lambda h: h.n * 10))
+        return sums[0].merge(sums[1], keyed.map(lambda k, h: h.n).drop_key(), there.map(lambda h: h.n * 10), true)
 
-    assert sorted(runner.run(program, holders)) == sorted([201, 405, 507] * 2 + [2, 3, 4, 5] + [30, 40, 50])
+    expected = [201, 405, 507] * 2 + [2, 3, 4, 5] + [30, 40, 50] + [1000] * 4
+    assert sorted(runner.run(program, holders)) == sorted(expected)
 
 
 @pytest.mark.bounded_thorough

@@ -3,7 +3,7 @@
 `test_proof` does the same with closures that are generated.
 """
 
-# ruff: noqa: B905, C402, C416, FURB110, FURB136, PLC3002, RUF005, RUF007, RUF034, SIM300, UP031, UP032, F841 - the point is what a user writes
+# ruff: noqa: B905, C402, C416, FURB110, FURB136, FURB171, PLC3002, RUF005, RUF007, RUF034, SIM300, UP031, UP032, F841 - the point is what a user writes
 
 from __future__ import annotations
 
@@ -36,11 +36,14 @@ from tests.properties.proof.values import POOLS, TEXTS
 from tests.properties.proof.world import Order, Point
 
 POINT = of_record_class(Point)
+PAIR = Tuple((INT, STR))
 ORDER = of_record_class(Order)
 TABLE = {0: "none", 7: "seven", -1: "minus", True: "one"}
 PAIRS = {"a": (1, 0.5), "12": (2, None), "": (3, 1.5)}
 LEAGUES = ["first", "second", "third"]
 HOUR = dt.timedelta(hours=1)
+EPOCH = dt.date(1970, 1, 1)
+NOON = dt.datetime(2024, 2, 29, 12)
 LIMIT = 3
 NAMES = frozenset({"a", "12", "😀b"})
 
@@ -726,6 +729,14 @@ CASES = [
     # None
     case(lambda x: (x is None, x is not None, x == 1, x != 1, not x, x in (1, None), x in (1, 7)), Optional(INT)),
     case(lambda x: x + 1, Optional(INT)),
+    case(lambda x: (bool(x), not x, 1 if x else 0, x in (x,), x in [EPOCH, None]), Optional(DATE)),
+    case(lambda x: (bool(x), not x, 1 if x else 0, x in (x,), (x or NOON).hour), Optional(DATETIME)),
+    case(lambda x: (bool(x), not x, "p" if x else "", x in (x, (1, "a")), (x or (0, ""))[1]), Optional(PAIR)),
+    case(lambda x: (bool(x), not x, 1 if x else 0, x == x), Optional(ORDER)),
+    case(
+        lambda x, y: (x in (x,), x in (y, 1), x not in [y], y in (None, x), 1 in (x, y)), Optional(INT), Optional(INT)
+    ),
+    case(lambda x, y: x in (y, 0.5), Optional(FLOAT), Optional(FLOAT), refuses=True),
     case(lambda x: x + 1 if x is not None else 0, Optional(INT)),
     case(lambda x: x or 5, Optional(INT)),
     case(lambda x: x is not None and x > 3, Optional(INT)),
@@ -788,6 +799,8 @@ CASES = [
         lambda xs: (
             len(set(xs)),
             sorted(set(xs)),
+            sorted(set(xs), key=lambda x: (x % 2, x)),
+            max(set(xs), key=lambda x: (x % 2, x), default=0),
             set(xs) <= {0, 1},
             [b - a for a, b in zip(xs, xs[1:]) if abs(a) < 99 and abs(b) < 99],
         ),

@@ -35,6 +35,10 @@ SIGNATURES = (
         ("maybe_int", "int", "bool", "maybe_str", "float", "maybe_pair"),
     ),
     Signature(
+        {"h": "maybe_pair", "w": "maybe_time", "d": "maybe_date", "l": "maybe_ints", "i": "maybe_point", "p": "maybe_bool", "n": "int"},
+        ("bool", "int", "maybe_pair", "maybe_time", "maybe_date", "maybe_bool", "maybe_ints", "str"),
+    ),
+    Signature(
         {"q": "pair", "r": "point", "o": "order", "z": "nest", "n": "int"},
         ("point", "order", "pair", "int", "bool", "str", "nest"),
     ),
@@ -44,6 +48,8 @@ SIGNATURES = (
     ),
 )  # fmt: skip
 NUMBERS = Signature({"a": "int", "b": "int", "x": "float", "y": "float"}, ("int", "float", "numbers", "bool"))
+NUMBER_LISTS = Signature({**NUMBERS.parameters, "xs": "ints", "fs": "floats"}, NUMBERS.results)
+"""The parameters of kernels, without and with lists."""
 
 
 _FAILURES = ("ZeroDivisionError", "ValueError", "IndexError", "KeyError", "(IndexError, ValueError)", "ArithmeticError")
@@ -154,10 +160,10 @@ class Bodies:
 
     # -- loops over numbers ------------------------------------------------------------------------------------------
 
-    def loop(self, name: str) -> str:
+    def loop(self, name: str, signature: Signature = NUMBERS) -> str:
         """A function over numbers, for kernels: statements with loops."""
-        result = self.chance.choice(NUMBERS.results)
-        names = dict(NUMBERS.parameters)
+        result = self.chance.choice(signature.results)
+        names = dict(signature.parameters)
         lines = ["i = 0", *self._numbers(names, result, 2, looped=False)]
         lines.append(f"return {self.numbers.expression(result, {**names, 'i': 'int'}, 2)}")
         return "\n".join([f"def {name}({', '.join(names)}):", *(f"    {line}" for line in lines)]) + "\n"
@@ -177,6 +183,8 @@ class Bodies:
             ways.append(
                 lambda: [f"if {self._number('bool', scope)}:", f"    {self.chance.choice(['break', 'continue'])}"]
             )
+        if depth > 0 and "ints" in names.values():
+            ways += [lambda: self._each(names, result, depth)] * 3
         if depth > 0:
             ways += [
                 lambda: self._branches(names, result, depth, looped),
@@ -199,6 +207,21 @@ class Bodies:
         start, step = self.chance.choice(["0", "-2", "b % 3"]), self.chance.choice(["1", "2", "-1", "a % 3 + 1"])
         body = self._numbers(names, result, depth - 1, looped=True)
         head = f"for i in range({start}, {self._number('int', scope)} % 7, {step}):"
+        return [head, *(f"    {line}" for line in body)]
+
+    def _each(self, names: Names, result: str, depth: int) -> list[str]:
+        """A loop over the items of lists, which may start or end inside them."""
+        item = self.grammar.fresh()
+        ints, floats = (next(name for name, of in names.items() if of == kind) for kind in ("ints", "floats"))
+        part = self.chance.choice(["", "", "[1:]", "[:-1]", "[a:b]", "[-2:]"])
+        head, bound = self.chance.choice([
+            (f"for {item} in {ints}{part}:", {item: "int"}),
+            (f"for {item} in {floats}{part}:", {item: "float"}),
+            (f"for i, {item} in enumerate({ints}{part}):", {item: "int"}),
+            (f"for i, {item} in zip({ints}, {ints}{part}):", {item: "int"}),
+            (f"for i, {item} in zip({ints}{part}, {floats}):", {item: "float"}),
+        ])  # fmt: skip
+        body = self._numbers({**names, **bound}, result, depth - 1, looped=True)
         return [head, *(f"    {line}" for line in body)]
 
     def _while(self, names: Names, result: str, depth: int, scope: Names) -> list[str]:

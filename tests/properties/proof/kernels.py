@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from morisot.types.element import BOOL, FLOAT, INT, Record, Type, leaves
+from morisot.types.element import BOOL, FLOAT, INT, List, Record, Type, leaves
 from morisot.worker.rowwise.kernels import Kernel, compiled, loop_source
 from tests.properties.proof.outcomes import FAILED, by_python
 from tests.properties.proof.pages import Case
@@ -25,7 +25,7 @@ def done(kernel: Kernel, types: Sequence[Type], rows: Sequence[tuple[Any, ...]])
     used = [next(one for one in places if one[:2] == place) for place in kernel.inputs]
     outputs = [leaf.type for leaf in leaves(kernel.type)]
     names = [f"r{place}" for place in range(len(outputs))]
-    given = ", ".join(f"a{place}[i]" for place in range(len(used)))
+    given = ", ".join(_passed(place, type_) for place, (_, _, type_) in enumerate(used))
     lines = [
         f"({', '.join(['done', *names])},) = kernel0({given})",
         "if not done:",
@@ -33,11 +33,14 @@ def done(kernel: Kernel, types: Sequence[Type], rows: Sequence[tuple[Any, ...]])
         "    continue",
     ]
     lines += [f"o{place}[i] = {name}" for place, name in enumerate(names)]
-    arrays = [*(f"a{place}" for place in range(len(used))), *(f"o{place}" for place in range(len(outputs)))]
+    arrays = [name for place, (_, _, type_) in enumerate(used) for name in _arrays(place, type_)]
+    arrays += [f"o{place}" for place in range(len(outputs))]
     text = loop_source(lines, arrays)
     code = compiled((kernel.source,), text, tuple(type_ for _, _, type_ in used), tuple(outputs))
     assert code is not None, "this process cannot run kernels"
-    inputs = [np.array([_leaf(row[number], path) for row in rows], _DTYPES[type_]) for number, path, type_ in used]
+    inputs = [
+        array for number, path, type_ in used for array in _column([_leaf(row[number], path) for row in rows], type_)
+    ]
     results = [np.zeros(len(rows), _DTYPES[type_]) for type_ in outputs]
     status = np.zeros(len(rows), np.int16)
     code(len(rows), status, *inputs, *results)
@@ -46,6 +49,23 @@ def done(kernel: Kernel, types: Sequence[Type], rows: Sequence[tuple[Any, ...]])
         _built(kernel.type, iter([column[i] for column in columns])) if status[i] == 1 else FAILED
         for i in range(len(rows))
     ]
+
+
+def _passed(place: int, type_: Type) -> str:
+    """The arguments of the kernel for a column: a number, or the items of all lists and two offsets."""
+    items, *offsets = _arrays(place, type_)
+    return f"{items}, {offsets[0]}[i], {offsets[0]}[i + 1]" if offsets else f"{items}[i]"
+
+
+def _arrays(place: int, type_: Type) -> list[str]:
+    return [f"a{place}_items", f"a{place}_offsets"] if isinstance(type_, List) else [f"a{place}"]
+
+
+def _column(values: list[Any], type_: Type) -> list[Any]:
+    if not isinstance(type_, List):
+        return [np.array(values, _DTYPES[type_])]
+    items = np.array([item for value in values for item in value], _DTYPES[type_.item])
+    return [items, np.cumsum([0, *map(len, values)]).astype(np.int64)]
 
 
 def _leaf(value: Any, path: tuple[int, ...]) -> Any:

@@ -14,7 +14,7 @@ from morisot.compile.verdict import ColumnForm, KernelForm
 from morisot.engines.spark.failures import is_data_error
 from morisot.types.element import Type
 from tests.properties.proof import columns, folds, kernels, stages
-from tests.properties.proof.bodies import NUMBERS, SIGNATURES, Bodies, Signature
+from tests.properties.proof.bodies import NUMBER_LISTS, NUMBERS, SIGNATURES, Bodies, Signature
 from tests.properties.proof.outcomes import FAILED, MISSED, REFUSED, WRONG, Tally, by_python, same
 from tests.properties.proof.pages import Case, Pages, temporary_pages
 from tests.properties.proof.tables import table_of
@@ -166,7 +166,9 @@ class _Run:
 
     def _loops(self, pages: Pages) -> Iterator[Case]:
         while True:
-            yield from pages.load([self.bodies.loop(f"f{number}") for number in range(self.together)], NUMBERS.types)
+            for signature in (NUMBERS, NUMBER_LISTS):
+                texts = [self.bodies.loop(f"f{number}", signature) for number in range(self.together)]
+                yield from pages.load(texts, signature.types)
 
     def folds(self, pages: Pages, wanted: int) -> None:
         while _of(self.tally, "fold") < wanted:

@@ -24,6 +24,7 @@ from morisot.types.element import (
     Tuple,
     Type,
 )
+from morisot.types.records import field_names, is_record_class
 
 _ARROW: dict[Type, pa.DataType] = {
     INT: pa.int64(), FLOAT: pa.float64(), BOOL: pa.bool_(), STR: pa.string(), BYTES: pa.binary(), DATE: pa.date32(),
@@ -67,6 +68,8 @@ def _plain(value: Any) -> Any:
         return [_plain(item) for item in value]
     if isinstance(value, dict):
         return [(key, _plain(item)) for key, item in value.items()]
+    if is_record_class(type(value)):
+        return {name: _plain(getattr(value, name)) for name in field_names(type(value))}
     return {f"_{place}": _plain(item) for place, item in enumerate(value)} if type(value) is tuple else value
 
 

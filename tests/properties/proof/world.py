@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import math
 import operator
+import re
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -46,6 +47,9 @@ HOUR = dt.timedelta(hours=1)
 DAY = dt.timedelta(days=1)
 EPOCH = dt.date(1970, 1, 1)
 NOON = dt.datetime(2024, 2, 29, 12)
+WORD = re.compile(r"([a-z]+)")
+NUMBER = re.compile(r"([+-]?\d+)")
+FIELDS = re.compile("([^,]*),(.*)")
 
 
 def clamp(n: int) -> int:
@@ -90,6 +94,7 @@ NAMESPACE: dict[str, Any] = {
     "dt": dt, "math": math, "operator": operator, "replace": replace, "Point": Point, "Order": Order, "LIMIT": LIMIT,
     "RATE": RATE, "SEPARATOR": SEPARATOR, "TABLE": TABLE, "SIZES": SIZES, "LEAGUES": LEAGUES, "NAMES": NAMES,
     "HOUR": HOUR, "DAY": DAY, "EPOCH": EPOCH, "NOON": NOON, "clamp": clamp, "share": share, "label": label,
-    "or_zero": or_zero, "collatz": collatz, "horner": horner,
+    "or_zero": or_zero, "collatz": collatz, "horner": horner, "re": re, "WORD": WORD, "NUMBER": NUMBER,
+    "FIELDS": FIELDS,
 }  # fmt: skip
 """The globals of every generated closure."""

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import ast
 import dataclasses
+from collections.abc import Sequence
 
 from morisot.compile.exact.forms import guard, integer
 from morisot.compile.ir.expressions import Call, Each, Expr, Field, Literal, Struct, Variable
-from morisot.compile.ir.values import Known, expand, pack
+from morisot.compile.ir.values import Known, Set, expand, pack
 from morisot.compile.syntax import calls
 from morisot.compile.syntax.expressions.access import Get, looked_up
 from morisot.compile.syntax.scope import Scope, refuse
@@ -65,7 +66,7 @@ def _sorted(node: ast.AST, arguments: Arguments, keywords: Keywords, scope: Scop
     ranked = _ranked(node, source, keywords.get("key"), bool(backwards), scope)
     ordered = Call("sorted", (ranked,))
     ordered = Call("reverse_list", (ordered,)) if backwards else ordered
-    return Value(source.type, Field(ordered, "item"))
+    return Value(List(_item(source)), Field(ordered, "item"))
 
 
 @calls.special(min)
@@ -107,7 +108,7 @@ def _extreme(node: ast.AST, function: object, arguments: Arguments, keywords: Ke
     else:
         best = Field(Call(extreme, (_ranked(node, source, keywords.get("key"), greatest, scope),)), "item")
     some = Call("greater", (Call("size", (pack(source),)), integer(0)))
-    item = source.type.item if isinstance(source.type, List) else NONE
+    item = _item(source)
     if "default" not in keywords:
         return expand(item, scope.small_expr(guard(some, best, "the extreme of an empty list"), item))
     first = expand(item, scope.small_expr(best, item))
@@ -117,21 +118,34 @@ def _extreme(node: ast.AST, function: object, arguments: Arguments, keywords: Ke
 def _list(node: ast.AST, arguments: Arguments, keywords: Keywords, allowed: tuple[str, ...]) -> Value:
     if len(arguments) != 1 or not set(keywords) <= set(allowed):
         refuse(node, f"{ast.unparse(node)} has no column form", STAGE)
-    source = usable(value_of(arguments[0], node), node)
+    source = value_of(arguments[0], node)
+    if not isinstance(source.type, Set):
+        source = usable(source, node)
     if isinstance(source.type, Dict):
         source = Value(List(STR), Call("keys", (pack(source),)))
-    if not isinstance(source.type, List) or source.type.item == NONE:
+    if not isinstance(source.type, List | Set) or source.type.item == NONE:
         refuse(node, f"the order of {source.type} has no column form", STAGE)
     if holds(source.type, ANY) or holds_dict(source.type):
         refuse(node, f"the order of {source.type} has no column form", STAGE)
     return source
 
 
+def _item(source: Value) -> Type:
+    """The type of the items of a list or set."""
+    assert isinstance(source.type, List | Set)
+    return source.type.item
+
+
+def _distinguishes(keys: Sequence[Expr], leaves: Sequence[Expr]) -> bool:
+    """Whether items that differ have different keys: the key has all parts of the item."""
+    shown = [key.arguments[0] if isinstance(key, Call) and key.name == "negative" else key for key in keys]
+    return all(leaf in shown for leaf in leaves)
+
+
 def _ranked(node: ast.AST, source: Value, key: Value | Known | None, backwards: bool, scope: Scope) -> Expr:
     """Structs of key, index and item. The index orders items with equal keys, so that sorting is stable."""
-    assert isinstance(source.type, List)
     name, index_name = f"v{scope.loops}", f"i{scope.loops}"
-    item = expand(source.type.item, Variable(name))
+    item = expand(_item(source), Variable(name))
     inner = dataclasses.replace(scope.on_path(), per_item=True, loops=scope.loops + 1)
     ranked = item
     if isinstance(key, Known):
@@ -141,6 +155,8 @@ def _ranked(node: ast.AST, source: Value, key: Value | Known | None, backwards: 
         refuse(node, f"a key of type {key.type} is called")
     if not is_ordered(ranked.type):
         refuse(node, f"{shown(sorted)} by {ranked.type} has no exact column form (NaN and None have no order)", STAGE)
+    if isinstance(source.type, Set) and not _distinguishes(ranked.leaves(), item.leaves()):
+        refuse(node, "items of a set with equal keys have no defined order", "add the item to the key: (key, item)")
     index: Expr = Variable(index_name)
     index = Call("negative", (index,)) if backwards else index
     keys = ranked.leaves()  # in one struct, because Spark compares nested structs more slowly

@@ -262,6 +262,8 @@ def truth(value: Value) -> Expr | None:
     match type_:
         case Optional(inner):
             inside = truth(expand(inner, pack(value)))
+            if isinstance(inside, Literal):  # it does not depend on the value
+                return Call("is_not_null", (pack(value),)) if inside.value else FALSE
             return inside and Call("coalesce", (inside, FALSE))
         case Tuple():
             return Literal(bool(type_.items), BOOL)

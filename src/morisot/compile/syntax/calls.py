@@ -45,7 +45,7 @@ OBJECT_METHODS: dict[type, Callable[[ast.Call, Any, str, Scope], Value]] = {}
 """Methods of captured objects of a class."""
 
 _ORDERLESS = frozenset({len, sorted, min, max, sum, set, frozenset, bool})
-"""Functions whose result does not depend on the order of a set's items."""
+"""Functions whose result does not depend on the order of a set's items, unless a key makes items equal."""
 
 
 def special(function: object) -> Callable[[Special], Special]:
@@ -58,9 +58,9 @@ def special(function: object) -> Callable[[Special], Special]:
     return register
 
 
-def _without_order(node: ast.AST, function: object, argument: Argument) -> Argument:
-    """A set or a tuple as the list of its items."""
-    if isinstance(argument, Value) and isinstance(argument.type, Set):
+def _without_order(node: ast.AST, function: object, argument: Argument, keywords: Keywords) -> Argument:
+    """A set or a tuple as the list of its items. A set stays one if a key may make items equal."""
+    if isinstance(argument, Value) and isinstance(argument.type, Set) and "key" not in keywords:
         return Value(List(argument.type.item), pack(argument))
     if isinstance(argument, Value) and isinstance(argument.type, Tuple) and function in (min, max, sum, sorted):
         return list_of(node, argument.items)
@@ -86,7 +86,7 @@ def applied(node: ast.AST, function: object, arguments: Arguments, keywords: Key
     """The result of calling a Python object on symbolic values. It may be known, such as a set of constants."""
     refuse_unknown(node, function)
     if is_hashable(function) and function in _ORDERLESS and len(arguments) == 1:
-        arguments = [_without_order(node, function, arguments[0])]
+        arguments = [_without_order(node, function, arguments[0], keywords)]
     if type(function) in CALLABLE_CLASSES:
         return CALLABLE_CLASSES[type(function)](node, function, arguments, keywords, scope)
     if is_hashable(function) and function in SPECIAL:

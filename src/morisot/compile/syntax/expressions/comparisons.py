@@ -190,6 +190,15 @@ def _is_comparable(type_: Type) -> bool:
     return type_ in (INT, STR, BOOL, BYTES, DATE, DATETIME)
 
 
+def _has_none(members: Sequence[Value]) -> Expr:
+    """Whether one of the values is None."""
+    found: Expr = FALSE
+    for member in members:
+        if member.type == NONE or isinstance(member.type, Optional):
+            found = disjunction(found, is_none(member))
+    return found
+
+
 def _equal_items(node: ast.AST, a: Value, b: Value, scope: Scope) -> Expr:
     """Compares items of containers. Python compares them by identity first, so that a NaN may equal itself."""
     if not without_none(a.type) == without_none(b.type) == FLOAT or _is_a_number(a) or _is_a_number(b):
@@ -230,7 +239,7 @@ def _ordered_tuples(node: ast.AST, op: ast.cmpop, left: Value, right: Value, sco
     """Tuples are ordered by their first items that differ."""
     result: Expr = TRUE if isinstance(op, ast.LtE | ast.GtE) else FALSE
     for a, b in reversed(list(zip(left.items, right.items, strict=True))):
-        if FLOAT in (a.type, b.type):
+        if FLOAT in (without_none(a.type), without_none(b.type)):
             refuse(node, "the order of tuples with floats (NaN) has no column form", "compare the items one by one")
         first, second = scope.small(usable(a, node)), scope.small(usable(b, node))
         result = when(equal(node, first, second, scope), result, _ordered(node, op, first, second, scope))
@@ -270,10 +279,10 @@ def _member(node: ast.AST, item: Value, members: Sequence[Value | Known], scope:
         refuse(node, "`in` a collection with NaN has no column form", "use math.isnan")
     item = scope.small(item)
     if isinstance(item.type, Optional):
-        has_none = any(member.type == NONE for member in values)
+        values = [scope.small(member) for member in values]
         inner = expand(item.type.inner, pack(item))
         present = _member(node, inner, [member for member in values if member.type != NONE], scope)
-        return when(is_none(item), Literal(has_none, BOOL), present)
+        return when(is_none(item), _has_none(values), present)
     plain = [member for member in values if isinstance(member.expr, Literal) and member.type == item.type]
     if item.type in (INT, STR) and plain:
         others = [member for member in values if member not in plain]
