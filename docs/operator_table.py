@@ -33,7 +33,7 @@ PAGE = Path(__file__).resolve().parent / "operators" / "README.md"
 BEGIN, END = "<!-- operators:begin -->", "<!-- operators:end -->"
 FAMILIES = (source, rowwise, keyed, aggregate, state, time, window, combine, join, partition, iterate, sink)
 ROOTS = frozenset(
-    {source.PathSource, rowwise.Rowwise, aggregate.Aggregation, state.Rich, sink.SinkNode, sink.WriteSink}
+    {source.PathSource, rowwise.Rowwise, aggregate.Aggregation, state.Rich, state.Apply, sink.SinkNode, sink.WriteSink}
 ) | {
     source.BufferedSource,
     combine.Branching,
@@ -61,6 +61,9 @@ METHODS: dict[type[Node], tuple[str, ...]] = {
     aggregate.WithAggregate: ("fold_scan", "reduce_scan", "max_elements", "min_elements"),
     aggregate.SortedBy: ("sorted_by", "sorted_limit_by"),
     combine.SplitBy: ("split", "split_by"),
+    state.ApplyOnDemand: ("apply",),
+    state.ApplyFixed: (),  # what apply is with key stores, or with a fixed replica for each element
+    state.Numbered: (),  # the ids of messages
     join.Join: ("join", "left_join", "outer_join", "join_with"),
     partition.Batched: ("batch_mode",),
     partition.Cache: ("cache", "uncache"),

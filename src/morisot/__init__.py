@@ -46,12 +46,14 @@ if TYPE_CHECKING:
         SnapshotError,
         SourceError,
     )
-    from morisot.plan.endpoints import OffsetSource, Replica, Sink, SinkPart, Source
+    from morisot.plan.endpoints import OffsetSource, Sink, SinkPart, Source
     from morisot.plan.nodes.partition import BatchMode
+    from morisot.plan.operators import Operator
     from morisot.plan.snapshots import Snapshot, Snapshots
     from morisot.supervision.attempts import Attempt, SupervisionReport
     from morisot.supervision.launch import supervise
     from morisot.types.kafka import KafkaRecord
+    from morisot.types.replicas import Message, Replica
 
 __version__ = "0.1.0"
 
@@ -78,8 +80,10 @@ __all__ = [
     "KeyedStream",
     "KeyedWindowedStream",
     "LastK",
+    "Message",
     "MorisotError",
     "OffsetSource",
+    "Operator",
     "Output",
     "PlanError",
     "ProcessingTimeWindow",
@@ -146,10 +150,12 @@ _NAMES: dict[str, tuple[str, ...]] = {
         "SnapshotError",
         "SourceError",
     ),
-    "morisot.plan.endpoints": ("OffsetSource", "Replica", "Sink", "SinkPart", "Source"),
+    "morisot.plan.endpoints": ("OffsetSource", "Sink", "SinkPart", "Source"),
     "morisot.plan.nodes.partition": ("BatchMode",),
+    "morisot.plan.operators": ("Operator",),
     "morisot.plan.snapshots": ("Snapshot", "Snapshots"),
     "morisot.types.kafka": ("KafkaRecord",),
+    "morisot.types.replicas": ("Message", "Replica"),
 }
 """The names of each module. Those of packages are modules."""
 _MODULE_OF = {name: module for module, names in _NAMES.items() for name in names}

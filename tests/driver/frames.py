@@ -65,6 +65,7 @@ class MicroBatch:
         """Code inside finds itself in a task of the micro-batch, as in a worker."""
         context = object.__new__(TaskContext)
         context._partitionId = partition
+        context._attemptNumber = 0
         context._localProperties = {names.MICRO_BATCH: str(self.number)}
         before = TaskContext._taskContext
         TaskContext._taskContext = context
@@ -185,6 +186,9 @@ class MemoryFrame:
         return Watermark(self, column)
 
     def repartition(self, *_: Any) -> MemoryFrame:
+        return Exchange(self)
+
+    def repartitionById(self, *_: Any) -> MemoryFrame:  # noqa: N802 - Spark's name
         return Exchange(self)
 
     def groupBy(self, *columns: str) -> Groups:  # noqa: N802 - Spark's name

@@ -31,6 +31,7 @@ _OF_OPERATORS: dict[str, tuple[str, ...]] = {
         "RichMachine",
         "row order in two partitions",
     ),
+    "test_apply.py::test_operators_one_after_the_other[unbounded]": ("NumberMachine", "ReplicaMachine", "OnDemandOp"),
     "test_state.py::test_keys_are_equal_where_python_says_so[unbounded-nan-1.0]": ("hashes of floats",),
     "test_on_error.py::test_handler_of_an_operator_with_a_state[unbounded]": ("handlers of failures",),
     "test_aggregate.py::test_limit_of_distinct_elements[unbounded]": ("Firsts", "Limiter"),

@@ -455,6 +455,37 @@ def rich_map(ctx):  # type: ignore[no-untyped-def]
     return numbers(ctx).map(opaque).rich_map(0, lambda total, n: (total + n, total + n))
 
 
+class _Twice(mo.Operator[int, int]):
+    def process(self, element: int, message: mo.Message) -> list[int]:
+        return [element * 2]
+
+
+class _Numbering(mo.Operator[int, int]):
+    def process(self, element: int, message: mo.Message) -> list[int]:
+        self.store["seen"] = self.store.get("seen", 0) + 1
+        return [self.store["seen"]]
+
+
+@program
+def apply_on_demand(ctx):  # type: ignore[no-untyped-def]
+    return numbers(ctx).apply(_Twice(), replicate=2)
+
+
+@program
+def apply_with_store(ctx):  # type: ignore[no-untyped-def]
+    return numbers(ctx).apply(_Numbering(), replicate=2, ordered=False)
+
+
+@program
+def apply_by_key(ctx):  # type: ignore[no-untyped-def]
+    return numbers(ctx).apply(_Numbering(), replicate=2, send="affinity", key=lambda n: n % 3)
+
+
+@program
+def unbounded_apply(ctx):  # type: ignore[no-untyped-def]
+    return incoming(ctx).apply(_Twice(), replicate=2).apply(_Numbering(), replicate=2)
+
+
 @program
 def keyed_rich_flat_map(ctx):  # type: ignore[no-untyped-def]
     return numbers(ctx).group_by(lambda n: n % 2).rich_flat_map(0, lambda total, key, n: (total + n, [total, n]))

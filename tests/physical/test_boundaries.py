@@ -38,6 +38,7 @@ KINDS: dict[str, tuple[type[Physical], ...]] = {
     "window_join": (ops.TimestampsOp, ops.NativeJoinOp),
     "stage_into_fold": (ops.TwoPhaseFoldOp,),
     "keyed_rich_flat_map": (ops.InOrderOp,),
+    "apply_on_demand": (ops.NumberOp, ops.OnDemandOp),
     "split_by_column": (ops.UnionOp,),
     "partitions": (ops.ExchangeOp,),
     "iterate_by_rounds": (ops.Given, ops.LoopOp, ops.LoopResultOp),

@@ -15,7 +15,7 @@ from morisot.api.methods.rowwise import KeyedRowwiseMethods
 from morisot.api.methods.see import SeeMethods
 from morisot.api.methods.selection import KeyedSelectionMethods
 from morisot.api.methods.sink import SinkMethods
-from morisot.api.methods.state import KeyedStateMethods
+from morisot.api.methods.state import KeyedReplicaMethods, KeyedStateMethods
 from morisot.api.methods.time import KeyedTimeMethods
 from morisot.api.methods.window import KeyedWindowMethods
 
@@ -30,6 +30,7 @@ class KeyedStream(
     KeyedSelectionMethods[K, V],
     KeyedKeyedMethods[K, V],
     KeyedStateMethods[K, V],
+    KeyedReplicaMethods[K, V],
     KeyedTimeMethods[K, V],
     KeyedCombineMethods[K, V],
     KeyedJoinMethods[K, V],

@@ -14,7 +14,7 @@ from morisot.api.methods.rowwise import RowwiseMethods
 from morisot.api.methods.see import SeeMethods
 from morisot.api.methods.selection import SelectionMethods
 from morisot.api.methods.sink import SinkMethods
-from morisot.api.methods.state import StateMethods
+from morisot.api.methods.state import ReplicaMethods, StateMethods
 from morisot.api.methods.time import TimeMethods
 from morisot.api.methods.window import WindowMethods
 
@@ -26,6 +26,7 @@ class Stream(
     SelectionMethods[T],
     KeyedMethods[T],
     StateMethods[T],
+    ReplicaMethods[T],
     TimeMethods[T],
     CombineMethods[T],
     JoinMethods[T],

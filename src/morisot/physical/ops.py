@@ -180,6 +180,16 @@ class KeyedStateOp(Physical):
 
 
 @dataclass(frozen=True, eq=False)
+class NumberOp(Physical):
+    """Numbers of the elements in stream order, in one partition."""
+
+
+@dataclass(frozen=True, eq=False)
+class OnDemandOp(Physical):
+    """A user's operator in Python: a free replica processes the next block of elements."""
+
+
+@dataclass(frozen=True, eq=False)
 class TimersOp(Physical):
     """A machine in Python with timers of event time or processing time."""
 

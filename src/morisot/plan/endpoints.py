@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, Literal, TypeVar, get_args
 
 from morisot.errors import Location, PlanError
+from morisot.types.replicas import Replica
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
@@ -53,17 +54,6 @@ class OffsetSource(Generic[T_co]):
 
     def commit(self, end: dict[str, Any]) -> None:
         """Called when elements before this offset will not be read any more."""
-
-
-@dataclass(frozen=True)
-class Replica:
-    """Identifies a replica of a user's source, operator or sink."""
-
-    instance: int
-    """Its number, from 0."""
-    instances: int
-    """The number of all replicas."""
-    host: str
 
 
 @dataclass(frozen=True)

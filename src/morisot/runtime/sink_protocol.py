@@ -7,9 +7,10 @@ from collections.abc import Callable
 from typing import Any
 
 from morisot.errors import MorisotError, SinkError
-from morisot.plan.endpoints import Replica, SinkPart, is_two_phase, overrides
+from morisot.plan.endpoints import SinkPart, is_two_phase, overrides
 from morisot.plan.nodes.sink import WriteTo
 from morisot.runtime import faults
+from morisot.types.replicas import Replica
 
 
 class SinkCalls:

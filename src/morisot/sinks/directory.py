@@ -8,9 +8,10 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
-from morisot.plan.endpoints import Replica, Sink, SinkPart
+from morisot.plan.endpoints import Sink, SinkPart
 from morisot.private import make_directory, private_directory, private_file
 from morisot.sinks.values import line_of
+from morisot.types.replicas import Replica
 
 T = TypeVar("T")
 

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from morisot.errors import EnvironmentProblem
-from morisot.plan.endpoints import Replica, Sink, SinkPart
+from morisot.plan.endpoints import Sink, SinkPart
 from morisot.sinks.values import quoted, refuse_other_width, row_of
+from morisot.types.replicas import Replica
 
 if TYPE_CHECKING:
     import psycopg

@@ -9,9 +9,10 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TypeVar
 
-from morisot.plan.endpoints import Replica, Sink
+from morisot.plan.endpoints import Sink
 from morisot.private import make_directory, private_file
 from morisot.sinks.values import quoted, refuse_other_width, row_of
+from morisot.types.replicas import Replica
 
 T = TypeVar("T")
 

@@ -10,7 +10,7 @@ from morisot.physical.explain import record_of
 from morisot.physical.job import PlannedJob
 from morisot.plan.analysis.graph import walk
 from morisot.plan.nodes.node import Node
-from morisot.viz.text import below_shortcut, is_shortcut, parameter_texts
+from morisot.viz.text import below_shortcut, parameter_texts, shortcuts_of
 
 _LONGEST = 44
 
@@ -68,7 +68,7 @@ def drawing_of(root: Node, job: PlannedJob) -> Drawing:
 
     def add(node: Node) -> None:
         inputs = [below_shortcut(node, value) for value in node.inputs]
-        parts = (*(value for value in node.inputs if is_shortcut(node, value)), node)
+        parts = (*shortcuts_of(node), node)
         records = [(name, record_of(part, each, choices[part])) for part in parts for name, each in part.closures]
         functions = tuple(Function(name, record.form, record.reason) for name, record in records)
         ids[node] = f"n{len(ids)}"
@@ -88,7 +88,7 @@ def drawing_of(root: Node, job: PlannedJob) -> Drawing:
         arrows.extend(Arrow(ids[value], ids[node]) for value in inputs)
 
     def draw(plan: Node) -> None:
-        merged = {value for node in walk(plan) for value in node.inputs if is_shortcut(node, value)}
+        merged = {value for node in walk(plan) for value in shortcuts_of(node)}
         for node in walk(plan):
             if node in ids or node in merged:
                 continue

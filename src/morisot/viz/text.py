@@ -11,6 +11,8 @@ from morisot.plan.analysis.graph import consumer_counts, walk
 from morisot.plan.analysis.guarantees import offered
 from morisot.plan.nodes.keyed import KeyBy
 from morisot.plan.nodes.node import Node
+from morisot.plan.nodes.rowwise import Rowwise
+from morisot.plan.nodes.state import Numbered
 
 _BRANCH, _LAST, _PIPE, _SPACE = "├─ ", "└─ ", "│  ", "   "
 
@@ -36,7 +38,7 @@ def text_tree(root: Node, job: PlannedJob) -> str:
         seen.add(node)
         lines.append(first + headline(node, f" #{shared[node]}" if node in shared else ""))
         # group_by_count, or join, is one method and several nodes of the plan
-        shortcuts = [value for value in node.inputs if is_shortcut(node, value)]
+        shortcuts = shortcuts_of(node)
         inputs = [below_shortcut(node, value) for value in node.inputs]
         below = _PIPE if inputs else _SPACE
         path = path_line(node)
@@ -45,7 +47,7 @@ def text_tree(root: Node, job: PlannedJob) -> str:
         for part in (*shortcuts, node):
             for name, closure in part.closures:
                 record = record_of(part, closure, choices[part])
-                shown = f"{field_of(node, part)} {name}" if len(shortcuts) > 1 and part is not node else name
+                shown = f"{field_of(node, part)} {name}" if len(inputs) > 1 and part is not node else name
                 lines.extend(f"{rest}{below}{line}" for line in function_lines(record, shown))
         for name, body in node.bodies:
             draw(body, f"{rest}{_BRANCH}{name}: ", f"{rest}{_PIPE}{_SPACE}")
@@ -67,13 +69,23 @@ def shared_nodes(root: Node) -> dict[Node, int]:
 
 
 def is_shortcut(node: Node, value: Node) -> bool:
-    """Whether a node and the keying of its input are one method, such as group_by_count."""
-    return isinstance(value, KeyBy) and value.operator == node.operator
+    """Whether a node and the keying or numbering of its input are one method, such as group_by_count or apply."""
+    if value.operator != node.operator:
+        return False
+    return isinstance(value, KeyBy | Numbered) or (isinstance(node, KeyBy | Numbered) and isinstance(value, Rowwise))
+
+
+def shortcuts_of(node: Node) -> list[Node]:
+    """The nodes between an operator and the inputs that the user passed to it, inputs first."""
+    direct = [value for value in node.inputs if is_shortcut(node, value)]
+    return [each for value in direct for each in (*shortcuts_of(value), value)]
 
 
 def below_shortcut(node: Node, value: Node) -> Node:
     """The input that the user passed to an operator."""
-    return value.inputs[0] if is_shortcut(node, value) else value
+    while is_shortcut(node, value):
+        node, (value,) = value, value.inputs
+    return value
 
 
 def field_of(node: Node, value: Node) -> str:

@@ -1,15 +1,25 @@
-"""Operators with user-defined state."""
+"""Operators with user-defined state, and users' operators with replicas."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, get_args
 
-from morisot.api.base import OnError, StreamBase, T
+from morisot.api.base import OnError, StreamBase, T, check_callable
+from morisot.api.location import caller
+from morisot.api.methods.partition import is_count
+from morisot.errors import Location, PlanError
+from morisot.plan.nodes.closure import Closure, freeze
+from morisot.plan.nodes.keyed import KeyBy, Unkey
 from morisot.plan.nodes.node import Node, snake_case
-from morisot.plan.nodes.state import Rich, RichFilterMap, RichFlatMap, RichMap
+from morisot.plan.nodes.rowwise import FlatMap
+from morisot.plan.nodes.state import ApplyFixed, ApplyOnDemand, Numbered, Rich, RichFilterMap, RichFlatMap, RichMap
+from morisot.plan.operators import Operator, output_annotation, uses_store
 from morisot.types import infer
-from morisot.types.element import ANY, List, Tuple, Type, with_value
+from morisot.types.element import ANY, INT, Keyed, List, Tuple, Type, with_value
+from morisot.types.replicas import SendMode, instance_of_key
+from morisot.worker.codec.keys import canonical
 
 if TYPE_CHECKING:
     from morisot.api.keyed_stream import KeyedStream
@@ -138,3 +148,177 @@ class KeyedStateMethods(_State[Any], Generic[K, V]):
     ) -> KeyedStream[K, U]:
         """Like rich_map. Each value is replaced by the items of the output."""
         return self._context.keyed(self._rich(RichFlatMap, init, function, returns=returns, on_error=on_error))
+
+
+@dataclass(frozen=True)
+class _Sending:
+    """How elements are sent to replicas."""
+
+    replicate: int
+    ordered: bool
+    send: SendMode
+    key: Callable[[Any], Any] | None
+
+    def check(self, location: Location) -> None:
+        """Raises an error for values that do not fit together."""
+        if not is_count(self.replicate):
+            said, advice = f"replicate cannot be {self.replicate!r}", "give apply(…) an int from 1 on"
+        elif self.send not in get_args(SendMode):
+            said = f"apply does not support send={self.send!r}"
+            advice = f"pass one of {', '.join(map(repr, get_args(SendMode)))}"
+        elif self.key is None and self.send == "affinity":
+            said, advice = 'send="affinity" needs a key', "pass key=…, a function of the element"
+        elif self.key is not None and self.send != "affinity":
+            said, advice = f"send={self.send!r} takes no key", 'pass send="affinity" as well, or no key'
+        else:
+            return
+        raise PlanError(said, location=location, advice=advice)
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """The fields of the node."""
+        return {"replicate": self.replicate, "ordered": self.ordered, "send": self.send}
+
+
+class _Replicas(StreamBase[T]):
+    """Creates the nodes, for plain and keyed streams."""
+
+    def _applied(
+        self,
+        operator: Operator[Any, Any],
+        given: Node,
+        sending: _Sending,
+        store: bool | None,
+        returns: Any,
+        on_error: OnError,
+    ) -> Stream[Any]:
+        location = caller()
+        check_operator(operator, location)
+        sending.check(location)
+        process = Closure(operator.process, location, "apply")
+        numbers = _Numbers(location)
+        fields: dict[str, Any] = {
+            **sending.parameters,
+            "on_error": self._policy(on_error, "apply"),
+            "type": _output_type(operator, returns),
+            "location": location,
+            "operator": "apply",
+        }
+        stored = uses_store(operator) if store is None else bool(store)
+        if sending.send == "on_demand" and not stored:
+            return self._context.plain(ApplyOnDemand(numbers.numbered(given), process, **fields))
+        return self._context.plain(ApplyFixed(numbers.assigned(given, sending), process, stored=stored, **fields))
+
+
+class _Numbers:
+    """The nodes that number elements, and give each the number of its replica as its key."""
+
+    def __init__(self, location: Location) -> None:
+        self._location = location
+
+    def numbered(self, node: Node) -> Node:
+        type_: Type = Tuple((INT, node.type))
+        if isinstance(node.type, Keyed):
+            type_ = Keyed(node.type.key, Tuple((INT, node.type.value)))
+        return Numbered(node, type=type_, location=self._location, operator="apply")
+
+    def assigned(self, node: Node, sending: _Sending) -> Node:
+        """The elements with their replicas: those that the number or the key determines, or all."""
+        if sending.key is not None:
+            return self.by_key(node, sending.key, sending.replicate)
+        copied = self.copied(node, sending.replicate) if sending.send == "broadcast" else node
+        return self.by_position(copied, sending.replicate)
+
+    def by_position(self, node: Node, replicas: int) -> Node:
+        """Deals the elements out to replicas."""
+        numbered = self.numbered(node)
+        return self._key_by(numbered, lambda pair: pair[0] % replicas)
+
+    def by_key(self, node: Node, key: Callable[[Any], Any], replicas: int) -> Node:
+        """All elements of a key get the same replica."""
+        called = freeze(key)
+        return self.numbered(self._key_by(node, lambda element: instance_of_key(canonical(called(element)), replicas)))
+
+    def _key_by(self, node: Node, function: Callable[[Any], int]) -> Node:
+        closure = Closure(function, self._location, "apply", INT)
+        return KeyBy(node, closure, type=Keyed(INT, node.type), location=self._location, operator="apply")
+
+    def copied(self, node: Node, replicas: int) -> Node:
+        """A copy of each element for each replica."""
+        closure = Closure(lambda element: [element] * replicas, self._location, "apply")
+        return FlatMap(node, closure, type=node.type, location=self._location, operator="apply")
+
+
+def check_operator(operator: Any, location: Location) -> None:
+    """Raises an error for an object that is no operator with `process(element, message)`."""
+    if not isinstance(operator, Operator):
+        raise PlanError(
+            f"apply takes a mo.Operator, not {operator!r}",
+            location=location,
+            advice="derive a class from mo.Operator, and pass an object of it",
+        )
+    advice = "write `def process(self, element, message):`"
+    check_callable(operator.process, "apply", 2, location, advice=advice)
+
+
+def _output_type(operator: Operator[Any, Any], returns: Any) -> Type:
+    declared = output_annotation(operator) if returns is None else returns
+    return ANY if declared is None else infer.of_annotation(declared)
+
+
+class ReplicaMethods(_Replicas[T]):
+    """Users' operators on a plain stream."""
+
+    def apply(
+        self,
+        operator: Operator[T, U],
+        *,
+        replicate: int = 1,
+        ordered: bool = True,
+        send: SendMode = "on_demand",
+        key: Callable[[T], Any] | None = None,
+        store: bool | None = None,
+        returns: Any = None,
+        on_error: OnError = "raise",
+    ) -> Stream[U]:
+        """Processes the elements by replicas of an operator, and emits their outputs.
+
+        `send` is the assignment of elements to replicas: to a free one, to the one of `key(element)`, or to all. If the
+        operator has a key store, it is fixed before: without a key, the number of the element modulo `replicate`.
+
+        >>> import morisot as mo
+        >>> class Double(mo.Operator[int, int]):
+        ...     def process(self, element, message):
+        ...         yield element * 2
+        >>> mo.StreamContext(engine="reference").stream_iter([1, 2, 3]).apply(Double(), replicate=2).collect()
+        [2, 4, 6]
+        """
+        return self._applied(operator, self._node, _Sending(replicate, ordered, send, key), store, returns, on_error)
+
+
+class KeyedReplicaMethods(_Replicas[Any], Generic[K, V]):
+    """Users' operators on a keyed stream. Their elements are pairs of a key and a value."""
+
+    def apply(
+        self,
+        operator: Operator[tuple[K, V], U],
+        *,
+        replicate: int = 1,
+        ordered: bool = True,
+        send: SendMode = "affinity",
+        key: Callable[[tuple[K, V]], Any] | None = None,
+        store: bool | None = None,
+        returns: Any = None,
+        on_error: OnError = "raise",
+    ) -> Stream[U]:
+        """Processes pairs (key, value) by replicas of an operator. By default, a key has always the same replica."""
+        location = caller()
+        type_ = Tuple((self._node.type.key, self._node.type.value)) if isinstance(self._node.type, Keyed) else ANY
+        plain = Unkey(self._node, "both", type=type_, location=location, operator="apply")
+        if send == "affinity" and key is None:
+            key = _first
+        return self._applied(operator, plain, _Sending(replicate, ordered, send, key), store, returns, on_error)
+
+
+def _first(pair: Any) -> Any:
+    return pair[0]

@@ -22,7 +22,6 @@ from morisot.engines.spark.emit.core import families
 from morisot.engines.spark.emit.core.caches import Caches
 from morisot.engines.spark.emit.core.emission import Emission, QueryInputs
 from morisot.engines.spark.emit.frames import schema
-from morisot.engines.spark.emit.loops.loop_files import runs_here
 from morisot.engines.spark.emit.python.left_out import Ledger
 from morisot.engines.spark.emit.sink import as_table
 from morisot.engines.spark.emit.sources.row_types import row_type
@@ -31,6 +30,7 @@ from morisot.engines.spark.internals.causes import keep_causes_of_connect
 from morisot.engines.spark.internals.sessions import is_classic, is_connect
 from morisot.engines.spark.loops.runner import Loops, without_running
 from morisot.engines.spark.session.activity import engine_state
+from morisot.engines.spark.session.addresses import runs_here
 from morisot.engines.spark.session.jvm_death import is_dead, reporting_death
 from morisot.engines.spark.session.query_settings import PARTITIONS
 from morisot.engines.spark.session.running import running

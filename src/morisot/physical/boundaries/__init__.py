@@ -79,6 +79,8 @@ _KINDS: dict[type[Physical], Callable[[Causing], Nodes]] = {
     ops.CountTokensOp: aggregate.count_tokens,
     ops.TwoPhaseFoldOp: aggregate.two_phase_fold,
     ops.InOrderOp: state.in_order,
+    ops.NumberOp: state.number,
+    ops.OnDemandOp: state.on_demand,
     ops.KeyedStateOp: state.keyed_state,
     ops.TimersOp: state.keyed_state,
     ops.NativeJoinOp: join.native_join,

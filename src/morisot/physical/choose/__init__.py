@@ -53,6 +53,8 @@ _CHOOSERS: dict[type[Node], Chooser] = {
     states.RichMap: state.choose_rich,
     states.RichFilterMap: state.choose_rich,
     states.RichFlatMap: state.choose_rich,
+    states.Numbered: state.choose_numbered,
+    states.Apply: state.choose_apply,
     times.AddTimestamps: time.choose_timestamps,
     times.Reorder: time.choose_reorder,
     windows.Window: window.choose_window,

@@ -9,7 +9,7 @@ from morisot.compile.aggregates.extremes import NativeExtreme
 from morisot.physical import ops
 from morisot.physical.ops import Choice
 from morisot.physical.passes.require import depends_on_order
-from morisot.plan.nodes import aggregate, combine, keyed, partition, rowwise, time, window
+from morisot.plan.nodes import aggregate, combine, keyed, partition, rowwise, state, time, window
 from morisot.plan.nodes.join import Join
 from morisot.plan.nodes.node import Node
 
@@ -101,6 +101,8 @@ def _provides(node: Node, choice: Choice) -> bool:
         return _passes_on(node, choice)
     if isinstance(node, aggregate.SortedBy):
         return choice.kind is ops.SortOp and node.n is None and not node.offset
+    if isinstance(node, state.Apply):
+        return node.ordered
     if choice.kind is ops.NativeAggregateOp:
         return isinstance(node, window.Window | aggregate.Unique) or (
             isinstance(node, aggregate.Aggregation) and node.keyed
@@ -121,6 +123,8 @@ def _compares(node: Node, choice: Choice, needed: frozenset[Node], *, numeric: b
             return node not in needed
         case ops.SortOp:
             return isinstance(node, aggregate.SortedBy)
+        case ops.NumberOp:
+            return True
     return False
 
 

@@ -53,3 +53,53 @@ class RichFlatMap(Rich):
     """Each element becomes the items of the output."""
 
     out = "flat_map"
+
+
+@dataclass(frozen=True, eq=False)
+class Numbered(Node):
+    """Each element with its number in the stream: (number, element), on a keyed stream for the values."""
+
+    input: Node
+    observes_order: ClassVar[bool] = True
+
+
+@dataclass(frozen=True, eq=False)
+class Apply(Node):
+    """The base class of a user's operator with replicas. Its elements are numbered. `process` is the user's method."""
+
+    input: Node
+    process: Closure
+    replicate: int = field(kw_only=True)
+    send: str = field(kw_only=True)
+    ordered: bool = field(kw_only=True)
+    on_error: OnError = field(default="raise", kw_only=True)
+
+    @property
+    def leaves_out(self) -> bool:
+        return self.on_error != "raise"
+
+    @property
+    def keeps_order(self) -> bool:  # type: ignore[override]
+        return self.ordered
+
+    @property
+    def shown_parameters(self) -> dict[str, str]:
+        shown = {"replicate": str(self.replicate), "send": self.send, "ordered": str(self.ordered)}
+        return shown if self.on_error == "raise" else shown | {"on_error": repr(self.on_error)}
+
+    @property
+    def copies(self) -> int:
+        """How often each element is sent."""
+        return self.replicate if self.send == "broadcast" else 1
+
+
+@dataclass(frozen=True, eq=False)
+class ApplyOnDemand(Apply):
+    """A free replica processes the next elements. Its input is (number, element)."""
+
+
+@dataclass(frozen=True, eq=False)
+class ApplyFixed(Apply):
+    """The replica of each element is the key: its input is replica → (number, element). Each may have a key store."""
+
+    stored: bool = field(kw_only=True)

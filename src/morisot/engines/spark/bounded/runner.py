@@ -30,6 +30,7 @@ from morisot.engines.spark.failures import (
 )
 from morisot.engines.spark.internals.sessions import is_classic
 from morisot.engines.spark.io.file_output import FileOutput
+from morisot.engines.spark.replicas.server import ReplicaServer
 from morisot.engines.spark.session.interrupt import is_ending, was_interrupted
 from morisot.engines.spark.session.jvm_death import caused_by_death
 from morisot.engines.spark.streaming import kafka
@@ -175,7 +176,13 @@ class BatchRunner:
     ) -> Emission:
         """The emission of a job, whose loops have not run yet."""
         resources = Resources(
-            self.spark, self.parallelism, self.ledger, self.caches, self.seal, self.demotions.operators
+            self.spark,
+            self.parallelism,
+            self.ledger,
+            self.caches,
+            self.seal,
+            self.demotions.operators,
+            ReplicaServer(self.spark),
         )
         return Emission(resources, job.plan, given=given, query=query)
 
@@ -296,7 +303,9 @@ class Recovery:
         Spark does not retry tasks of a local session. A worker that the system killed for lack of memory, or that did
         not start in time on a busy machine, is not a failure of the job.
         """
-        lost = is_lost_worker(error) and users_error(error, emission.seals) is None
+        theirs = users_error(error, emission.seals)
+        emission.fail_replicas(theirs or error)
+        lost = is_lost_worker(error) and theirs is None
         if lost and self._losses < _MOST_LOSSES:
             self._losses += 1
             return

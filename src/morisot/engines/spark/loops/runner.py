@@ -16,7 +16,6 @@ from morisot.engines.spark.emit.core.emission import Emission
 from morisot.engines.spark.emit.frames import schema
 from morisot.engines.spark.emit.frames.frame import Frame
 from morisot.engines.spark.emit.iterate import LoopFrame, Restart
-from morisot.engines.spark.emit.loops.loop_files import runs_here
 from morisot.engines.spark.emit.python import fused_stage
 from morisot.engines.spark.emit.python.signing import sealing_with
 from morisot.engines.spark.failures import SPARK_ERRORS, users_error
@@ -25,6 +24,7 @@ from morisot.engines.spark.internals.sessions import is_connect, task_slots
 from morisot.engines.spark.loops import per_round
 from morisot.engines.spark.loops.coordinator import Coordinator
 from morisot.engines.spark.loops.rounds import Progress, Rounds
+from morisot.engines.spark.session.addresses import driver_host
 from morisot.engines.spark.session.interrupt import was_interrupted
 from morisot.engines.spark.session.jvm_death import is_dead
 from morisot.physical.job import JobStep, LoopStep
@@ -202,10 +202,3 @@ def slots_of(spark: SparkSession) -> int:
         return max(1, task_slots(spark))
     local = re.fullmatch(r"local\[(\d+).*\]", spark.conf.get("spark.master", "") or "")
     return int(local[1]) if local else 1
-
-
-def driver_host(spark: SparkSession) -> str:
-    """The address of the driver for workers: the loopback if they are on this machine, and never all interfaces."""
-    if runs_here(spark):
-        return "127.0.0.1"
-    return spark.conf.get("spark.driver.host", "127.0.0.1") or "127.0.0.1"

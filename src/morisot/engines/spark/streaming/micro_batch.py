@@ -22,6 +22,7 @@ from morisot.plan.analysis.graph import walk
 from morisot.plan.analysis.query_groups import Group
 from morisot.plan.nodes.node import Node
 from morisot.plan.nodes.sink import CollectChannel
+from morisot.plan.nodes.state import Apply
 from morisot.runtime import faults
 from morisot.runtime.activity import ACTIVITY
 from morisot.runtime.tally import Failures
@@ -48,6 +49,7 @@ class Delivery:
         self._job = job
         self._attempt = attempt
         self._leaves_out = any(node.leaves_out for node in walk(*group.sinks))
+        self._has_replicas = any(isinstance(node, Apply) for node in walk(*group.sinks))
         self._left_out: dict[int, Failures] = {}
         """The elements that operators downstream of the shared stream skipped, by micro-batch."""
         self.failure: BaseException | None = None
@@ -69,7 +71,7 @@ class Delivery:
 
     def _name_micro_batch(self, batch: int) -> None:
         """Sets the number of the micro-batch for tasks: the thread of Spark's callback does not have it."""
-        if self._leaves_out:
+        if self._leaves_out or self._has_replicas:
             self._runner.spark.sparkContext.setLocalProperty(MICRO_BATCH, str(batch))
 
     def _serve(self, df: DataFrame, batch: int) -> None:

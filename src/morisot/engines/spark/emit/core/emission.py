@@ -41,6 +41,7 @@ from morisot.worker.rowwise.steps import Step
 
 if TYPE_CHECKING:
     from morisot.engines.spark.emit.core.caches import Caches
+    from morisot.engines.spark.replicas.server import ReplicaServer
 
 
 @dataclass(frozen=True)
@@ -57,6 +58,8 @@ class Resources:
     """The key with which tasks sign their reports to the driver."""
     operators: Operators = field(default_factory=Operators)
     """The numbers of operators in guards."""
+    replicas: ReplicaServer | None = None
+    """The server of the replicas of users' operators; None: they have no callbacks but `on_init`."""
 
 
 @dataclass(frozen=True)
@@ -231,8 +234,15 @@ class Emission:
         """Persists the elements of a node until the emission is released."""
         return self._persisted.setdefault(node, df.persist())
 
+    def fail_replicas(self, error: BaseException) -> None:
+        """Tells the replicas of users' operators that the job has failed."""
+        if self.resources.replicas is not None:
+            self.resources.replicas.fail(str(error))
+
     def release(self) -> None:
-        """Unpersists the persisted frames."""
+        """Unpersists the persisted frames, and ends the replicas of users' operators."""
+        if self.resources.replicas is not None:
+            self.resources.replicas.end()
         for df in self._persisted.values():
             df.unpersist()
         self._persisted.clear()

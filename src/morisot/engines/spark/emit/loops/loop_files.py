@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import pyarrow.parquet as pq
-from pyspark.sql import SparkSession
 
 from morisot.engines.spark.emit.core.emission import Emission
 from morisot.engines.spark.emit.frames.tables import complete_in_file
-from morisot.engines.spark.internals.sessions import is_classic
+from morisot.engines.spark.session.addresses import runs_here
 from morisot.plan.files import is_local
 from morisot.plan.nodes.node import Node
 from morisot.plan.nodes.source import StreamParquet
@@ -46,12 +45,6 @@ def rows_of(node: Node, emission: Emission) -> FileRows | None:
         return None
     columns = columns_in(node, record, files)
     return None if columns is None else FileRows(parts_of(files, emission.parallelism), columns, record)
-
-
-def runs_here(spark: SparkSession) -> bool:
-    """Whether Spark runs on this machine only. A Spark Connect server may run elsewhere, whatever its master is."""
-    master = spark.conf.get("spark.master", "") or ""
-    return is_classic(spark) and master.startswith("local") and not master.startswith("local-cluster")
 
 
 def columns_in(node: StreamParquet, record: Record, files: Sequence[str]) -> tuple[str, ...] | None:

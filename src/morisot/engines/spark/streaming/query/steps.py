@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 
 from pyspark.errors import StreamingQueryException
 
-from morisot.engines.spark.failures import SPARK_ERRORS
+from morisot.engines.spark.failures import SPARK_ERRORS, users_error
 from morisot.engines.spark.session.jvm_death import caused_by_death, is_dead, refuse_stopped
 from morisot.engines.spark.streaming.bounded_inputs import copy_bounded_inputs
 from morisot.engines.spark.streaming.queries import holds_elements
@@ -130,6 +130,7 @@ class QuerySteps:
         if death is not None:
             raise death
         failure = query.delivery.failure or error
+        query.emission.fail_replicas(users_error(failure, query.emission.seals) or failure)
         self._counts.count(query)
         self._policy.check(query, failure, self._counts.measures.batches, lambda: self._lifecycle.stop_requested)
         self._spec.runner.ledger.take(query.emission.run)  # the micro-batch that failed is replayed

@@ -1,0 +1,59 @@
+"""What the callbacks of a user's operator are called with: its replica, and the message."""
+
+from __future__ import annotations
+
+import zlib
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
+
+from morisot.types.public import public
+
+STORE = "_morisot_store"
+"""The attribute of an operator with its key store, while a replica runs."""
+SendMode = Literal["on_demand", "affinity", "broadcast"]
+"""Which replica processes an element: the next free one, that of its key, or all."""
+
+
+@dataclass(frozen=True)
+class Replica:
+    """Identifies a replica of a user's source, operator or sink."""
+
+    instance: int
+    """Its number, from 0."""
+    instances: int
+    """The number of all replicas."""
+    host: str
+
+
+@public
+class Message(NamedTuple):
+    """What an operator knows about the element that it processes."""
+
+    id: int
+    """The number of the element: it grows in stream order, is unique at its operator, and the same after a replay."""
+    snapshot: int | None
+    """The micro-batch, whose snapshot contains the effects of the element; None if there are no micro-batches."""
+    replayed: bool
+    """Whether an earlier attempt may have processed the element."""
+    instance: int
+    """The number of the replica that processes it."""
+
+
+def instance_of_key(identity: bytes, instances: int) -> int:
+    """The replica of a key, the same in every process.
+
+    >>> instance_of_key(b"s3:abc", 4)
+    2
+    """
+    return zlib.crc32(identity) % instances
+
+
+def outputs_of(answer: Any) -> list[Any]:
+    """The outputs that `process` yielded or returned."""
+    if answer is None:
+        return []
+    if isinstance(answer, list):
+        return answer
+    if isinstance(answer, str | bytes | dict) or not hasattr(answer, "__iter__"):
+        raise TypeError(f"process must yield its outputs, or return a list of them or None, not {answer!r}")
+    return list(answer)

@@ -1,0 +1,1 @@
+"""Users' operators in workers."""
