@@ -105,7 +105,7 @@ def test_affinity(runner: Runner) -> None:
 
 def test_affinity_of_a_keyed_stream(runner: Runner) -> None:
     def program(stream: mo.Stream[int]) -> mo.Stream[Any]:
-        return stream.group_by(lambda n: n % 2).apply(Counting(), replicate=2, returns=object)  # type: ignore[arg-type]
+        return stream.group_by(lambda n: n % 2).apply(Counting(), replicate=2, send="affinity", returns=object)  # type: ignore[arg-type]
 
     result = runner.run(program, [1, 2, 3])
     assert [(element, seen) for element, _, seen in result] == [((1, 1), 1), ((0, 2), 1), ((1, 3), 2)]
@@ -226,7 +226,7 @@ class TestPlans:
     def test_no_store(self) -> None:
         class Hidden(mo.Operator[int, int]):
             def process(self, element: int, message: mo.Message) -> list[int]:
-                return [getattr(self, "st" + "ore")[1]]
+                return [getattr(self, "erots"[::-1])[1]]
 
         with pytest.raises(mo.ElementError, match="Hidden has no key store here"):
             self.ctx().stream_iter([1]).apply(Hidden()).collect()

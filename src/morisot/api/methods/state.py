@@ -305,13 +305,13 @@ class KeyedReplicaMethods(_Replicas[Any], Generic[K, V]):
         *,
         replicate: int = 1,
         ordered: bool = True,
-        send: SendMode = "affinity",
+        send: SendMode = "on_demand",
         key: Callable[[tuple[K, V]], Any] | None = None,
         store: bool | None = None,
         returns: Any = None,
         on_error: OnError = "raise",
     ) -> Stream[U]:
-        """Processes pairs (key, value) by replicas of an operator. By default, a key has always the same replica."""
+        """Processes pairs (key, value) by replicas of an operator. With `send="affinity"`, each key has one replica."""
         location = caller()
         type_ = Tuple((self._node.type.key, self._node.type.value)) if isinstance(self._node.type, Keyed) else ANY
         plain = Unkey(self._node, "both", type=type_, location=location, operator="apply")

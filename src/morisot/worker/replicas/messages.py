@@ -15,6 +15,12 @@ class Joined(NamedTuple):
     pid: int
 
 
+class Welcome(NamedTuple):
+    """The answer to Joined: the last complete snapshot, or -1."""
+
+    complete: int
+
+
 class LeaseWanted(NamedTuple):
     """A task needs a lease, which limits how many tasks run at once."""
 

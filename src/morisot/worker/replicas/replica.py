@@ -27,6 +27,7 @@ from morisot.worker.replicas.messages import (
     Left,
     Processed,
     SnapshotTaken,
+    Welcome,
 )
 
 
@@ -61,6 +62,8 @@ class LiveReplica:
         """Whether `on_exit` was called."""
         self._failure: Exception | None = None
         """The error of a callback, which the next element raises."""
+        self._complete = -1
+        """The last complete snapshot when it joined."""
         self._link = self._joined(instance)
         self.instance = 0 if instance is None else instance
 
@@ -72,13 +75,19 @@ class LiveReplica:
         if link is None:
             raise JobError("the driver does not answer: the job has ended")
         link.send(pickle.dumps(Joined(placed.number, instance, socket.gethostname(), os.getpid())))
+        welcome = link.receive()
+        if not isinstance(welcome, Welcome):
+            raise JobError("the driver does not answer: the job has ended")
+        self._complete = welcome.complete
         threading.Thread(target=self._listen, args=(link,), name="morisot-replica", daemon=True).start()
         return link
 
     def begin(self) -> None:
-        """Calls `on_init`."""
+        """Calls `on_init`, and `on_global_snapshot` if the job has a complete snapshot."""
         with self._calls:
             self.operator.on_init(Replica(self.instance, self._placed.replicas, socket.gethostname()))
+            if self._complete >= 0:
+                self.operator.on_global_snapshot(self._complete)
 
     def take_lease(self) -> None:
         """Waits until fewer than all replicas process elements, and takes the number of one."""

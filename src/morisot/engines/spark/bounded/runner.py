@@ -31,6 +31,7 @@ from morisot.engines.spark.failures import (
 from morisot.engines.spark.internals.sessions import is_classic
 from morisot.engines.spark.io.file_output import FileOutput
 from morisot.engines.spark.replicas.server import ReplicaServer
+from morisot.engines.spark.session.addresses import driver_host
 from morisot.engines.spark.session.interrupt import is_ending, was_interrupted
 from morisot.engines.spark.session.jvm_death import caused_by_death
 from morisot.engines.spark.streaming import kafka
@@ -182,7 +183,7 @@ class BatchRunner:
             self.caches,
             self.seal,
             self.demotions.operators,
-            ReplicaServer(self.spark),
+            ReplicaServer(lambda: driver_host(self.spark)),
         )
         return Emission(resources, job.plan, given=given, query=query)
 

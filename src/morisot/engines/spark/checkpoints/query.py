@@ -232,6 +232,10 @@ class Checkpoint:
         """The committed micro-batches that are retained, whose snapshots are complete."""
         return query_log.done(self._spark)
 
+    def newest(self) -> tuple[int, int]:
+        """The last micro-batch that was started, and the last committed one; -1 if there is none."""
+        return max(query_log.started(self._spark), default=-1), max(self.completed(), default=-1)
+
     # -- snapshots ----------------------------------------------------------------------------------------------------
 
     def numbers(self) -> list[int]:

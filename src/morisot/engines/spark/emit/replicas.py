@@ -34,7 +34,7 @@ from morisot.worker.replicas.tasks import (
 )
 from morisot.worker.stateful.machine import ORDER_COLUMNS, InOrder
 
-BLOCKS = 16
+BLOCKS = 8
 """The blocks of a bounded stream for each slot: a slow element delays those of its block only."""
 _NUMBER, _NTH = ORDERS[0], ORDERS[1]
 
@@ -131,6 +131,9 @@ def calls_of(node: Apply, emission: Emission) -> Calls:
     carry_value(node.process.original.__self__)  # type: ignore[attr-defined]
     replicas = emission.resources.replicas
     number = emission.nodes.index(node)
+    started, committed = emission.query.newest()
+    if replicas is not None and committed >= 0:
+        replicas.note_complete(committed)
     placed = Placed(
         emission.run if replicas is None else replicas.run,
         number,
@@ -138,7 +141,7 @@ def calls_of(node: Apply, emission: Emission) -> Calls:
         node.process.function,
         None if replicas is None else replicas.serve(number, node.title, node.replicate),
     )
-    return Calls(placed, origin(node, emission), node.type, node.copies, task_now())
+    return Calls(placed, origin(node, emission), node.type, node.copies, task_now(), started)
 
 
 def task_now() -> Callable[[], TaskNow]:

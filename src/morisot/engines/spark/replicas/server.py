@@ -9,13 +9,11 @@ import socket
 import threading
 import uuid
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from multiprocessing.connection import wait
 from typing import Any, NamedTuple
 
-from pyspark.sql import SparkSession
-
-from morisot.engines.spark.session.addresses import driver_host
 from morisot.worker.loops.link import Address, Gone, Link, accept
 from morisot.worker.replicas.messages import (
     JobEnded,
@@ -27,6 +25,7 @@ from morisot.worker.replicas.messages import (
     Left,
     Processed,
     SnapshotTaken,
+    Welcome,
 )
 
 _LEAVING_SECONDS = 10.0
@@ -72,9 +71,10 @@ class _Leases:
 class ReplicaServer:
     """Serves the replicas of one run. It listens when the first operator with replicas is emitted."""
 
-    def __init__(self, spark: SparkSession) -> None:
+    def __init__(self, host: Callable[[], str]) -> None:
         self.run = uuid.uuid4().hex
-        self._spark = spark
+        self._host = host
+        """Returns the address to listen at."""
         self._address: Address | None = None
         self._operators: dict[int, _Leases] = {}
         self._requests: queue.SimpleQueue[bytes] = queue.SimpleQueue()
@@ -82,6 +82,8 @@ class ReplicaServer:
         self._connected: list[_Connected] = []
         self._gone: list[_Connected] = []
         self._ending = False
+        self._complete = -1
+        """The last complete snapshot."""
         self._thread: threading.Thread | None = None
 
     # -- called by the driver -----------------------------------------------------------------------------------------
@@ -90,7 +92,7 @@ class ReplicaServer:
         """The address for the replicas of an operator."""
         self._operators.setdefault(number, _Leases(title, list(range(replicas))))
         if self._address is None:
-            host = driver_host(self._spark)
+            host = self._host()
             self._listener = socket.create_server((host, 0), backlog=256)
             self._listener.settimeout(0)
             self._address = Address(host, self._listener.getsockname()[1], os.urandom(32))
@@ -99,9 +101,20 @@ class ReplicaServer:
             self._thread.start()
         return self._address
 
-    def snapshot(self, number: int, *, complete: bool) -> None:
-        """Tells all replicas that their parts of a snapshot are stored, or that the snapshot is complete."""
-        self._send_all(SnapshotTaken(number, complete))
+    @property
+    def is_serving(self) -> bool:
+        """Whether an operator has replicas."""
+        return self._thread is not None
+
+    def note_stored(self, number: int) -> None:
+        """Tells all replicas that their parts of a snapshot are stored."""
+        self._send_all(SnapshotTaken(number, False))
+
+    def note_complete(self, number: int) -> None:
+        """Tells all replicas that a snapshot is complete, unless they know it. Later replicas get it first."""
+        if number > self._complete:
+            self._complete = number
+            self._send_all(SnapshotTaken(number, True))
 
     def fail(self, said: str) -> None:
         """Tells all replicas that the job has failed."""
@@ -151,10 +164,11 @@ class ReplicaServer:
                 if self._woken in ready:
                     self._woken.recv(1)
                     self._pass_on(self._requests.get())
+                named = [each for each in self._connected if each.link in ready]
                 for link in [link for link in self._unnamed if link in ready]:
                     self._unnamed.remove(link)
                     self._welcome(link)
-                for each in [each for each in self._connected if each.link in ready]:
+                for each in named:
                     self._receive(each, each.link.receive())
 
     @property
@@ -170,6 +184,7 @@ class ReplicaServer:
         joined = link.receive()
         if isinstance(joined, Joined) and joined.operator in self._operators:
             self._connected.append(_Connected(link, joined))
+            link.send(pickle.dumps(Welcome(self._complete)))
             if self._ending:
                 link.send(pickle.dumps(JobEnded()))
         else:

@@ -62,6 +62,8 @@ class Delivery:
             with ACTIVITY.working():
                 self._name_micro_batch(batch)
                 self._serve(df, batch)
+            if self._has_replicas and self._query.resources.replicas is not None:
+                self._query.resources.replicas.note_stored(batch)
             faults.reach("before", "commit entry", batch)
         except BaseException as error:
             # The JVM would store only the text, and Spark searches it with a regular expression that overflows the

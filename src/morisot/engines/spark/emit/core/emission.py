@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -74,6 +74,8 @@ class QueryInputs:
     """The trigger of the query."""
     end: int | None = None
     """The micro-batch at the end of its sources, in which operators emit what they still hold; None: it is unknown."""
+    newest: Callable[[], tuple[int, int]] = lambda: (-1, -1)
+    """Returns the last micro-batch that an earlier attempt has started, and the last committed one."""
 
 
 class Emission:

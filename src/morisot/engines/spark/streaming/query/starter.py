@@ -53,7 +53,9 @@ class QueryStarter:
     def _plan(self) -> None:
         spec, checkpoint = self._spec, self._spec.checkpoint
         self.query = spec.runner.planned_query(spec.group, spec.trigger, operator_metrics=spec.counts_operators)
-        inputs = QueryInputs(checkpoint.idle_inputs, checkpoint.bounded_inputs, spec.trigger, self.end)
+        inputs = QueryInputs(
+            checkpoint.idle_inputs, checkpoint.bounded_inputs, spec.trigger, self.end, checkpoint.newest
+        )
         self.emission = spec.runner.emission(self.query.stream, query=inputs)
         """The emission of the next query, or of the running one."""
 

@@ -75,6 +75,7 @@ class QuerySteps:
                 refuse_stopped(self._spark)
             return True
         self._counts.count(query)
+        self._tell_replicas(query)
         for writer in self._spec.writers:
             writer.settle()
         if query.idle_inputs.may_advance:
@@ -87,6 +88,14 @@ class QuerySteps:
         if self._end_is_committed:  # by a job that resumed: there are elements after it
             self._starter.end = None
         return False
+
+    def _tell_replicas(self, query: QueryAttempt) -> None:
+        """Tells the replicas of users' operators which snapshot is complete."""
+        replicas = query.emission.resources.replicas
+        if replicas is not None and replicas.is_serving:
+            _, committed = self._spec.checkpoint.newest()
+            if committed >= 0:
+                replicas.note_complete(committed)
 
     @property
     def _end_is_committed(self) -> bool:
@@ -157,6 +166,7 @@ class QuerySteps:
     def _count_last(self) -> None:
         if self._lifecycle.query is not None:
             self._counts.count(self._lifecycle.query)
+            self._tell_replicas(self._lifecycle.query)
 
     def _close_writers(self) -> None:
         closing = self._release()
