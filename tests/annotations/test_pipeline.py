@@ -471,6 +471,35 @@ def test_a_function_that_returns_before_its_loop() -> None:
         early.plan([])
 
 
+def test_a_change_of_a_copy_warns() -> None:
+    with pytest.warns(RuntimeWarning, match="changes seen, and each worker has a copy of it") as caught:
+
+        @pipeline
+        def run(xs: list[int]) -> set[int]:
+            seen: set[int] = set()
+            for x in mo.to_stream(xs):
+                with mo.stage(replicate=2):
+                    seen.add(x)
+            return seen
+
+    assert caught[0].filename == __file__
+    run([1])
+
+
+def test_elements_that_fail_are_skipped() -> None:
+    @mo.pipeline(engine="reference", on_error="skip", config={"report": False})
+    def run(xs: list[int]) -> list[int]:
+        out: list[int] = []
+        for x in mo.to_stream(xs):
+            with mo.stage():
+                y = 10 // x
+            with mo.stage():
+                out.append(y)
+        return out
+
+    assert run([5, 0, 2]) == [2, 5]
+
+
 # -- events -----------------------------------------------------------------------------------------------------------
 
 

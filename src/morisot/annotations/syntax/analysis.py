@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import warnings
 from collections.abc import Iterable, Sequence
 
 from morisot.annotations.syntax.declared import check_declared, check_mark_arguments
@@ -166,6 +167,16 @@ def _refuse_conflicts(source: FunctionText, sections: list[Section], outer: froz
                     "update it in one stage, or keep two names",
                 )
             owners[name] = section
+        if section.replicated:
+            _warn_of_copies(source, section)
+
+
+def _warn_of_copies(source: FunctionText, section: Section) -> None:
+    """Says that a replicated stage changes a copy. The name is then not kept."""
+    for name, line in section.keeps.items():
+        message = f"a replicated stage changes {name}, and each worker has a copy of it: the changes are lost"
+        warnings.warn_explicit(f"{message}. Change it in a stage without replicate.", RuntimeWarning, source.file, line)
+    section.keeps.clear()
 
 
 def _certain_updates(section: Section, outer: frozenset[str]) -> dict[str, int]:
