@@ -4,6 +4,8 @@ Needs `pip install pocketsphinx vaderSentiment`, whose packages have the model a
 synthesises some sentences with eSpeak NG (`pip install espeakng-loader`).
 """
 
+from __future__ import annotations
+
 import argparse
 import tempfile
 import wave

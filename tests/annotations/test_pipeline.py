@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bz2
 import contextlib
 import io
 import queue
@@ -244,7 +245,7 @@ def test_methods() -> None:
     assert counter.add.sequential([1, 2], factor=1) == 9
     assert counter.items == [2, 4, 1, 2]
     assert Counter.double([1, 2]) == [2, 4]
-    assert "stage 1" in [node.label for node in [counter.add.plan([1])._node]]
+    assert counter.add.plan([1])._node.label == "stage 1"
 
 
 def test_nested_functions() -> None:
@@ -418,7 +419,7 @@ def aliases(xs: list[int]) -> list[int]:
 
 def test_a_bound_method_keeps_its_object_and_a_table_is_read() -> None:
     assert aliases([1, 2]) == [2, 5]
-    assert [record.operator for record in aliases.plan([1]).forms()] == ["map", "map"]
+    assert [record.operator for record in aliases.plan([1]).forms()] == ["map"]
 
 
 def test_restored_containers_keep_their_identity() -> None:
@@ -543,3 +544,87 @@ def test_events(run: Callable[[list[int], Store], None]) -> None:
     with pytest.raises((mo.ElementError, ZeroDivisionError)):
         run([0], store)
     assert [each[0] if isinstance(each, tuple) else each for each in store.calls] == ["open", "rollback", "close"]
+
+
+# -- replicas ---------------------------------------------------------------------------------------------------------
+
+
+class Loaded:
+    """Counts in a replica."""
+
+    def __init__(self) -> None:
+        self.counts: dict[int, int] = {}
+
+
+@pipeline
+def by_key(xs: list[int], workers: int) -> list[tuple[int, int]]:
+    out: list[tuple[int, int]] = []
+    for x in mo.to_stream(xs):
+        name = x % 3
+        with mo.stage(replicate=workers, send="affinity", key="name", on_init=Loaded) as loaded:
+            if x == 4:
+                continue
+            loaded.counts[name] = loaded.counts.get(name, 0) + 1
+            count = loaded.counts[name]
+        with mo.stage():
+            out.append((name, count))
+    return out
+
+
+def test_affinity_keeps_a_key_at_a_replica() -> None:
+    xs = [0, 1, 2, 3, 4, 5, 6, 7]
+    assert by_key(xs, 2) == by_key.sequential(xs, 2) == [(0, 1), (1, 1), (2, 1), (0, 2), (2, 2), (0, 3), (1, 2)]
+    assert [each.operator for each in by_key.plan(xs, 2).forms()][-1] == "apply"
+
+
+@pipeline
+def copied(xs: list[int]) -> list[int]:
+    out: list[int] = []
+    for x in mo.to_stream(xs):
+        with mo.stage(replicate=2, send="broadcast"):
+            y = x + 1
+        with mo.stage():
+            out.append(y)
+    return out
+
+
+def test_broadcast_sends_a_copy_to_each_replica() -> None:
+    assert copied([1, 2]) == [2, 2, 3, 3]
+
+
+@pipeline
+def with_events(xs: list[int], calls: Store) -> list[int]:
+    out: list[int] = []
+    for x in mo.to_stream(xs):
+        with mo.stage(
+            replicate=2, on_init=calls.open, on_exit=calls.close, on_snapshot=calls.commit, on_error=calls.rollback
+        ) as store:
+            y = 6 // x + len(store.calls) * 0
+        with mo.stage():
+            out.append(y)
+    return out
+
+
+def test_a_replicated_stage_with_events_is_an_operator() -> None:
+    store = Store()
+    assert with_events([1, 2], store) == [6, 3]
+    assert store.calls in ([], ["open", "commit", "close"]), "in its replica"
+    assert [each.operator for each in with_events.plan([1], store).forms()] == ["apply"]
+    with pytest.raises(mo.ElementError):
+        with_events([0], store)
+
+
+def test_fewer_replicas_than_slots_are_replicas_of_an_operator() -> None:
+    @mo.pipeline(engine="reference", parallelism=4)
+    def run(xs: list[int], workers: int) -> list[str]:
+        out: list[str] = []
+        for x in mo.to_stream(xs):
+            with mo.stage(replicate=workers):
+                text = bz2.compress(bytes(x)).hex()
+            with mo.stage():
+                out.append(text)
+        return out
+
+    assert run([1], 2) == run.sequential([1], 2)
+    assert [each.operator for each in run.plan([1], 2).forms()] == ["apply"]
+    assert [each.operator for each in run.plan([1], 4).forms()] == ["map"]

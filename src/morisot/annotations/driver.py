@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import contextlib
 import contextvars
-import inspect
 import queue
 import sys
 import threading
 import types
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from morisot.annotations.program import LoopCode
+from morisot.annotations.replicated import called
 from morisot.annotations.syntax.sections import Section
 from morisot.worker.report.failure import element_error
 
@@ -151,18 +151,6 @@ class DriverStage:
     @property
     def knows_commits(self) -> bool:
         return "last_committed" in self._arguments
-
-
-def called(function: Callable[..., Any], argument: Any) -> None:
-    """Calls an event with its argument, if it takes one."""
-    try:
-        inspect.signature(function).bind(argument)
-    except TypeError:
-        function()
-    except ValueError:  # a builtin without a signature
-        function()
-    else:
-        function(argument)
 
 
 @contextlib.contextmanager

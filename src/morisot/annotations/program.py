@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from morisot.annotations.rewrite import Kind, SectionCode, around_loops, head_generator, section_code
+from morisot.annotations.rewrite import Kind, SectionCode, around_loops, head_generator, key_code, section_code
 from morisot.annotations.syntax.analysis import analysed
 from morisot.annotations.syntax.refusals import refuse_function
 from morisot.annotations.syntax.sections import AnalysedLoop, Section
@@ -42,6 +42,10 @@ class LoopCode:
             return section_code(self.source, self.loop, self.loop.sections[index], kind)
 
         return functools.cache(code)
+
+    def key(self, section: Section) -> SectionCode:
+        """The function of the key of a stage."""
+        return key_code(self.source, self.loop, section)
 
     def location(self, section: Section) -> Location:
         return Location(self.source.file, section.line)

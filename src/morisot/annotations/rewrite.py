@@ -96,6 +96,18 @@ def _with_last_values(
     return statements, parts[0] if len(parts) == 1 else ast.Tuple(parts, ast.Load()) if values else result
 
 
+def key_code(source: FunctionText, loop: AnalysedLoop, section: Section) -> SectionCode:
+    """The function of the key of `send="affinity"`, which takes the element before the stage."""
+    assert section.block is not None
+    key = section.block.arguments["key"]
+    assert isinstance(key, ast.Constant)
+    parsed = ast.parse(str(key.value), mode="eval")
+    before = loop.sections[loop.sections.index(section) - 1]
+    body = _unpack(section.inputs, _ELEMENT, packed=before.drops)
+    body.append(ast.Return(parsed.body))
+    return _compiled(source, loop, _function("key", [_ELEMENT], body, key.lineno))
+
+
 def head_generator(source: FunctionText, loop: AnalysedLoop) -> SectionCode:
     """The head as a generator of elements, for the driver."""
     node = loop.loop.node

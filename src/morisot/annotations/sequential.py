@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
 from typing import Any
 
-from morisot.annotations.driver import called
 from morisot.annotations.program import PipelineProgram
+from morisot.annotations.replicated import called
 from morisot.annotations.rewrite import with_events
 
 

@@ -172,7 +172,7 @@ def _refuse_conflicts(source: FunctionText, sections: list[Section], outer: froz
 
 
 def _warn_of_copies(source: FunctionText, section: Section) -> None:
-    """Says that a replicated stage changes a copy. The name is then not kept."""
+    """Says that a replicated stage changes a copy. The name is then no kept name."""
     for name, line in section.keeps.items():
         message = f"a replicated stage changes {name}, and each worker has a copy of it: the changes are lost"
         warnings.warn_explicit(f"{message}. Change it in a stage without replicate.", RuntimeWarning, source.file, line)
