@@ -1,9 +1,11 @@
 """Kills programs at random moments: `python -m tests.recovery.kill [--kills N] [--record FILE] [--shape NAME]`.
 
 A shape is a program with fresh input. It is started, killed up to some times at random moments, also while it recovers
-and twice within a second, and started again until it is done. What it wrote is compared with an undisturbed run. For
-each kill a JSON line is appended to the record: the seed of the run, the commit, the shape, the victim, when it was
-killed, and the result of the run. The next call continues with the next run of the record.
+and twice within a second, and started again until it is done. What it wrote is compared with an undisturbed run. Most
+runs are under `morisot run`, which starts the program again by itself; its supervisor is killed too, and then nothing
+may be left when the next one has started the program. For each kill a JSON line is appended to the record: the seed of
+the run, the commit, the shape, whether it was supervised, the victim, when it was killed, and the result of the run.
+The next call continues with the next run of the record.
 """
 
 from __future__ import annotations
@@ -26,7 +28,7 @@ import psutil
 
 from tests.postgres import server
 from tests.recovery import bounded, programs, streams
-from tests.recovery.processes import ROOT, Run
+from tests.recovery.processes import ROOT, Run, SupervisedRun, left
 
 RECORD = ROOT / "tests" / "recovery" / "kills.jsonl"
 LOOPS = ("primes", "replay", "sequence", "grouping")
@@ -38,6 +40,9 @@ MODULES = {
 """The module of each shape."""
 VICTIMS = {"everything": 2, "driver": 2, "JVM": 2, "worker": 4}
 """The victims, and how often each is chosen. A worker is replaced while the program runs."""
+SUPERVISED_VICTIMS = {"everything": 1, "supervisor": 3, "driver": 2, "JVM": 2, "worker": 3}
+_SUPERVISED = 0.7
+"""The share of runs under a supervisor."""
 _LONGEST_WAIT = 9.0
 """Seconds from the start of a job to a kill, at most."""
 _RECOVERY = 6.0
@@ -58,16 +63,23 @@ class Disturbed:
     directory: Path
     chance: random.Random
     kills: list[dict[str, Any]] = field(default_factory=list)
+    supervised: bool = False
     recovery: float = _RECOVERY
     """The seconds that the last start of the program took until its job ran."""
+    left: list[str] = field(default_factory=list)
+    """What killed supervisors have left."""
 
     def to_the_end(self, most: int) -> Any:
         """Kills the program up to `most` times. Returns its last result."""
         for _ in range(_MOST_STARTS):
-            run = Run(self.shape, self.directory, *self._arguments, module=MODULES[self.shape])
+            kind = SupervisedRun if self.supervised else Run
+            run = kind(self.shape, self.directory, *self._arguments, module=MODULES[self.shape])
             if not self._is_killed(run, most):
+                self._look_for_rests(run)
                 with contextlib.suppress(AssertionError):
-                    return run.result()
+                    result = run.result()
+                    self.left += left(self.directory) if self.supervised else []
+                    return result
                 if not self.kills:
                     raise AssertionError((self.directory / "errors.txt").read_text()[-3000:])
         raise AssertionError(f"{self.shape} did not end in {_MOST_STARTS} starts")
@@ -81,29 +93,36 @@ class Disturbed:
         """Kills the program, or not. Returns whether it must be started again."""
         began = time.monotonic()
         while len(self.kills) < most:
-            moment, last = "running", self.kills[-1] if self.kills else None
-            if last is not None and last.pop("again", False):
+            last = self.kills[-1] if self.kills else None
+            is_second = last is not None and last.pop("again", False)
+            if is_second:
                 moment, seconds = "within a second", self.chance.uniform(0, 0.9)
             elif run.started or self.chance.random() < 0.6:
                 if not run.started:
                     if not run.has_started():
                         return False
                     self.recovery = time.monotonic() - began
-                seconds = self.chance.uniform(0, 1) ** 2 * _LONGEST_WAIT
+                    self._look_for_rests(run)
+                moment, seconds = "running", self.chance.uniform(0, 1) ** 2 * _LONGEST_WAIT
             else:
                 moment = "recovering" if self.kills else "starting"
                 seconds = self.chance.uniform(0.2, 1.2 * self.recovery)
             time.sleep(seconds)
             if run.process.poll() is not None:
                 return False
-            victim = (
-                self.chance.choices([*VICTIMS], [*VICTIMS.values()])[0] if moment != "within a second" else "everything"
-            )
+            victim = self._victim(is_second=is_second)
             if self._kill(run, victim):
                 self.kills.append({"victim": victim, "moment": moment, "again": self.chance.random() < _AGAIN})
-                if victim in ("everything", "driver"):
+                began = time.monotonic()
+                if run.process.poll() is not None:
                     return True
         return False
+
+    def _victim(self, *, is_second: bool) -> str:
+        victims = SUPERVISED_VICTIMS if self.supervised else VICTIMS
+        if is_second:  # a worker may not be there within a second, and nothing below an ended driver or JVM
+            victims = {"everything": 1, "supervisor": 1} if self.supervised else {"everything": 1}
+        return self.chance.choices([*victims], [*victims.values()])[0]
 
     def _kill(self, run: Run, victim: str) -> bool:
         """Kills a process of the program. Returns whether there was one."""
@@ -111,8 +130,15 @@ class Disturbed:
             return run.kill_worker_soon(_PATIENCE)
         if victim == "JVM":
             return run.kill_jvm()
-        run.kill(alone=victim == "driver")
+        if victim == "driver" and isinstance(run, SupervisedRun):
+            return run.kill_program()
+        run.kill(alone=victim in ("driver", "supervisor"))
         return True
+
+    def _look_for_rests(self, run: Run) -> None:
+        """Notes what killed supervisors have left, when the program of the present one has started."""
+        if self.supervised and run.has_started():
+            self.left += left(self.directory, run.process.pid)
 
 
 def verdict(shape: str, directory: Path, result: Any) -> str:
@@ -146,13 +172,15 @@ def one_run(number: int, shape: str, most: int) -> list[dict[str, Any]]:
         streams.write_input(directory, _FILES)
         if shape in streams.ON_SERVER:
             streams.create_table(directory)
-        run = Disturbed(shape, directory, chance)
+        run = Disturbed(shape, directory, chance, supervised=chance.random() < _SUPERVISED)
         try:
             result = run.to_the_end(chance.randint((most + 1) // 2, most))
             said = verdict(shape, directory, result)
+            if run.left:
+                said += f", left: {', '.join(run.left)}"
         finally:
             end_all(directory)
-    common = {"seed": number, "commit": commit(), "shape": shape}
+    common = {"seed": number, "commit": commit(), "shape": shape, "supervised": run.supervised}
     return [{**common, "victim": kill["victim"], "moment": kill["moment"], "result": said} for kill in run.kills]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
@@ -14,6 +15,8 @@ from typing import Any
 ROOT = Path(__file__).parents[2]
 _WORKER = b"\0-m\0morisot.engines.spark.internals.worker_daemon\0"
 """In the command of a Python worker of Spark; the command of the JVM has the name, too."""
+_PROGRAM = b"\0morisot.supervision.bootstrap\0"
+"""In the command of a supervised program."""
 
 
 class Run:
@@ -21,13 +24,13 @@ class Run:
 
     def __init__(self, name: str, directory: Path, restart: str = "latest", *, module: str = "streams") -> None:
         path = os.pathsep.join([str(ROOT / "src"), str(ROOT), str(ROOT / "tests" / "workers")])
-        command = [sys.executable, "-m", f"tests.recovery.{module}", name, str(directory), restart]
+        command = [sys.executable, *self._program(module), name, str(directory), restart]
         self._errors = (directory / "errors.txt").open("w")
         self._output = (directory / "output.txt").open("w")
         self.process = subprocess.Popen(
             command,
             cwd=ROOT,
-            env={**os.environ, "PYTHONPATH": path},
+            env={**os.environ, "PYTHONPATH": path, **self._variables(directory)},
             stdout=self._output,
             stderr=self._errors,
             text=True,
@@ -36,11 +39,19 @@ class Run:
         self._directory = directory
         self.started = False
         """Whether the program has said that its job runs."""
+        self._starts = 1
+        """The starts of the program that are expected."""
+
+    def _program(self, module: str) -> list[str]:
+        return ["-m", f"tests.recovery.{module}"]
+
+    def _variables(self, directory: Path) -> dict[str, str]:
+        return {}
 
     def has_started(self) -> bool:
         while not self.started:
             ended = self.process.poll() is not None
-            self.started = self._said().startswith("started")
+            self.started = self._said().count("started") >= self._starts
             if ended:
                 break
             time.sleep(0.02)
@@ -90,6 +101,72 @@ class Run:
             return False
         os.kill(workers[-1], signal.SIGKILL)
         return True
+
+
+class SupervisedRun(Run):
+    """A program under `morisot run`, with a directory for temporary files of its own."""
+
+    def _program(self, module: str) -> list[str]:
+        options = ["--max-retries", "100", "--retry-delay", "100ms", "--heartbeat", "1s"]
+        return ["-m", "morisot.cli.main", "run", *options, str(Path(__file__).with_name(f"{module}.py"))]
+
+    def _variables(self, directory: Path) -> dict[str, str]:
+        temporary = directory / "tmp"
+        temporary.mkdir(exist_ok=True)
+        return {"TMPDIR": str(temporary)}
+
+    def kill(self, *, alone: bool = False) -> None:
+        """End the supervisor alone, or with everything below it."""
+        below = [] if alone else descendants(self.process.pid)
+        for pid in (self.process.pid, *below):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        self.process.wait()
+        self._close()
+
+    def kill_program(self) -> bool:
+        """End the program, which the supervisor starts again; whether it was there."""
+        programs = [pid for pid in descendants(self.process.pid) if _PROGRAM in command_line(pid)]
+        if not programs:
+            return False
+        self._expect_start()
+        os.kill(programs[0], signal.SIGKILL)
+        return True
+
+    def kill_jvm(self) -> bool:
+        if not super().kill_jvm():
+            return False
+        self._expect_start()
+        return True
+
+    def _expect_start(self) -> None:
+        self._starts, self.started = self._said().count("started") + 1, False
+
+
+def left(directory: Path, supervisor: int | None = None) -> list[str]:
+    """What earlier supervisors with this directory have left, and the one that runs now has not started or made."""
+    found = [int(each.name) for each in Path("/proc").iterdir() if each.name.isdigit()]
+    own = {os.getpid()} if supervisor is None else {os.getpid(), supervisor, *descendants(supervisor)}
+    scratch = [each for each in (directory / "tmp").iterdir() if supervisor is None or _owner(each) != supervisor]
+    sockets = [] if supervisor is not None else directory.rglob("*.sock")
+    theirs = os.fsencode(directory / "tmp")
+    processes = [pid for pid in found if pid not in own and theirs in _environment(pid)]
+    return [*map(str, scratch), *map(str, sockets), *(f"process {pid}" for pid in processes)]
+
+
+def _owner(scratch: Path) -> int | None:
+    try:
+        owner: int = json.loads((scratch / "owner.json").read_text())["pid"]
+    except (OSError, ValueError):
+        return None
+    return owner
+
+
+def _environment(pid: int) -> bytes:
+    try:
+        return Path(f"/proc/{pid}/environ").read_bytes()
+    except OSError:
+        return b""
 
 
 def descendants(pid: int) -> list[int]:
