@@ -329,9 +329,10 @@ def test_ctrl_c_is_a_keyboard_interrupt_in_every_phase_and_the_context_works_aga
         assert process.stdout is not None
         said = [process.stdout.readline().rstrip("\n") for _ in wanted.splitlines()]
         wait_for(tmp_path / "running", process)
-        os.killpg(process.pid, signal.SIGINT)
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGINT)
         rest, problems = process.communicate(timeout=120)
-    assert ("\n".join(said), rest) == (wanted, "")
+    assert ("\n".join(said), rest) == (wanted, ""), problems
     check_one_traceback(process, problems)
     assert list((tmp_path / "t").iterdir()) == []
 
