@@ -21,6 +21,7 @@ from morisot.physical.ops import (
     KeyedStateOp,
     LoopOp,
     NativeAggregateOp,
+    OnDemandOp,
     Physical,
     ReadOp,
     StageOp,
@@ -91,7 +92,18 @@ def test_what_is_planned_can_be_emitted(name: str, tmp_path: Path, monkeypatch: 
             assert emit_of(type(operator), type(operator.node)) is not None, operator
 
 
-UNBOUNDED = {ReadOp, WatermarkOp, TimestampsOp, TableJoinOp, KeyedStateOp, TimersOp, UnionOp, ExchangeOp, WriteOp}
+UNBOUNDED = {
+    ReadOp,
+    WatermarkOp,
+    TimestampsOp,
+    TableJoinOp,
+    KeyedStateOp,
+    TimersOp,
+    OnDemandOp,
+    UnionOp,
+    ExchangeOp,
+    WriteOp,
+}
 """The kinds of operators that streaming queries are made of, beside those that look at one element at a time."""
 
 

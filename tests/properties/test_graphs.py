@@ -57,6 +57,7 @@ JOIN_KEYS = {
     "int": ("lambda n: n % 3", "lambda n: n", "lambda n: n / 2", "lambda n: hash(n) % 4"),
     "float": ("lambda x: x", "lambda x: str(x)[:2]"),
     "str": ("lambda s: len(s)", "lambda s: s[:1]", "lambda s: ''.join(sorted(s))"),
+    "maybe": ("lambda m: m", "lambda m: m is None", "lambda m: hash(m) if m else 0"),
     "pair": ("lambda t: t[0]", "lambda t: t", "lambda t: tuple(reversed(t))"),
 }
 """Keys that never fail, natively and in Python."""

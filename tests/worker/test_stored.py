@@ -41,6 +41,8 @@ from morisot.worker.codec.batches import Dumps, decode, encode, schema_of
 from morisot.worker.codec.ipc import pack_batch, unpack_batch
 from morisot.worker.codec.stored import NOTHING, Form, Layout, form_of, form_of_identities, loose_form_of
 from morisot.worker.loops.task import TaskElements
+from morisot.worker.replicas.replica import Placed
+from morisot.worker.replicas.tasks import NO_MICRO_BATCH, Calls, NumberMachine, ReplicaMachine, TaskNow
 from morisot.worker.report.left_out import LeftOut
 from morisot.worker.report.origin import Origin
 from morisot.worker.stateful.buckets import Bucket
@@ -72,6 +74,8 @@ PLACE = Record(Place, ("name", "point"), (STR, POINT))
 WINDOWED = Record(mo.Windowed, mo.Windowed._fields, (INT, INT, PLACE))
 ELEMENT = Keyed(PLACE, WINDOWED)
 SIDES = Keyed(PLACE, Tuple((INT, Optional(WINDOWED), Optional(WINDOWED))))
+NUMBERED = Keyed(PLACE, Tuple((INT, WINDOWED)))
+PLACED = Keyed(PLACE, Tuple((PLACE, WINDOWED)))
 ORIGIN = Origin("operator", None)
 DUMPS: Dumps = cloudpickle.dumps
 
@@ -91,6 +95,18 @@ def element(number: int) -> tuple[Any, Any]:
 def on_a_side(number: int) -> tuple[Any, Any]:
     side = number // 2 % 2
     return place(number), (side, None if side else windowed(number), windowed(number) if side else None)
+
+
+def numbered(number: int) -> tuple[Any, Any]:
+    return place(number), (number, windowed(number))
+
+
+def placed(number: int) -> tuple[Any, Any]:
+    return place(number), (place(number), windowed(number))
+
+
+INPUTS: dict[Callable[[int], Any], Type] = {element: ELEMENT, on_a_side: SIDES, numbered: NUMBERED, placed: PLACED}
+"""The type of the elements that a function makes."""
 
 
 # -- machines ---------------------------------------------------------------------------------------------------------
@@ -143,6 +159,15 @@ def windows(windower: Any) -> Windows:
     return Windows(windower, MEASURES, together, True, False, ORIGIN)
 
 
+class Seen(mo.Operator[Any, Any]):
+    def process(self, window: Any, message: mo.Message) -> list[Any]:
+        self.store["seen"] = [*self.store.get("seen", []), window.start]
+        return [(place(window.start), self.store["seen"])]
+
+
+CALLS = Calls(Placed("run", 0, 2, Seen().process, None), ORIGIN, ANY, 1, lambda: TaskNow(NO_MICRO_BATCH, False))
+
+
 def remembered(state: list[int], key: Any, value: Any) -> tuple[list[int], int]:
     return [*state[-2:], value.start], len(state)
 
@@ -168,6 +193,8 @@ IN_BUCKETS: dict[str, tuple[Machine, Callable[[int], Any]]] = {
     "custom": (windows(Own(ByThree(), None)), element),
     "tumbling": (TumblingCount(3, MEASURES, together, True, False, ORIGIN), element),
     "zip": (Zipper(Optional(WINDOWED), Optional(WINDOWED)), on_a_side),
+    "replica": (ReplicaMachine(CALLS, stored=True), numbered),
+    "numbers": (NumberMachine(keyed=True), placed),
     "pairs": (CountedPairs(2, 1, Optional(WINDOWED), Optional(WINDOWED)), on_a_side),
 }
 WITH_TIME: dict[str, tuple[TimeMachine, type[WindowBucket], Callable[[int], Any]]] = {
@@ -184,7 +211,7 @@ BOUNDED_ONLY = {DeduplicateWithin, Sorter}
 
 def batch_of(numbers: Sequence[int], make: Callable[[int], Any]) -> bytes:
     """Elements as they come to a bucket, with a timestamp and their row order."""
-    type_ = SIDES if make is on_a_side else ELEMENT
+    type_ = INPUTS[make]
     columns = encode([make(number) for number in numbers], type_, cloudpickle.dumps)
     time = pa.array(numbers, pa.int64())
     at = pa.array([number.to_bytes(8, "big") for number in numbers], pa.binary())
@@ -202,8 +229,9 @@ def given_by(results: bytes | None) -> list[Any]:
 
 def run_bucket(name: str, batches: Sequence[Sequence[int]]) -> tuple[list[Any], list[bytes]]:
     machine, make = IN_BUCKETS[name]
-    input_ = SIDES if make is on_a_side else ELEMENT
-    bucket = Bucket(machine, ORIGIN, input_, Keyed(PLACE, ANY), cloudpickle.dumps, False, False, True, False, True)
+    bucket = Bucket(
+        machine, ORIGIN, INPUTS[make], Keyed(PLACE, ANY), cloudpickle.dumps, False, False, True, False, True
+    )
     results: list[Any] = []
     states: list[bytes] = []
     for numbers in batches:
@@ -216,8 +244,7 @@ def run_bucket(name: str, batches: Sequence[Sequence[int]]) -> tuple[list[Any], 
 
 def run_with_time(name: str, batches: Sequence[Sequence[int]]) -> tuple[list[Any], list[bytes]]:
     machine, kind, make = WITH_TIME[name]
-    input_ = SIDES if make is on_a_side else ELEMENT
-    bucket = kind(machine, ORIGIN, input_, Keyed(PLACE, ANY), cloudpickle.dumps, True, True, True)
+    bucket = kind(machine, ORIGIN, INPUTS[make], Keyed(PLACE, ANY), cloudpickle.dumps, True, True, True)
     results: list[Any] = []
     states: list[bytes] = []
     for numbers in batches:

@@ -54,11 +54,12 @@ class PipelineFunction(Generic[P, R]):
         self._function = function
         self._options = options
         self._program: PipelineProgram = program_of(function)
-        self._calls: Counter[str] = Counter()
+        self._numbers = itertools.count(1)
+        """The numbers of the calls in this process."""
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         """Runs the pipeline."""
-        call = _Call(self._options, self._program, next(_numbers(self)))
+        call = _Call(self._options, self._program, next(self._numbers))
         function = self._program.around(call.run)
         try:
             result: R = function(*args, **kwargs)
@@ -113,13 +114,6 @@ class _BoundPipeline:
 
     def plan(self, *args: Any, loop: int = 0, **kwargs: Any) -> LoopPlan:
         return self._pipeline.plan(self._instance, *args, loop=loop, **kwargs)
-
-
-def _numbers(pipeline: PipelineFunction[Any, Any]) -> Any:
-    """The numbers of the calls of a pipeline in this process."""
-    if not hasattr(pipeline, "_counter"):
-        pipeline._counter = itertools.count(1)  # type: ignore[attr-defined]
-    return pipeline._counter  # type: ignore[attr-defined]
 
 
 class _Call:
