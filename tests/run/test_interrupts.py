@@ -196,9 +196,8 @@ def it_runs():
 
 
 def spark_starts():
-    from pyspark.core.context import SparkContext
-
-    while SparkContext._gateway is None:
+    # It imports nothing: two threads that import packages of pyspark at once can fail.
+    while getattr(getattr(sys.modules.get("pyspark.core.context"), "SparkContext", None), "_gateway", None) is None:
         time.sleep(0.01)
 
 
