@@ -64,7 +64,7 @@ def outcomes(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, An
 
 @pytest.fixture(scope="module")
 def long_outcomes(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
-    return outcomes_of(LONG, tmp_path_factory.mktemp("long"))
+    return outcomes_of(LONG, tmp_path_factory.mktemp("long"), PARTITIONS="8")
 
 
 @pytest.mark.timeout(420)
