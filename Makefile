@@ -3,6 +3,8 @@
 VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.set-up
+# The packages of examples/pipelines (100 MB): without them the tests of two examples are skipped.
+PIPELINES := $(VENV)/.pipelines
 # `make … PYTHON=python3.13 VENV=.venv-3.13`: another interpreter, in an environment of its own.
 # Test processes: each starts a JVM of its own (about 1 GB and some seconds), so more than the cores never pays.
 JOBS   ?= 2
@@ -24,7 +26,7 @@ demo: $(STAMP) ## set up, then count the words of a text: the main job
 test: $(STAMP) ## set up, then run the tests, in two processes (JOBS=0: in one)
 	@$(PYTEST) -q -m "not thorough"
 
-check: lint types layers test ## lint, types, layers, tests: what .ci/run runs
+check: $(PIPELINES) lint types layers test ## lint, types, layers, tests: what .ci/run runs
 
 fast: $(STAMP) ## the quick tests that need no JVM; they find no Java
 	@JAVA_HOME=/nonexistent $(PYTEST) -q -m "not jvm and not thorough and not slow" $(NO_JVM:%=--cov=morisot.%) --cov-report= --cov-fail-under=90
@@ -32,7 +34,7 @@ fast: $(STAMP) ## the quick tests that need no JVM; they find no Java
 recovery: $(STAMP) ## kill programs at random moments, KILLS times (default 20), and record what became of them
 	@$(BIN)/python -m tests.recovery.kill --kills $(or $(KILLS),20)
 
-thorough: $(STAMP) ## all tests, the long ones too
+thorough: $(PIPELINES) ## all tests, the long ones too
 	@HYPOTHESIS_PROFILE=thorough $(PYTEST) -q --cov=morisot --cov-report= --cov-fail-under=90
 
 bench: $(STAMP) ## the benchmarks, as tables of ratios
@@ -71,6 +73,10 @@ set-up: $(STAMP) ## make .venv with everything pinned by constraints.txt; PYTHON
 
 $(STAMP): pyproject.toml constraints.txt setup/set-up.sh
 	@setup/set-up.sh $(VENV)
+	@touch $@
+
+$(PIPELINES): $(STAMP)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[pipelines]"
 	@touch $@
 
 clean: ## remove .venv, caches and build products
