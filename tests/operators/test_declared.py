@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
@@ -16,6 +16,15 @@ from tests.operators.engines import Runner
 class Tags:
     n: int
     tags: list[str]
+
+
+@dataclass(frozen=True)
+class Bag:
+    """Fields that are empty unless they are given."""
+
+    n: int
+    tags: list[str] = field(default_factory=list)
+    counts: dict[str, int] = field(default_factory=dict)
 
 
 def opaque(value: Any) -> Any:
@@ -70,6 +79,18 @@ def test_declared_fields_keep_their_types(runner: Runner) -> None:
 
     assert runner.run(typed, [Tags(2, []), Tags(3, ["a"])]) == [(2, 0, []), (3, 1, ["a"])]
     assert runner.run(typed, [Tags(2, [])]) == [(2, 0, [])]
+
+
+def test_fields_that_are_left_out_keep_their_types(runner: Runner) -> None:
+    def typed(s: Any) -> Any:
+        several = [s.map(lambda n: Bag(n)), s.map(lambda n: Bag(opaque(n) or 0, counts={"a": n}))]
+        assert {str(child) for each in several for _, child in each.type.children} == {
+            *("int", "list[str]", "dict[str, int]")
+        }
+        return several[0].merge(several[1])
+
+    made = [Bag(1), Bag(2), Bag(1, counts={"a": 1}), Bag(2, counts={"a": 2})]
+    assert sorted(runner.run(typed, [1, 2]), key=repr) == sorted(made, key=repr)
 
 
 def test_a_closure_constructs_a_record_with_an_empty_list(runner: Runner) -> None:

@@ -6,7 +6,7 @@ import bz2
 import datetime as dt
 import gzip
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -101,6 +101,30 @@ def test_values_of_csv_fields(field: str, tmp_path: Path) -> None:
         assert repr(getattr(rows[1], field)) == repr(value), text
 
 
+class Named(NamedTuple):
+    name: str | None
+    n: int | None
+
+
+EMPTY_FIELDS = b'name,n\n,1\n"",\n"" ,""\n" ",\n'
+NAMED = [Named(None, 1), Named("", None), Named("", None), Named(" ", None)]
+
+
+@pytest.mark.parametrize("multiline", [False, True])
+def test_an_empty_field_in_quotes_is_a_text(multiline: bool, tmp_path: Path) -> None:
+    ctx = mo.StreamContext(engine="reference")
+    rows = ctx.stream_csv(put(tmp_path, "a.csv", EMPTY_FIELDS), Named, multiline=multiline)
+    assert rows.collect() == NAMED
+
+
+def test_a_quoted_field_that_is_not_closed_does_not_take_the_rest_of_the_file(tmp_path: Path) -> None:
+    rows = mo.StreamContext(engine="reference").stream_csv(
+        put(tmp_path, "a.csv", b'name,n\na,1\n"b,2\nc,3\n'), Named, multiline=True
+    )
+    with pytest.raises(mo.SourceError, match="a quoted field is not closed"):
+        rows.collect()
+
+
 def test_values_of_json_objects(tmp_path: Path) -> None:
     ctx = mo.StreamContext(engine="reference")
     for number, (content, value) in enumerate(JSON.items()):
@@ -160,6 +184,7 @@ def test_spark_reads_what_the_table_says(spark_ctx: mo.StreamContext, tmp_path: 
     csv_rows = spark_ctx.stream_csv(put(tmp_path, "a.csv", content), readings.Row).collect_vec()
     json_lines = b"\n".join(line.removeprefix(b"\xef\xbb\xbf") for line in JSON)
     json_rows = spark_ctx.stream_json(put(tmp_path, "a.json", json_lines), readings.Nested).collect_vec()
+    named = spark_ctx.stream_csv(put(tmp_path, "b.csv", EMPTY_FIELDS), Named).collect_vec()
     packed = spark_ctx.stream_file(put(tmp_path, "a b [1].bz2", bz2.compress(b"one\rtwo"))).collect_vec()
     spark_ctx.execute()
     assert [repr(getattr(row, field)) for row, (field, *_) in zip(_second(csv_rows.get()), fields, strict=True)] == [
@@ -167,6 +192,7 @@ def test_spark_reads_what_the_table_says(spark_ctx: mo.StreamContext, tmp_path: 
     ]
     assert [row.s for row in json_rows.get()] == list(JSON.values())
     assert packed.get() == ["one", "two"]
+    assert named.get() == NAMED
     assert not [title for title in spark_ctx.metrics()["moved_to_python"] if "stream_csv" not in title]
 
 

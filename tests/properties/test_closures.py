@@ -199,6 +199,18 @@ def unread_match(x: int, y: int) -> int:
     return 1
 
 
+def set_in_branch(x: int, y: int) -> bool:
+    """A set that may fail is computed on one way only."""
+    if y == 0:
+        return x > 0
+    return {x // y, x} > {x, 2}
+
+
+def match_in_branch(a: str, b: int) -> str:
+    found = WORD.search(a * (7 // b)) if b > 0 else None
+    return found[2] if found else "no"
+
+
 def first_of(x: int, _: int) -> int:
     return x
 
@@ -338,6 +350,8 @@ CASES = [
     case(lambda xs: max(xs, default=10 // len(xs)), List(INT)),
     case(lambda d: d.get("k", d["z"]), Dict(INT)),
     case(lambda a, b: (max(a, b), min(a, b), divmod(a, b))[0], INT, INT, refuses=True),
+    case(set_in_branch, INT, INT, refuses=True),
+    case(match_in_branch, STR, INT, refuses=True),
     # Spark's optimizer drops a test, or an operand, that the result does not depend on
     case(matched_for_nothing, STR, INT, refuses=True),
     case(lambda s, n: True if s.split()[n] == "b" else not LIMIT > 3, STR, INT, refuses=True),

@@ -15,8 +15,18 @@ import types
 from collections.abc import Sequence
 from typing import Any
 
-from morisot.compile.ir.values import Known
-from morisot.compile.result_types.domain import WIDE, Found, Items, entering, hidden, join_all, leaving, type_of
+from morisot.compile.ir.values import NEVER, Known
+from morisot.compile.result_types.domain import (
+    WIDE,
+    Found,
+    Items,
+    Mapping,
+    entering,
+    hidden,
+    join_all,
+    leaving,
+    type_of,
+)
 from morisot.compile.result_types.frames import CallFrame, GiveUp, Inner, Variables
 from morisot.compile.result_types.library_functions import matching
 from morisot.compile.result_types.methods import FUNCTIONS, METHODS, kind_of
@@ -31,6 +41,7 @@ from morisot.types.records import is_record_class
 
 _DEEPEST = 12
 """The depth of nested calls that are interpreted. Deeper calls are most likely recursion."""
+_EMPTY: dict[type, Type] = {list: List(NEVER), dict: Mapping(NEVER, NEVER)}
 _ASYNC = inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
 
 
@@ -131,6 +142,7 @@ class Interpreter(StatementTypes):
             return self.unknown()
         declared = of_record_class(cls)
         given: dict[str, Found] = {name: Known(value) for name, value in records.defaults(cls).items()}
+        given |= {name: _EMPTY[empty] for name, empty in records.empty_defaults(cls).items()}
         given |= dict(zip(declared.names, arguments, strict=False)) | keywords
         if set(given) != set(declared.names):
             return self.unknown()

@@ -216,6 +216,8 @@ def construct(node: ast.AST, cls: type, arguments: Arguments, keywords: Keywords
         refuse(node, f"{cls.__name__} has no field {', '.join(sorted(set(given) - set(declared.names)))}")
     for name, default in records.defaults(cls).items():
         given.setdefault(name, from_object(default))
+    for name, empty in records.empty_defaults(cls).items():
+        given.setdefault(name, Known(empty()) if empty is dict else list_of(node, ()))
     missing = [name for name in declared.names if name not in given]
     if missing:
         refuse(node, f"{cls.__name__} gets no {missing[0]}")

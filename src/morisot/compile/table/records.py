@@ -108,6 +108,22 @@ def defaults(cls: type) -> dict[str, Any]:
     return {f.name: f.default for f in fields if f.default is not dataclasses.MISSING}
 
 
+def empty_defaults(cls: type) -> dict[str, type]:
+    """The fields whose default is a new empty list or dict, with its class.
+
+    >>> @dataclasses.dataclass
+    ... class Tags:
+    ...     n: int = 0
+    ...     tags: list[str] = dataclasses.field(default_factory=list)
+    >>> empty_defaults(Tags)
+    {'tags': <class 'list'>}
+    """
+    if issubclass(cls, tuple):
+        return {}
+    fields: tuple[Any, ...] = dataclasses.fields(cls)  # type: ignore[arg-type]
+    return {f.name: f.default_factory for f in fields if f.default_factory in (list, dict)}
+
+
 def _inherits(cls: type, method: str, *owners: type) -> bool:
     """Whether a method is the one of a builtin class."""
     return any(getattr(cls, method) is getattr(owner, method) for owner in owners)

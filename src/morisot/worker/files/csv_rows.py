@@ -13,7 +13,7 @@ from morisot.worker.files.columns import ColumnsMisfit, match_columns
 from morisot.worker.files.format import FileFormat, FileProblem, RowMisfit
 from morisot.worker.files.lines import BLANK, lines_of, text_of
 from morisot.worker.files.rows import RawRow
-from morisot.worker.files.values import from_text
+from morisot.worker.files.values import QUOTED_EMPTY, from_text
 
 _LONGEST_FIELD = 2**31 - 1
 """Python's limit for a field is 131,072 characters, for the whole process; Spark has no limit."""
@@ -104,31 +104,24 @@ def _several_lines(format_: FileFormat, stream: IO[bytes]) -> Iterator[_Row]:
             yield line
 
     options: dict[str, Any] = {"quotechar": format_.quote} if format_.quote else {"quoting": csv.QUOTE_NONE}
-    rows = csv.reader(lines(), delimiter=format_.delimiter, strict=True, **options)
-    while True:
-        taken.clear()
-        found: list[str] | RowMisfit
-        try:
-            found = next(rows)
-        except StopIteration:
-            return
-        except csv.Error as error:
-            found = RowMisfit(str(error))
+    rows = csv.reader(lines(), delimiter=format_.delimiter, **options)
+    for _ in rows:  # the reader only finds where a row ends
         text = "".join(taken)
+        taken.clear()
         if text.strip(BLANK):  # a quoted field of blanks is no blank line
-            yield _Row(rows.line_num, text.rstrip("\r\n"), found, format_)
+            yield _Row(rows.line_num, text.rstrip("\r\n"), None, format_)
 
 
 def split_line(line: str, format_: FileFormat) -> list[str]:
-    """The fields of one line. A quoted field that is not closed ends with the line."""
+    """The fields of one row. Without `multiline`, a quoted field that is not closed ends with the line."""
     delimiter, quote = format_.delimiter, format_.quote
     if not quote or quote not in line:
         return line.split(delimiter)
     fields, at = [], 0
     while True:
         if line.startswith(quote, at):
-            value, at = _quoted(line, at + 1, delimiter, quote)
-            fields.append(value)
+            value, at = _quoted(line, at + 1, format_)
+            fields.append(value or QUOTED_EMPTY)
         else:
             end = line.find(delimiter, at)
             end = len(line) if end < 0 else end
@@ -139,11 +132,14 @@ def split_line(line: str, format_: FileFormat) -> list[str]:
         at += len(delimiter)
 
 
-def _quoted(line: str, at: int, delimiter: str, quote: str) -> tuple[str, int]:
+def _quoted(line: str, at: int, format_: FileFormat) -> tuple[str, int]:
     """The value of a quoted field that begins at a position, and the position of the delimiter after it."""
+    delimiter, quote = format_.delimiter, format_.quote
     parts: list[str] = []
     while True:
         end = line.find(quote, at)
+        if end < 0 and format_.multiline:
+            raise RowMisfit("a quoted field is not closed", remedy="close it, and write a quote in a field twice")
         if end < 0:
             return "".join([*parts, line[at:]]), len(line)
         parts.append(line[at:end])

@@ -37,12 +37,24 @@ _JSON_FLOATS = {"NaN": float("nan"), "Infinity": float("inf"), "-Infinity": floa
 _LONGEST_INT = 25
 
 
+class _Quoted(str):
+    """A text that is distinguished from another one by its identity."""
+
+    __slots__ = ()
+
+
+QUOTED_EMPTY = _Quoted()
+"""A field with nothing between its quotes. For `str | None` it is '', while an empty field without quotes is None."""
+
+
 def from_text(text: str, type_: Type) -> Any:
     """The value of a CSV field. An empty field is None or ''."""
     if isinstance(type_, Optional):
-        return None if text == "" else from_text(text, type_.inner)
+        if text == "":
+            return "" if text is QUOTED_EMPTY and type_.inner == STR else None
+        return from_text(text, type_.inner)
     if type_ == STR:
-        return text
+        return text or ""
     if text == "":
         raise RowMisfit(f"the field is empty, and its type is {type_}", remedy=f"declare the field as {type_} | None")
     if type_ == INT and _INT.fullmatch(text):

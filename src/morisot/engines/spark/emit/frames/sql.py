@@ -20,7 +20,7 @@ from morisot.compile.ir.expressions import (
     Struct,
     Variable,
 )
-from morisot.compile.ir.values import DELTA, field_names
+from morisot.compile.ir.values import DAY, DELTA, Match, Set, field_names
 from morisot.engines.spark.emit.frames.guards import message_of_guard
 from morisot.types.element import (
     ANY,
@@ -53,6 +53,7 @@ _TYPES: dict[Type, str] = {
     NONE: "VOID",
     ANY: "BINARY",
     DELTA: "BIGINT",
+    DAY: "BIGINT",
 }
 
 TEMPLATES: dict[str, str] = {
@@ -377,8 +378,10 @@ def sql_type(type_: Type) -> str:
     match type_:
         case Optional(inner):
             return sql_type(inner)
-        case List(item):
+        case List(item) | Set(item):
             return f"ARRAY<{sql_type(item)}>"
+        case Match():
+            return "STRING"
         case Dict(value):
             return f"MAP<STRING, {sql_type(value)}>"
         case Decimal(precision, scale):

@@ -26,6 +26,8 @@ from morisot.worker.files.lines import BLANK, lines_of, opened
 from morisot.worker.files.parquet_rows import fits
 
 NOT_UTF_8 = "a line is not UTF-8"
+_NO_FIELD = "\n"
+"""What Spark replaces an empty field without quotes by, and then by NULL. No field of one line has this text."""
 _MOST_SCHEMAS_READ = 64
 _PLAIN = frozenset(
     {
@@ -61,6 +63,7 @@ def csv(node: StreamCsv, emission: Emission) -> Frame | None:
         reader = reader.option("escape", node.quote).option("enforceSchema", not node.header).option("mode", "FAILFAST")
         # a row with too many or too few fields is found only if all columns are read
         reader = reader.option("columnPruning", False).option("unescapedQuoteHandling", "RAISE_ERROR")
+        reader = reader.option("nullValue", _NO_FIELD)
         df: DataFrame = reader.schema(table).csv(path)
         return df
 

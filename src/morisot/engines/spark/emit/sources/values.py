@@ -15,9 +15,10 @@ _LONG_FORM = "^[0-9]{4}-[0-9]{2}-[0-9]{2}([ T][0-9]{2}:[0-9]{2}(:[0-9]{2}([.][0-
 
 
 def from_text(column: str, type_: Type) -> str:
-    """The value of a CSV field in a column of text."""
+    """The value of a CSV field in a column of text. It is NULL if the field is empty and has no quotes."""
     if isinstance(type_, Optional):
-        return f"CASE WHEN {column} IS NULL THEN NULL ELSE {_of_text(column, type_.inner)} END"
+        nothing = f"{column} IS NULL" if type_.inner == STR else f"{column} IS NULL OR {column} = ''"
+        return f"CASE WHEN {nothing} THEN NULL ELSE {_of_text(column, type_.inner)} END"
     return _of_text(f"coalesce({column}, '')" if type_ == STR else column, type_)
 
 
