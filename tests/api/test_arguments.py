@@ -181,3 +181,21 @@ def test_arguments_that_a_method_does_not_take_are_named(target: str, name: str)
     if not any(one.kind is one.VAR_POSITIONAL for one in parameters):
         with pytest.raises(mo.PlanError, match=rf"(?s){name}: too many positional arguments.*test_arguments"):
             method(*range(12))
+
+
+@pytest.mark.parametrize(
+    ("call", "wanted"),
+    [
+        (lambda: context().stream_csv("x.csv", Sale, delimiter=""), "one character"),
+        (lambda: context().stream_csv("x.csv", Sale, delimiter=";;"), "one character"),
+        (lambda: context().stream_csv("x.csv", Sale, quote="''"), "one character, or '' for none"),
+        (lambda: plain().write_csv("x.csv", delimiter=",,"), "one character"),
+        (lambda: mo.StreamContext.from_args("--parallelism 2"), "a list of texts"),
+        (lambda: mo.StreamContext.from_args(3), "a list of texts"),  # type: ignore[arg-type]
+        (lambda: mo.Snapshots(3), "the path of a directory"),  # type: ignore[arg-type]
+        (lambda: mo.Snapshots(""), "the path of a directory"),
+    ],
+)
+def test_arguments_of_the_right_class_and_the_wrong_kind(call: Callable[[], Any], wanted: str) -> None:
+    with pytest.raises(mo.MorisotError, match=f"give {wanted}"):
+        call()

@@ -86,3 +86,10 @@ def test_a_channel_takes_scalars_of_numpy() -> None:
     with inlet:
         inlet.send_all([np.float64(0.5), 1.5])
     assert [type(n) for n in numbers.collect()] == [float, float]
+
+
+def test_branches_are_numbers_of_numpy() -> None:
+    stream = mo.StreamContext(engine="reference").stream_iter([1, 2, 3])
+    assert [each.collect() for each in stream.split_by(lambda n: np.int64(n % 2), 2)] == [[2], [1, 3]]
+    both = stream.split_by(lambda n: np.array([0, 1])[: n % 3], 2)
+    assert [each.collect() for each in both] == [[1, 2], [2]]

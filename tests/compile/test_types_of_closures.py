@@ -202,6 +202,7 @@ TEXTS: list[tuple[Closure, str]] = [
     (lambda t: m.group(1) if (m := PAIR.match(t)) else None, "str | None"),
     (lambda t: NUMBERS.get(t, 0) + hash(t), "int"),
     (lambda t: f"{t}{hash(t)}", "str"),
+    (lambda t: [*map(bytes.decode, [t.encode(), hex(hash(t)).encode()])], "list[str]"),
     (lambda t: random.random() * len(t), "float"),
     (lambda t: dt.datetime.strptime("2024", "%Y") + dt.timedelta(days=hash(t) % 3), "datetime"),
     (lambda t: dt.datetime.now(), "object"),

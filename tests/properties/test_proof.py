@@ -27,9 +27,10 @@ from tests.properties.proof.run import failed, prove
 from tests.properties.proof.tables import table_of
 
 FEW = {"pairs": 80, "rows": 20, "together": 2}
-MANY = {"pairs": 100_000, "rows": 800}
+MANY = {"pairs": 100_000, "rows": 800, "seconds": 900}
 PARTS = 10
-"""`make thorough` tries a million pairs, in parts that the test processes share."""
+"""`make thorough` tries a million pairs, in parts that the test processes share. On a slow machine each part ends after
+its time, with fewer pairs."""
 
 
 @pytest.mark.timeout(1800)
@@ -46,7 +47,7 @@ def test_generated_closures_give_what_python_gives(
     seed = chance.randrange(10**9)
     tally = prove(spark, seed=seed, **size)
     print(report(tally, seed, 0.0))
-    assert tally.pairs >= size["pairs"]
+    assert tally.pairs >= size["pairs"] or size is MANY
     assert set(tally.closures) >= {"column", "kernel", "fold", *(["stage"] if size is MANY else [])}
     options = " ".join(f"--{name} {value}" for name, value in {**size, "seed": seed}.items())
     assert not failed(tally), f"python -m tests.properties.proof {options}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -41,6 +42,9 @@ class Snapshots:
     clean_on_exit: bool = field(default=False, kw_only=True)
 
     def __post_init__(self) -> None:
+        path: Any = self.path
+        if not isinstance(path, str | os.PathLike) or not os.fspath(path):
+            raise ConfigError(f"path is {path!r}: give the path of a directory.")
         if "://" in str(self.path):
             raise ConfigError(f"path is {str(self.path)!r}: give a directory that this machine and the workers share.")
         for name in ("items", "rounds", "keep"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 import platform
 import sys
 import time
@@ -23,6 +24,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=None, help="the same seed generates the same pairs")
     parser.add_argument("--rows", type=int, default=ROWS, help="how many rows for each closure")
     parser.add_argument("--together", type=int, default=TOGETHER, help="how many closures are tried in one query")
+    parser.add_argument("--seconds", type=float, default=math.inf, help="after how many seconds no part begins")
     parser.add_argument("--quiet", action="store_true", help="no progress")
     given = parser.parse_args()
     seed = int(time.time()) if given.seed is None else given.seed
@@ -33,7 +35,7 @@ def main() -> int:
         if not given.quiet:
             print(f"\r{text:<60}", end="", file=sys.stderr, flush=True)
 
-    tally = prove(spark, given.pairs, seed, say, given.rows, given.together)
+    tally = prove(spark, given.pairs, seed, say, given.rows, given.together, given.seconds)
     if not given.quiet:
         print(file=sys.stderr)
     print(report(tally, seed, time.monotonic() - began))

@@ -52,7 +52,17 @@ NUMBER_LISTS = Signature({**NUMBERS.parameters, "xs": "ints", "fs": "floats"}, N
 """The parameters of kernels, without and with lists."""
 
 
-_FAILURES = ("ZeroDivisionError", "ValueError", "IndexError", "KeyError", "(IndexError, ValueError)", "ArithmeticError")
+_FAILURES = (
+    "ZeroDivisionError",
+    "ValueError",
+    "IndexError",
+    "KeyError",
+    "(IndexError, ValueError)",
+    "ArithmeticError",
+    "AssertionError",
+    "LookupError",
+    "Exception",
+)
 _MAY_FAIL = (
     "(<int> {//|%} <int>)",
     "int(<str>)",
@@ -87,7 +97,7 @@ class Bodies:
         """Statements that end in a return; every variable that is set is returned in some way or read before."""
         lines: list[str] = []
         for _ in range(self.chance.randint(1, length)):
-            ways = [self._assignment, self._assignment, self._choice, self._early, self._match, self._try]
+            ways = [self._assignment, self._assignment, self._choice, self._early, self._match, self._try, self._raise]
             lines += self.chance.choice(ways)(names, result)
         return [*lines, f"return {self.grammar.expression(result, names, 2)}"]
 
@@ -145,11 +155,19 @@ class Bodies:
         inside = dict(names)
         lines = ["try:"]
         for _ in range(self.chance.randint(0, 2)):
-            lines += [f"    {line}" for line in self._failing(inside)]
+            statement = self._raise(inside, result) if self.chance.random() < 0.2 else self._failing(inside)
+            lines += [f"    {line}" for line in statement]
         lines.append(f"    return {self.grammar.expression(result, inside, 2)}")
         for handled in self.chance.sample(_FAILURES, self.chance.randint(1, 2)):
             lines += [f"except {handled}:", f"    return {self.grammar.expression(result, names, 1)}"]
         return lines
+
+    def _raise(self, names: Names, _: str) -> list[str]:
+        test = self.grammar.expression("bool", names, 1)
+        failure = self.chance.choice(
+            ["raise ValueError", f"raise KeyError({self.grammar.expression('str', names, 1)})"]
+        )
+        return self.chance.choice([[f"if {test}:", f"    {failure}"], [f"assert {test}"]])
 
     def _failing(self, names: Names) -> list[str]:
         name = self.grammar.fresh()

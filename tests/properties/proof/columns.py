@@ -56,9 +56,11 @@ def tried(spark: SparkSession, forms: Sequence[ColumnForm], table: pa.Table) -> 
 def _tried(spark: SparkSession, forms: Sequence[ColumnForm], table: pa.Table) -> list[list[Any]]:
     frame = spark.createDataFrame(table).coalesce(1)
     outputs = []
+    for place in range(max(len(form.shared) for form in forms)):  # one select for each level: analysis is slow
+        level = [(number, form, *form.shared[place]) for number, form in enumerate(forms) if place < len(form.shared)]
+        kept = [_try(spark, _kept(expr, form, number)).alias(f"{number}{name}") for number, form, name, expr in level]
+        frame = frame.select("*", *kept)
     for number, form in enumerate(forms):
-        for name, expr in form.shared:
-            frame = frame.withColumn(f"{number}{name}", _try(spark, _kept(expr, form, number)))
         leaves = enumerate(form.result.leaves())
         outputs += [_try(spark, _kept(leaf, form, number)).alias(f"{number}:{place}") for place, leaf in leaves]
     result = frame.select("row", *outputs).toArrow().sort_by("row")

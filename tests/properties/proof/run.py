@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
+import math
 import random
-from collections.abc import Callable, Iterable, Iterator
-from itertools import islice
+import time
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from pyspark.sql import SparkSession
@@ -21,7 +23,9 @@ from tests.properties.proof.tables import table_of
 from tests.properties.proof.values import Values
 
 ROWS = 200
-LISTS = 48
+LISTS = 200
+PART = 25_000
+"""The number of pairs after which each form had its share."""
 TOGETHER = 12
 """The number of closures in one query. The JIT does not compile the code of more, fewer need more queries."""
 
@@ -38,16 +42,19 @@ def prove(
     say: Say = lambda _: None,
     rows: int = ROWS,
     together: int = TOGETHER,
+    seconds: float = math.inf,
 ) -> Tally:
-    """At least `pairs` pairs of a closure and a row, with `rows` rows for each closure."""
+    """At least `pairs` pairs of a closure and a row, with `rows` rows for each closure; fewer if the time is over."""
     tally = Tally()
     run = _Run(random.Random(seed), tally, spark, say, rows, together)
-    wanted = {form: int(pairs * share) + 1 for form, share in SHARES.items()}
+    end = time.monotonic() + seconds
     with temporary_pages() as pages, columns.set_for_proof(spark):
-        run.columns_and_stages(pages, wanted["column"], wanted["stage"])
-        run.kernels(pages, wanted["kernel"])
-        run.folds(pages, wanted["fold"])
-        run.columns_and_stages(pages, pairs - tally.pairs + _of(tally, "column"), 0)
+        while tally.pairs < pairs and time.monotonic() < end:
+            goal = min(tally.pairs + PART, pairs)
+            run.columns_and_stages(pages, goal * SHARES["column"], goal * SHARES["stage"])
+            run.kernels(pages, goal * SHARES["kernel"])
+            run.folds(pages, goal * SHARES["fold"])
+            run.columns_and_stages(pages, goal - tally.pairs + _of(tally, "column"), 0)
     return tally
 
 
@@ -62,23 +69,21 @@ class _Run:
         self.chance, self.tally, self.spark, self.say, self.rows = chance, tally, spark, say, rows
         self.together = together
         self.bodies, self.values = Bodies(chance), Values(chance)
+        self.signatures = itertools.cycle(chance.sample(SIGNATURES, len(SIGNATURES)))
 
     def progress(self) -> None:
         self.say(f"{self.tally.pairs} pairs, {len(self.tally.differences)} differences")
 
     # -- columns and stages ------------------------------------------------------------------------------------------
 
-    def columns_and_stages(self, pages: Pages, columns_wanted: int, stages_wanted: int) -> None:
+    def columns_and_stages(self, pages: Pages, columns_wanted: float, stages_wanted: float) -> None:
         """Closures of every signature in turn, in the form that the ladder gives them."""
         while _of(self.tally, "column") < columns_wanted:
-            for signature in SIGNATURES:
-                if _of(self.tally, "column") >= columns_wanted:
-                    break
-                self._signature(pages, signature, stages_wanted)
-                self.progress()
+            self._signature(pages, next(self.signatures), stages_wanted)
+            self.progress()
 
-    def _signature(self, pages: Pages, signature: Signature, stages_wanted: int) -> None:
-        texts = [self.bodies.function(signature, f"f{number}") for number in range(3 * self.together)]
+    def _signature(self, pages: Pages, signature: Signature, stages_wanted: float) -> None:
+        texts = [self.bodies.function(signature, f"f{number}") for number in range(2 * self.together)]
         rows = self.values.rows(signature.types, self.rows)
         found: list[tuple[Case, ColumnForm]] = []
         for case in pages.load(texts, signature.types):
@@ -88,8 +93,8 @@ class _Run:
             in_python = not isinstance(verdict, ColumnForm) or self.chance.random() < 0.1
             if in_python and _of(self.tally, "stage") < stages_wanted:
                 self._stage(case, verdict.type, rows)
-        for part in _chunks(found, self.together):
-            self._columns(part, rows)
+        if found:
+            self._columns(found[: self.together], rows)
 
     def _columns(self, found: list[tuple[Case, ColumnForm]], rows: list[tuple[Any, ...]]) -> None:
         types = found[0][0].types
@@ -149,7 +154,7 @@ class _Run:
 
     # -- kernels and folds -------------------------------------------------------------------------------------------
 
-    def kernels(self, pages: Pages, wanted: int) -> None:
+    def kernels(self, pages: Pages, wanted: float) -> None:
         for case in self._loops(pages):
             if _of(self.tally, "kernel") >= wanted:
                 return
@@ -170,7 +175,7 @@ class _Run:
                 texts = [self.bodies.loop(f"f{number}", signature) for number in range(self.together)]
                 yield from pages.load(texts, signature.types)
 
-    def folds(self, pages: Pages, wanted: int) -> None:
+    def folds(self, pages: Pages, wanted: float) -> None:
         while _of(self.tally, "fold") < wanted:
             for fold in folds.generated(self.chance, pages, self.together):
                 lists = folds.groups(self.chance, fold, LISTS)
@@ -181,12 +186,6 @@ class _Run:
                 for values, result in zip(lists, results, strict=True):
                     self.tally.pair("fold", fold.text, values, fold.by_python(values), result)
             self.progress()
-
-
-def _chunks(found: Iterable[Any], size: int) -> Iterator[list[Any]]:
-    items = iter(found)
-    while part := list(islice(items, size)):
-        yield part
 
 
 def failed(tally: Tally) -> bool:

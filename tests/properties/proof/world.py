@@ -6,7 +6,7 @@ import datetime as dt
 import math
 import operator
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 
@@ -34,6 +34,14 @@ class Order:
 
     def times(self, n: int, by: int = 1) -> int:
         return self.doubled * n // by
+
+
+@dataclass(frozen=True)
+class Bag:
+    """A record with a field that is empty unless it is given."""
+
+    n: int
+    items: list[int] = field(default_factory=list)
 
 
 LIMIT = 3
@@ -91,10 +99,10 @@ def horner(x: float, n: int) -> float:
 
 
 NAMESPACE: dict[str, Any] = {
-    "dt": dt, "math": math, "operator": operator, "replace": replace, "Point": Point, "Order": Order, "LIMIT": LIMIT,
-    "RATE": RATE, "SEPARATOR": SEPARATOR, "TABLE": TABLE, "SIZES": SIZES, "LEAGUES": LEAGUES, "NAMES": NAMES,
-    "HOUR": HOUR, "DAY": DAY, "EPOCH": EPOCH, "NOON": NOON, "clamp": clamp, "share": share, "label": label,
-    "or_zero": or_zero, "collatz": collatz, "horner": horner, "re": re, "WORD": WORD, "NUMBER": NUMBER,
-    "FIELDS": FIELDS,
+    "dt": dt, "math": math, "operator": operator, "replace": replace, "Point": Point, "Order": Order, "Bag": Bag,
+    "LIMIT": LIMIT, "RATE": RATE, "SEPARATOR": SEPARATOR, "TABLE": TABLE, "SIZES": SIZES, "LEAGUES": LEAGUES,
+    "NAMES": NAMES, "HOUR": HOUR, "DAY": DAY, "EPOCH": EPOCH, "NOON": NOON, "clamp": clamp, "share": share,
+    "label": label, "or_zero": or_zero, "collatz": collatz, "horner": horner, "re": re, "WORD": WORD,
+    "NUMBER": NUMBER, "FIELDS": FIELDS,
 }  # fmt: skip
 """The globals of every generated closure."""

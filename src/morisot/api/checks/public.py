@@ -8,7 +8,7 @@ import inspect
 import os
 import reprlib
 import typing
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
 from morisot.api.location import caller
@@ -28,6 +28,10 @@ def _is_path(value: Any) -> bool:
 
 def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _is_texts(value: Any) -> bool:
+    return isinstance(value, Sequence) and not isinstance(value, str) and all(isinstance(each, str) for each in value)
 
 
 def _is_type(value: Any) -> bool:
@@ -57,8 +61,9 @@ _WANTED: Kinds = {
     "pyarrow.Table": (lambda value: _is_from("pyarrow", value) and hasattr(value, "schema"), "a table of pyarrow"),
     "returns: Any": (_is_type, "a type, such as int, tuple[str, int] or a record class"),
     "label: str": _TEXT,
-    "delimiter: str": _TEXT,
-    "quote: str": _TEXT,
+    "delimiter: str": (lambda value: isinstance(value, str) and len(value) == 1, "one character"),
+    "quote: str": (lambda value: isinstance(value, str) and len(value) <= 1, "one character, or '' for none"),
+    "Sequence[str] | None": (lambda value: value is None or _is_texts(value), "a list of texts"),
     "float | None": (lambda value: value is None or _is_number(value), "a number of seconds"),
 }
 """The kinds of arguments by the text of their annotations (or by name and annotation), and what to say about others.
@@ -161,5 +166,7 @@ def _misuse(signature: inspect.Signature, named: dict[str, Any], error: TypeErro
 
 
 def _without_types(signature: inspect.Signature) -> inspect.Signature:
-    plain = [one.replace(annotation=one.empty) for name, one in signature.parameters.items() if name != "self"]
+    plain = [
+        one.replace(annotation=one.empty) for name, one in signature.parameters.items() if name not in ("self", "cls")
+    ]
     return inspect.Signature(plain)

@@ -81,7 +81,7 @@ class Interpreter(StatementTypes):
         row = _row(target)
         if row is not None:
             return self._by_row(row, arguments, keywords, depth)
-        if isinstance(target, types.MethodDescriptorType) and target.__objclass__ is str:
+        if isinstance(target, types.MethodDescriptorType) and target.__objclass__ in (str, bytes):
             return self.method(arguments[0], target.__name__, arguments[1:], keywords, depth) if arguments else ANY
         if isinstance(target, functools.partial):
             given = {name: Known(value) for name, value in target.keywords.items()} | keywords

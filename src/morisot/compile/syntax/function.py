@@ -45,7 +45,7 @@ def compile_function(
             result = inlining.body(function, arguments, {}, Scope(function, sharing), only_truth=only_truth)
         else:
             result = calls.apply(ast.Pass(), function, arguments, {}, Scope(_nameless, sharing))
-        if declared is not None and _has_unknown(result.type) and join_types(result.type, declared) == declared:
+        if declared is not None and _unknown(result.type) and join_types(result.type, declared) == declared:
             result = convert(result, declared)
         _check_result(result)
     except Refused as refused:
@@ -71,15 +71,21 @@ def _check_result(result: Value) -> None:
     if _has_unheld(result.type):
         kept = "a sorted list" if _has_set(result.type) else "a group of the match, or whether there is one: bool(…)"
         refuse(None, f"{result.type} is no value that a column can hold", f"return {kept}")
-    if _has_unknown(result.type):
-        reason = "the type of the items of a list is not known: it is empty, or has only None"
-        refuse(None, reason, "pass returns=")
+    unknown = _unknown(result.type)
+    if unknown is not None:
+        refuse(None, unknown, "pass returns=")
 
 
-def _has_unknown(type_: Type) -> bool:
-    if isinstance(type_, List):
-        return type_.item == NONE or _has_unknown(type_.item)
-    return type_ == NONE or any(_has_unknown(child) for _, child in type_.children)
+def _unknown(type_: Type) -> str | None:
+    """Why the type of a part of a value is not known; None if all are."""
+    match type_:
+        case List(item) if item == NONE:
+            return "the type of the items of a list is not known: it is empty, or has only None"
+        case List(inner) | Optional(inner) | Dict(inner):
+            return _unknown(inner)
+    if type_ == NONE:
+        return "a part of the result is always None, and its type is not known"
+    return next((found for _, child in type_.children if (found := _unknown(child)) is not None), None)
 
 
 def _has_set(type_: Type) -> bool:

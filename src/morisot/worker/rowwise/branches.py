@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from morisot.worker.codec.numpy_scalars import is_numpy_scalar, without_numpy
+
 NOWHERE = -1
 """The branch number of an element for which no predicate of route holds."""
 MOST_BITS = 62
@@ -49,11 +51,12 @@ def chosen(result: Any, n: int) -> list[int]:
     >>> chosen(1, 3), chosen({2, 0}, 3), chosen([], 3)
     ([1], [0, 2], [])
     """
-    numbers = [result] if isinstance(result, int) else result
+    numbers = [result] if isinstance(result, int) or is_numpy_scalar(result) else result
     if not isinstance(numbers, Iterable) or isinstance(numbers, str | bytes):
         raise TypeError(f"split_by takes the number of a branch or several of them, not {result!r}")
     found = set()
-    for number in numbers:
+    for each in numbers:
+        number = without_numpy(each)
         if not isinstance(number, int):
             raise TypeError(f"the number of a branch is an int, not {number!r}")
         if not 0 <= number < n:

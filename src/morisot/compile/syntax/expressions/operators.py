@@ -78,9 +78,14 @@ _CHEAPER = {
 
 
 def _advice(op: ast.operator, left: Value, right: Value) -> str:
-    if isinstance(op, ast.Pow) and FLOAT in (left.type, right.type):
-        return "write x * x if its last bit does not matter"
-    return STAGE
+    if not isinstance(op, ast.Pow) or FLOAT not in (left.type, right.type):
+        return STAGE
+    _, exponent = rows.constant_of(right)
+    squared, rooted = (
+        "write x * x if its last bit does not matter",
+        "write math.sqrt(x) for numbers that are not negative",
+    )
+    return squared if exponent == 2 else rooted if exponent == 0.5 else STAGE
 
 
 def _symbol(op: ast.operator) -> str:

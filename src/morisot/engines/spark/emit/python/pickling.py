@@ -70,7 +70,8 @@ def check_travels(closure: Closure) -> None:
 def _refused(closure: Closure, found: Culprit | None, why: str, advice: str = "") -> PlanError:
     captured = "" if found is None else f"it captures {found.path} ({type(found.value).__name__}): "
     return PlanError(
-        f"the function given to {closure.operator} ({closure.location}) cannot be sent to the workers: {captured}{why}",
+        f"the function given to {closure.operator} cannot be sent to the workers: {captured}{why}",
+        location=closure.location,
         advice=advice or (found.advice if found else _PLAIN),
     )
 
