@@ -63,6 +63,7 @@ METHODS: dict[type[Node], tuple[str, ...]] = {
     combine.SplitBy: ("split", "split_by"),
     state.ApplyOnDemand: ("apply",),
     state.ApplyFixed: (),  # what apply is with key stores, or with a fixed replica for each element
+    partition.Ordered: (),  # of sinks
     state.Numbered: (),  # the ids of messages
     join.Join: ("join", "left_join", "outer_join", "join_with"),
     partition.Batched: ("batch_mode",),

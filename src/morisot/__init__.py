@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from morisot.supervision.attempts import Attempt, SupervisionReport
     from morisot.supervision.launch import supervise
     from morisot.types.kafka import KafkaRecord
-    from morisot.types.replicas import Message, Replica
+    from morisot.types.replicas import Message, Placement, Replica
 
 __version__ = "0.1.0"
 
@@ -85,6 +85,7 @@ __all__ = [
     "OffsetSource",
     "Operator",
     "Output",
+    "Placement",
     "PlanError",
     "ProcessingTimeWindow",
     "Replica",
@@ -155,7 +156,7 @@ _NAMES: dict[str, tuple[str, ...]] = {
     "morisot.plan.operators": ("Operator",),
     "morisot.plan.snapshots": ("Snapshot", "Snapshots"),
     "morisot.types.kafka": ("KafkaRecord",),
-    "morisot.types.replicas": ("Message", "Replica"),
+    "morisot.types.replicas": ("Message", "Placement", "Replica"),
 }
 """The names of each module. Those of packages are modules."""
 _MODULE_OF = {name: module for module, names in _NAMES.items() for name in names}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -38,6 +39,57 @@ def test_a_move_keeps_the_order_for_those_who_need_it(move: str, ctx: mo.StreamC
     assert placed.fold(list[int](), lambda seen, n: [*seen, n]).collect() == [in_order]
     assert placed.limit(3, offset=20).collect() == in_order[20:23]
     assert placed.map(lambda n: n + 1).zip(ctx.stream_iter(["a", "b"])).collect() == [(1, "a"), (4, "b")]
+
+
+@pytest.mark.parametrize("move", MOVES)
+def test_ordered_sinks_restore_the_order(move: str, ctx: mo.StreamContext, tmp_path: Path) -> None:
+    moved = MOVES[move](ctx.stream_par_iter(range(50)).map(lambda n: n * 3 % 50)).map(lambda n: n + 1)
+    in_order = [n * 3 % 50 + 1 for n in range(50)]
+    assert moved.collect(ordered=True) == in_order
+    called: list[int] = []
+    vector = moved.collect_vec(ordered=True)
+    moved.for_each(called.append, ordered=True)
+    moved.map(str).write_text(tmp_path / "out", ordered=True)
+    ctx.execute()
+    assert vector.get() == called == in_order
+    files = sorted(file for file in (tmp_path / "out").iterdir() if file.name.startswith("part-"))
+    assert [int(line) for file in files for line in file.read_text().splitlines()] == in_order
+
+
+def test_keys_in_the_order_of_their_first_elements(ctx: mo.StreamContext) -> None:
+    counted = ctx.stream_iter([5, 3, 9, 3, 1, 5]).group_by_count(lambda n: n)
+    assert counted.collect(ordered=True) == [(5, 2), (3, 2), (9, 1), (1, 1)]
+
+
+@pytest.mark.jvm
+@pytest.mark.unbounded
+@pytest.mark.thorough
+def test_ordered_on_unbounded_input(spark: Any, tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    for number in range(3):
+        file = tmp_path / "in" / f"{number}.txt"
+        file.write_text("".join(f"{number * 100 + n}\n" for n in range(100)))
+        os.utime(file, (number + 1, number + 1))
+    found: list[int] = []
+    with mo.StreamContext(spark, config=mo.Config(progress=False)) as ctx:
+        numbers = ctx.stream_file(tmp_path / "in", unbounded=True).map(lambda line: int(line))
+        numbers.shuffle().map(lambda n: n + 1).for_each(found.append, ordered=True)
+        job = ctx.start()
+        job.catch_up()
+        job.stop()
+    assert found == list(range(1, 301))
+
+
+def test_refused_orders(tmp_path: Path) -> None:
+    class Wide(mo.Sink[int], commit="after_snapshot", parallel=True):
+        pass
+
+    ctx = mo.StreamContext(engine="reference")
+    with pytest.raises(mo.PlanError, match="Wide is a parallel sink"):
+        ctx.stream_iter([1]).write_to(Wide(), ordered=True)
+    unbounded = ctx.stream_file(tmp_path, unbounded=True)
+    with pytest.raises(mo.PlanError, match="needs a bounded stream"):
+        unbounded.write_text(tmp_path / "out", ordered=True)
 
 
 @pytest.mark.parametrize("move", MOVES)

@@ -49,6 +49,18 @@ def test_tumbling_windows_are_aligned_to_the_epoch_also_before_it(bounded_runner
     assert result == ["(-10, 0, 8) (0, 10, 2) (10, 20, 14) (20, 30, 4) "]
 
 
+def test_windows_are_collected_in_the_order_of_their_ends(bounded_runner: Runner) -> None:
+    def program(stream: mo.Stream[int]) -> Any:
+        windows = stream.add_timestamps(lambda n: n).group_by(lambda n: n % 3).window(mo.EventTimeWindow.tumbling(10))
+        bounded: Any = windows.with_bounds().count()
+        return bounded.map(lambda key, found: (found.end, key, found.value))
+
+    found = bounded_runner.run(program, [95, *range(90)])
+    ends = [end for _, (end, _, _) in found]
+    assert ends == sorted(ends)
+    assert len(ends) == 28
+
+
 def test_tumbling_with_an_offset(bounded_runner: Runner) -> None:
     def program(stream: mo.Stream[Click]) -> mo.Stream[str]:
         return in_order(

@@ -28,6 +28,10 @@ def written(ctx: mo.StreamContext) -> None:
     numbers(ctx).map(lambda n: n + 1).write_parquet("out")
 
 
+def ordered(ctx: mo.StreamContext) -> None:
+    numbers(ctx).shuffle().collect_vec(ordered=True)
+
+
 KINDS: dict[str, tuple[type[Physical], ...]] = {
     "timestamps_stage": (ops.ReadOp, ops.TimestampsInPythonOp, ops.SortOp),
     "source_csv_in_python": (ops.ParseOp,),
@@ -45,9 +49,11 @@ KINDS: dict[str, tuple[type[Physical], ...]] = {
     "unbounded_reorder": (ops.WatermarkOp, ops.TimersOp, ops.KeyedStateOp),
     "unbounded_join_with_table": (ops.TableJoinOp,),
     "written": (ops.WriteOp,),
+    "ordered": (ops.OrderedOp, ops.ExchangeOp),
 }
 """For each kind of operator a program in which it is."""
-ALL: dict[str, Program | Callable[[mo.StreamContext], None]] = {**PROGRAMS, **MORE, "written": written}
+SINKS = {"written": written, "ordered": ordered}
+ALL: dict[str, Program | Callable[[mo.StreamContext], None]] = {**PROGRAMS, **MORE, **SINKS}
 JOINS = ("join", "left_join_keyed", "window_join", "interval_join", "diamond", "join_in_order")
 
 

@@ -132,3 +132,89 @@ def test_a_model_is_loaded_once_in_a_worker_process(spark: Any, tmp_path: Path) 
         processes = set(ctx.stream_iter(range(500)).apply(Loading(tmp_path), replicate=2).collect())
     assert {int(file.name) for file in tmp_path.iterdir()} >= processes
     assert all(file.read_text() == "loaded\n" for file in tmp_path.iterdir())
+
+
+class Ticks(mo.OffsetSource[int]):
+    """Ten numbers for each offset, with the count of reads in its key store."""
+
+    def __init__(self, calls: Path, last: int) -> None:
+        self.calls, self.last = str(calls), last
+
+    def note(self, *words: object) -> None:
+        with open(f"{self.calls}/source-{os.getpid()}", "a") as calls:
+            calls.write(" ".join(map(str, words)) + "\n")
+
+    def on_init(self, place: mo.Replica) -> None:
+        self.note("init")
+
+    def initial_offset(self) -> dict[str, Any]:
+        return {"next": 0}
+
+    def read(self, start: dict[str, Any]) -> tuple[list[int], dict[str, Any]]:
+        if start["next"] >= self.last:
+            return [], start
+        self.store["reads"] = self.store.get("reads", 0) + 1
+        assert self.store["reads"] == start["next"] + 1
+        return [10 * start["next"] + n for n in range(10)], {"next": start["next"] + 1}
+
+    def on_global_snapshot(self, snapshot: int) -> None:
+        self.note("global", snapshot)
+
+    def on_exit(self) -> None:
+        self.note("exit")
+
+
+class Summing(mo.Sink[int]):
+    """The sum of all elements is in the key store."""
+
+    def __init__(self) -> None:
+        self.calls: list[Any] = []
+
+    def prepare(self, batch: int, elements: list[int]) -> None:
+        self.store["sum"] = self.store.get("sum", 0) + sum(elements)
+        self.calls.append(self.store["sum"])
+
+    def on_global_snapshot(self, snapshot: int) -> None:
+        self.calls.append("global")
+
+    def on_exit(self) -> None:
+        self.calls.append("exit")
+
+
+def follow(spark: Any, directory: Path, last: int, *, placed: bool = False) -> list[Any]:
+    """The calls of the sink of a job that reads numbers up to an offset."""
+    sink = Summing()
+    (directory / "calls").mkdir(exist_ok=True)
+    saves = mo.Snapshots(directory / "saves")
+    with mo.StreamContext(spark, config=mo.Config(progress=False), snapshots=saves) as ctx:
+        numbers = ctx.stream(Ticks(directory / "calls", last))
+        numbers.apply(Doubling(), replicate=2, send="affinity", key=lambda n: n).write_to(sink)
+        job = ctx.start()
+        job.catch_up()
+        time.sleep(0.5)
+        places = [each for each in job.placement() if each.operator.startswith("apply")]
+        job.stop()
+    if placed:
+        assert {each.instance for each in places} == {0, 1}
+        assert sum(each.inputs for each in places) == sum(each.outputs for each in places) == 10 * last
+        assert all(each.host and each.pid != os.getpid() for each in places)
+    return sink.calls
+
+
+class Doubling(mo.Operator[int, int]):
+    def process(self, element: int, message: mo.Message) -> list[int]:
+        return [2 * element]
+
+
+@pytest.mark.unbounded
+def test_life_of_a_source_and_a_sink(spark: Any, tmp_path: Path) -> None:
+    first = follow(spark, tmp_path, 3, placed=True)
+    assert [call for call in first if isinstance(call, int)][-1] == 2 * sum(range(30))
+    assert first[-2:] == ["global", "exit"]
+    second = follow(spark, tmp_path, 5)
+    assert second[0] == "global"
+    assert [call for call in second if isinstance(call, int)][-1] == 2 * sum(range(50))
+    notes = [file.read_text().splitlines() for file in (tmp_path / "calls").glob("source-*")]
+    assert all(calls[0] == "init" and calls.count("init") == 1 for calls in notes), notes
+    assert any(call.startswith("global") for calls in notes for call in calls), notes
+    assert all(calls[-1] == "exit" for calls in notes), notes

@@ -220,6 +220,11 @@ class CacheOp(Physical):
 
 
 @dataclass(frozen=True, eq=False)
+class OrderedOp(Physical):
+    """The rows of its input, which restores their order because this operator requires it."""
+
+
+@dataclass(frozen=True, eq=False)
 class LoopOp(FusingOp):
     """A loop: one barrier stage whose tasks run all rounds, or a job for each round."""
 

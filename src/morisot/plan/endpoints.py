@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, Literal, TypeVar, get_args
 
 from morisot.errors import Location, PlanError
-from morisot.types.replicas import Replica
+from morisot.plan.life_cycle import WithLifeCycle
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
@@ -15,7 +15,7 @@ CommitTime = Literal["at_once", "after_snapshot"]
 """When a sink commits a micro-batch: as soon as it is prepared, or when its snapshot is complete."""
 
 
-class Source(Generic[T_co]):
+class Source(WithLifeCycle, Generic[T_co]):
     """A user-defined bounded source: the elements that `read()` returns.
 
     It is read in a worker, so it must be possible to pickle it. Every run reads it from the start.
@@ -26,7 +26,7 @@ class Source(Generic[T_co]):
         raise NotImplementedError(f"{type(self).__name__} has no read()")
 
 
-class OffsetSource(Generic[T_co]):
+class OffsetSource(WithLifeCycle, Generic[T_co]):
     """A user-defined unbounded source that can be replayed from any offset.
 
     An offset is a dict of plain values, which only the source interprets. A job that resumes from a snapshot reads the
@@ -69,7 +69,7 @@ class SinkPart:
     """
 
 
-class Sink(Generic[T]):
+class Sink(WithLifeCycle, Generic[T]):
     """A user-defined sink, which is called in the driver with the elements of each micro-batch.
 
     `prepare` stores them invisibly, `commit` makes them visible. A micro-batch may be replayed after a failure, with
@@ -103,9 +103,6 @@ class Sink(Generic[T]):
             advice = 'add commit="after_snapshot": its receipts say what to commit'
             raise PlanError(f"{cls.__name__} is parallel and commits at once", advice=advice)
 
-    def on_init(self, place: Replica) -> None:
-        """Called first, in the driver."""
-
     def open(self) -> None:
         """The same as `on_init`, without its argument."""
 
@@ -133,16 +130,13 @@ class Sink(Generic[T]):
         """Removes what was committed after a micro-batch; after -1: everything. Optional."""
         raise NotImplementedError(f"{type(self).__name__} has no roll_back(batch)")
 
-    def on_exit(self) -> None:
-        """Called at the end, also after a failure."""
-
     def close(self) -> None:
         """The same as `on_exit`."""
 
 
 def overrides(sink: Sink[Any], method: str) -> bool:
     """Whether the class of a sink defines a method itself."""
-    return getattr(type(sink), method) is not getattr(Sink, method)
+    return getattr(type(sink), method) is not getattr(Sink, method, None)
 
 
 def is_two_phase(sink: Sink[Any]) -> bool:

@@ -2,27 +2,45 @@
 
 from __future__ import annotations
 
+import contextlib
+import pickle
 import socket
+import threading
 from collections.abc import Callable
 from typing import Any
 
 from morisot.errors import MorisotError, SinkError
 from morisot.plan.endpoints import SinkPart, is_two_phase, overrides
+from morisot.plan.life_cycle import uses_store
 from morisot.plan.nodes.sink import WriteTo
 from morisot.runtime import faults
-from morisot.types.replicas import Replica
+from morisot.types.replicas import Replica, having_store
 
 
 class SinkCalls:
-    """Calls the methods of one sink. Its exceptions become a `SinkError` with the method and the batch."""
+    """Calls the methods of one sink, never two at once. Its exceptions become a `SinkError` with method and batch."""
 
     def __init__(self, node: WriteTo) -> None:
-        self._node = node
+        self.node = node
         self._open = False
+        self._calls = threading.RLock()
+        self._store: dict[Any, Any] | None = {} if uses_store(node.sink) else None
+
+    @property
+    def store(self) -> bytes | None:
+        """The pickled key store of the sink; None if it has none."""
+        with self._calls:
+            return None if self._store is None else pickle.dumps(self._store)
+
+    def restore(self, store: bytes | None) -> None:
+        """Sets the key store to a saved one; None: to an empty one."""
+        if self._store is not None:
+            with self._calls:
+                self._store = {} if store is None else pickle.loads(store)
 
     def open(self) -> None:
         """Called before any other method."""
-        if overrides(self._node.sink, "open"):
+        if overrides(self.node.sink, "open"):
             self("open")
         else:
             self("on_init", Replica(0, 1, socket.gethostname()))
@@ -32,15 +50,22 @@ class SinkCalls:
         """Called once, at the end."""
         if self._open:
             self._open = False
-            self("close" if overrides(self._node.sink, "close") else "on_exit")
+            self("close" if overrides(self.node.sink, "close") else "on_exit")
 
     def __call__(self, method: str, *arguments: Any) -> Any:
-        sink = self._node.sink
+        sink = self.node.sink
         try:
-            return getattr(sink, method)(*arguments)
+            with self._calls, having_store(sink, self._store):
+                return getattr(sink, method)(*arguments)
         except Exception as error:
             batch = f" of batch {arguments[0]}" if arguments and isinstance(arguments[0], int) else ""
             raise SinkError(f"{self._title}.{method}{batch} failed: {type(error).__name__}: {error}") from error
+
+    def fail(self, error: BaseException) -> None:
+        """Tells the sink that the job has failed."""
+        if self._open:
+            with contextlib.suppress(SinkError):  # the first error is reported
+                self("on_error", error)
 
     def refused(self, why: str, advice: str) -> SinkError:
         """The error for a state of the sink with which the job cannot run."""
@@ -48,30 +73,30 @@ class SinkCalls:
 
     @property
     def _title(self) -> str:
-        return f"{self._node.operator} ({self._node.location}): {type(self._node.sink).__name__}"
+        return f"{self.node.operator} ({self.node.location}): {type(self.node.sink).__name__}"
 
 
 class HandOver:
     """One run of a user-defined sink that commits at once."""
 
     def __init__(self, node: WriteTo) -> None:
-        self._call = SinkCalls(node)
+        self.calls = SinkCalls(node)
         self._last: int | None = None
 
     def open(self, *, resumes: bool) -> None:
         """Called before the first batch. A job that resumes skips the batches that the sink has committed already."""
-        self._call.open()
-        self._last = self._call("last_committed") if resumes else None
+        self.calls.open()
+        self._last = self.calls("last_committed") if resumes else None
 
     def __call__(self, batch: int, elements: list[Any]) -> None:
         """Prepares and commits a batch, unless the sink has committed it already."""
         if self._last is None or batch > self._last:
-            self._call("prepare", batch, elements)
-            self._call("commit", batch)
+            self.calls("prepare", batch, elements)
+            self.calls("commit", batch)
 
     def close(self) -> None:
         """Called once, after the last batch."""
-        self._call.close()
+        self.calls.close()
 
 
 def handing_over(node: WriteTo, *, resumes: bool = False) -> Callable[[list[Any]], None]:
@@ -82,6 +107,9 @@ def handing_over(node: WriteTo, *, resumes: bool = False) -> Callable[[list[Any]
         try:
             hand_over.open(resumes=resumes)
             hand_over(0, elements)
+        except MorisotError as error:
+            hand_over.calls.fail(error)
+            raise
         finally:
             hand_over.close()
 
@@ -105,6 +133,9 @@ def in_two_phases(node: WriteTo) -> Callable[[list[Any]], None]:
                 raise
             with faults.around("commit", 0):
                 call("commit", 0, *([[receipt]] if parallel else []))
+        except MorisotError as error:
+            call.fail(error)
+            raise
         finally:
             call.close()
 

@@ -66,7 +66,7 @@ class TwoPhase:
         counts: Callable[[int], None] = lambda _: None,
     ) -> None:
         self._sink = node.sink
-        self._call = SinkCalls(node)
+        self.calls = SinkCalls(node)
         self._records = records
         self._completed = completed
         self._counts = counts
@@ -85,7 +85,7 @@ class TwoPhase:
     def open(self, restart: str | int | None) -> None:
         """Called first, before anything is restored. Raises an error if the sink cannot return to a snapshot."""
         with self._lock:
-            self._call.open()
+            self.calls.open()
             self._record = self._records.read() or SinkRecord()
             if isinstance(restart, int):
                 self._refuse_ahead(restart)
@@ -97,7 +97,7 @@ class TwoPhase:
             if resumable and (self._remembers or overrides(self._sink, "roll_back")):
                 self._roll_back(-1)
             elif not resumable:
-                self._remembers = self._remembers and self._call("last_committed") is None
+                self._remembers = self._remembers and self.calls("last_committed") is None
             self._records.forget_receipts(())
             self._write(SinkRecord())
             self._ready = True
@@ -135,7 +135,7 @@ class TwoPhase:
         if last is None or last <= batch:
             return
         self._refuse_ahead(batch)
-        self._call("roll_back", batch)
+        self.calls("roll_back", batch)
         self._write(dataclasses.replace(self._record, committed=batch if batch >= 0 else None))
 
     def _refuse_ahead(self, batch: int) -> None:
@@ -143,7 +143,7 @@ class TwoPhase:
         if last is None or last <= batch or overrides(self._sink, "roll_back"):
             return
         start = f"the snapshot {batch}" if batch >= 0 else "the beginning, before batch 0"
-        raise self._call.refused(
+        raise self.calls.refused(
             f"has committed batch {last}, and the job starts from {start}",
             "define roll_back(batch), which removes what was committed after that batch, or give the sink a new target",
         )
@@ -155,7 +155,7 @@ class TwoPhase:
             return
         following = first if last is None else last + 1
         if following < completed[0] and following <= committed:
-            raise self._call.refused(
+            raise self.calls.refused(
                 f"has committed {'nothing' if last is None else f'batch {last}'}, the job had committed batch "
                 f"{committed}, and its snapshots are retained from {completed[0]} on",
                 "restore the content of the sink, or start from scratch with restart=None",
@@ -193,7 +193,7 @@ class TwoPhase:
         """Phase 1 of a sink that is not parallel."""
 
         def prepare(_: int) -> Sequence[bytes]:
-            self._call("prepare", batch, elements)
+            self.calls("prepare", batch, elements)
             return ()
 
         return prepare
@@ -240,7 +240,7 @@ class TwoPhase:
             finally:
                 self._ready = False
                 try:
-                    self._call.close()
+                    self.calls.close()
                 except MorisotError as error:
                     failure = failure or error
         return failure
@@ -249,7 +249,7 @@ class TwoPhase:
 
     def _last(self) -> int | None:
         """The last committed batch, as the sink says, if it does."""
-        last: int | None = self._call("last_committed") if self._remembers else self._record.committed
+        last: int | None = self.calls("last_committed") if self._remembers else self._record.committed
         return last
 
     def _has_committed(self, batch: int) -> bool:
@@ -258,7 +258,7 @@ class TwoPhase:
 
     def _commit(self, batch: int) -> None:
         with self._sure(), faults.around("commit", batch):
-            self._call("commit", batch, *self._receipts(batch, prepared=True))
+            self.calls("commit", batch, *self._receipts(batch, prepared=True))
         self._note_committed(batch)
 
     def _note_committed(self, batch: int) -> None:
@@ -275,7 +275,7 @@ class TwoPhase:
 
     def _abort(self, batch: int) -> None:
         with self._sure(), faults.around("abort", batch):
-            self._call("abort", batch, *self._receipts(batch, prepared=False))
+            self.calls("abort", batch, *self._receipts(batch, prepared=False))
         self._write(dataclasses.replace(self._record, begun=None))
         self._unsure = False
         if self._sink.is_parallel:

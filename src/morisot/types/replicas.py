@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import zlib
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
@@ -37,6 +39,33 @@ class Message(NamedTuple):
     """Whether an earlier attempt may have processed the element."""
     instance: int
     """The number of the replica that processes it."""
+
+
+@public
+class Placement(NamedTuple):
+    """A replica of an operator in a worker process, as `job.placement()` lists it."""
+
+    operator: str
+    """The name of the operator, and its location."""
+    instance: int
+    host: str
+    pid: int
+    inputs: int
+    """The elements that it has processed."""
+    outputs: int
+
+
+@contextlib.contextmanager
+def having_store(user: Any, store: dict[Any, Any] | None) -> Iterator[None]:
+    """Gives an object a key store for the block, unless it has none."""
+    if store is None:
+        yield
+        return
+    user.__dict__[STORE] = store
+    try:
+        yield
+    finally:
+        user.__dict__.pop(STORE, None)
 
 
 def instance_of_key(identity: bytes, instances: int) -> int:

@@ -16,6 +16,7 @@ from morisot.plan.endpoints import refuse_both
 from morisot.plan.files import is_local
 from morisot.plan.nodes.closure import Closure
 from morisot.plan.nodes.node import Node
+from morisot.plan.nodes.partition import Ordered
 from morisot.plan.nodes.rowwise import Map
 from morisot.plan.nodes.sink import (
     AT_THE_END,
@@ -44,15 +45,15 @@ if TYPE_CHECKING:
 class SinkMethods(StreamBase[T]):
     """Sinks. `collect` and `to_…` run at once; the others run with `ctx.execute()` or `ctx.start()`."""
 
-    def collect(self) -> list[T]:
-        """All elements as a list; runs now.
+    def collect(self, *, ordered: bool = False) -> list[T]:
+        """All elements as a list; runs now. With `ordered` they are in stream order, whatever operators gave it up.
 
         >>> import morisot as mo
         >>> mo.StreamContext(engine="reference").stream_iter([1, 2]).collect()
         [1, 2]
         """
         self._refuse_unbounded("collect")
-        return self._context.engine.collect(self._node)
+        return self._context.engine.collect(self._given(ordered))
 
     def to_arrow(self) -> pyarrow.Table:
         """The elements as an Arrow table, a column for each field; runs now."""
@@ -74,10 +75,10 @@ class SinkMethods(StreamBase[T]):
         df: DataFrame = self._context.engine.to_dataframe(self._node)
         return df
 
-    def collect_vec(self) -> Output[list[T]]:
-        """All elements as a list, available after `ctx.execute()`."""
+    def collect_vec(self, *, ordered: bool = False) -> Output[list[T]]:
+        """All elements as a list, available after `ctx.execute()`; with `ordered` in stream order."""
         output: Output[list[T]] = Output("collect_vec")
-        node = CollectVec(self._node, type=self.type, location=caller())
+        node = CollectVec(self._given(ordered), type=self.type, location=caller())
         self._context.add_sink(node, output.fill)
         return output
 
@@ -88,27 +89,34 @@ class SinkMethods(StreamBase[T]):
         self._context.add_sink(node, lambda counts: output.fill(counts[0]))
         return output
 
-    def collect_channel(self, capacity: int = 10_000) -> Channel[T]:
-        """A queue of results, filled while the job runs: iterate over it, or `get` one. A full queue blocks the job."""
+    def collect_channel(self, capacity: int = 10_000, *, ordered: bool = False) -> Channel[T]:
+        """A queue of results, filled while the job runs: iterate over it, or `get` one. A full queue blocks the job.
+
+        With `ordered` the results are in stream order.
+        """
         if type(capacity) is not int or capacity < 1:
             raise PlanError(f"collect_channel: capacity is {capacity!r}: give 1 or more", location=caller())
         channel: Channel[T] = Channel(capacity)
-        node = CollectChannel(self._node, type=self.type, location=caller())
+        node = CollectChannel(self._given(ordered), type=self.type, location=caller())
         self._context.add_sink(node, channel.put_all, channel)
         return channel
 
-    def for_each(self, function: Callable[..., Any], *, with_batch: bool = False) -> None:
+    def for_each(self, function: Callable[..., Any], *, with_batch: bool = False, ordered: bool = False) -> None:
         """Calls `function` on each element in this process, on each (key, value) of a keyed stream.
 
-        With `with_batch` the number of the micro-batch is its first argument. A bounded stream is micro-batch 0.
+        With `ordered` it is called in stream order. With `with_batch` the number of the micro-batch is its first
+        argument. A bounded stream is micro-batch 0.
         """
         function = function if with_batch else self._spread(function, frozen=False)
         closure = self._closure(function, "for_each", len(self._arguments) + with_batch)
-        node = ForEach(self._node, closure, with_batch, type=self.type, location=closure.location)
+        node = ForEach(self._given(ordered), closure, with_batch, type=self.type, location=closure.location)
         self._context.add_sink(node, self._context.calling(node))
 
-    def write_to(self, sink: UsersSink[T]) -> None:
-        """Passes the elements of each micro-batch to a user-defined sink, a `mo.Sink`."""
+    def write_to(self, sink: UsersSink[T], *, ordered: bool = False) -> None:
+        """Passes the elements of each micro-batch to a user-defined sink, a `mo.Sink`; with `ordered` in stream order.
+
+        A parallel sink gets the parts of a micro-batch in several workers, so it cannot be `ordered`.
+        """
         if not isinstance(sink, UsersSink):
             raise PlanError(
                 f"write_to needs a mo.Sink, not {sink!r}",
@@ -116,18 +124,33 @@ class SinkMethods(StreamBase[T]):
                 advice="derive a class from mo.Sink with prepare(batch, elements), or use for_each(…)",
             )
         refuse_both(sink, caller())
-        node = WriteTo(self._node, sink, type=self.type, location=caller())
+        if ordered and sink.is_parallel:
+            raise PlanError(
+                f"{type(sink).__name__} is a parallel sink, which gets its elements in no order",
+                location=caller(),
+                advice="derive it without parallel=True, or remove ordered=True",
+            )
+        node = WriteTo(self._given(ordered), sink, type=self.type, location=caller())
         self._context.add_sink(node, handing_over(node))
 
-    def write_text(self, path: PathLike, *, mode: WriteMode = "error") -> None:
-        """Write each element, a str, as a line of text files in the directory `path`."""
+    def write_text(self, path: PathLike, *, mode: WriteMode = "error", ordered: bool = False) -> None:
+        """Write each element, a str, as a line of text files in the directory `path`.
+
+        With `ordered` the lines of all files, in the order of their names, are in stream order. Bounded only.
+        """
         if self.type != STR:
             raise PlanError(
                 f"write_text writes str elements, not {self.type}",
                 location=caller(),
                 advice="map them to text first: .map(str)",
             )
-        self._write(WriteText(self._node, absolute(path), mode=mode, type=self.type, location=caller()))
+        if ordered and not self.bounded:
+            raise PlanError(
+                "write_text(ordered=True) needs a bounded stream: the files of a micro-batch are written in parallel",
+                location=caller(),
+                advice="use for_each(…, ordered=True) or write_to(…, ordered=True)",
+            )
+        self._write(WriteText(self._given(ordered), absolute(path), mode=mode, type=self.type, location=caller()))
 
     def write_csv(
         self, path: PathLike, *, header: bool = True, delimiter: str = ",", mode: WriteMode = "error"
@@ -166,6 +189,13 @@ class SinkMethods(StreamBase[T]):
         settings = kafka.checked_settings(options, "write_kafka")
         records = self._records(key, value)
         self._write(WriteKafka(records, where, name, settings=settings, type=records.type, location=location))
+
+    def _given(self, ordered: bool) -> Node:
+        """The node whose elements a sink gets."""
+        node = self._node
+        if not ordered:
+            return node
+        return Ordered(node, type=node.type, location=caller(), label=node.label)
 
     def _records(self, key: Callable[..., Any] | None, value: Callable[..., Any] | None) -> Node:
         """The elements as records: values, or pairs of a key and a value."""

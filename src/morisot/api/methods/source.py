@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import is_dataclass
 from pathlib import Path
@@ -17,6 +18,7 @@ from morisot.compile.table.records import is_plain_constructor
 from morisot.errors import Location, PlanError, SourceError
 from morisot.plan.endpoints import OffsetSource, Source
 from morisot.plan.files import is_local
+from morisot.plan.life_cycle import has_life_cycle
 from morisot.plan.nodes.closure import Closure
 from morisot.plan.nodes.source import (
     OnError,
@@ -38,6 +40,7 @@ from morisot.runtime.local_files import is_partitioned, local_files, only_direct
 from morisot.types import arrow, infer
 from morisot.types.element import ANY, INT, NONE, STR, List, Record, Type, contains_any
 from morisot.types.records import is_record_class
+from morisot.types.replicas import Replica, having_store
 from morisot.worker.codec.numpy_scalars import without_numpy
 from morisot.worker.files.format import Kind
 
@@ -355,13 +358,27 @@ class Constructed:
 
 
 class FirstReads:
-    """A parallel source of which only the first instance reads."""
+    """A parallel source of which only the first instance reads, and calls the callbacks."""
 
     def __init__(self, source: Source[Any]) -> None:
         self._source = source
 
     def __call__(self, instance: int, _instances: int) -> Iterable[Any]:
-        return self._source.read() if instance == 0 else ()
+        if instance != 0:
+            return ()
+        return self._with_callbacks() if has_life_cycle(self._source) else self._source.read()
+
+    def _with_callbacks(self) -> Iterator[Any]:
+        source = self._source
+        with having_store(source, {}):
+            try:
+                source.on_init(Replica(0, 1, socket.gethostname()))
+                yield from source.read()
+            except Exception as error:
+                source.on_error(error)
+                raise
+            finally:
+                source.on_exit()
 
 
 def element_declared(source: Any) -> Any:

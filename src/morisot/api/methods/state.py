@@ -10,12 +10,13 @@ from morisot.api.base import OnError, StreamBase, T, check_callable
 from morisot.api.location import caller
 from morisot.api.methods.partition import is_count
 from morisot.errors import Location, PlanError
+from morisot.plan.life_cycle import uses_store
 from morisot.plan.nodes.closure import Closure, freeze
 from morisot.plan.nodes.keyed import KeyBy, Unkey
 from morisot.plan.nodes.node import Node, snake_case
 from morisot.plan.nodes.rowwise import FlatMap
 from morisot.plan.nodes.state import ApplyFixed, ApplyOnDemand, Numbered, Rich, RichFilterMap, RichFlatMap, RichMap
-from morisot.plan.operators import Operator, output_annotation, uses_store
+from morisot.plan.operators import Operator, output_annotation
 from morisot.types import infer
 from morisot.types.element import ANY, INT, Keyed, List, Tuple, Type, with_value
 from morisot.types.replicas import SendMode, instance_of_key

@@ -248,7 +248,11 @@ class SparkEngine:
             counts = runner.with_own_counts()
             run = functools.partial(self._run_bounded, counts, bounded, closers)
             parts.append(ThreadPart("bounded", run, counts.tally.metrics, index=len(unbounded)))
-        job = Job(parts, lambda: [*self._loops.snapshots(), *self._resumable.snapshots()])
+        job = Job(
+            parts,
+            lambda: [*self._loops.snapshots(), *self._resumable.snapshots()],
+            lambda: [each for server in runner.servers for each in server.placement()],
+        )
         if unbounded:
             job_table.watch(job.metrics, lambda: not job.running, self._config.progress)
         return job

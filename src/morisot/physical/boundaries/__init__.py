@@ -88,6 +88,7 @@ _KINDS: dict[type[Physical], Callable[[Causing], Nodes]] = {
     ops.UnionOp: streams.union,
     ops.ExchangeOp: streams.exchange,
     ops.CacheOp: nothing,
+    ops.OrderedOp: nothing,
     ops.LoopOp: iterate.loop,
     ops.LoopResultOp: nothing,
     ops.WriteOp: nothing,

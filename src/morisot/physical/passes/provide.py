@@ -41,13 +41,15 @@ def provide(operators: Iterable[Physical], order: OrderRequirements) -> dict[Phy
 
 
 _ROWWISE = ops.ColumnsOp | ops.StageOp | ops.KernelOp | ops.TimestampsInPythonOp
+_UNCHANGED = ops.CacheOp | ops.OrderedOp | ops.WriteOp | ops.TimestampsOp | ops.WatermarkOp
+"""The kinds that pass on rows."""
 _IN_MEMORY = (source.StreamIter, source.StreamRange, source.StreamArrow, source.StreamParIter)
 """The sources whose partitions are always in the order of their elements."""
 
 
 def _order(operator: Physical, inputs: list[Properties], order: OrderRequirements) -> RowOrder:
     node = operator.node
-    if isinstance(operator, _ROWWISE | ops.CacheOp | ops.WriteOp | ops.TimestampsOp | ops.WatermarkOp) and inputs:
+    if isinstance(operator, _ROWWISE | _UNCHANGED) and inputs:
         return inputs[0].order
     if not node.bounded:
         return "column" if node in order.needed or node in order.shown else "none"
@@ -79,7 +81,7 @@ def _moves_nothing(operator: Physical, before: Distribution, order: OrderRequire
         return isinstance(node.kind, window.TimeKind) and not ordered and before != "any"
     if isinstance(operator, ops.SortOp):
         return node in order.carried
-    return isinstance(operator, ops.TimestampsOp | ops.CacheOp | ops.WriteOp | ops.WatermarkOp)
+    return isinstance(operator, _UNCHANGED)
 
 
 def _distribution_by(operator: Physical, before: Distribution, order: OrderRequirements) -> Distribution:

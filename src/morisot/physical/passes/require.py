@@ -17,7 +17,7 @@ from morisot.types.element import Keyed, contains_any
 
 _PASSING = (
     *(ops.ColumnsOp, ops.StageOp, ops.KernelOp, ops.TimestampsOp, ops.TimestampsInPythonOp, ops.WatermarkOp),
-    *(ops.UnionOp, ops.CacheOp, ops.WriteOp),
+    *(ops.UnionOp, ops.CacheOp, ops.OrderedOp, ops.WriteOp),
 )
 """The kinds that leave rows where they are. Others restore the row order if it is needed, and drop it otherwise."""
 

@@ -55,6 +55,14 @@ class RepartitionBy(Node):
 
 
 @dataclass(frozen=True, eq=False)
+class Ordered(Node):
+    """The elements in the order of the stream, also after operators that give it up. It moves no rows itself."""
+
+    input: Node
+    observes_order: ClassVar[bool] = True
+
+
+@dataclass(frozen=True, eq=False)
 class Broadcast(Rowwise):
     """A stream that is copied to every task if it is a side of a join."""
 

@@ -59,5 +59,9 @@ class JobEnded(NamedTuple):
     """The job has ended, or the attempt that failed."""
 
 
+class QueryEnds(NamedTuple):
+    """The query is about to end, and Spark then kills the processes of its sources."""
+
+
 class Left(NamedTuple):
     """The replica has called `on_exit`."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import copy
 import os
@@ -10,12 +11,12 @@ import queue
 import socket
 import threading
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 from morisot.errors import JobError
-from morisot.types.replicas import STORE, Message, Replica, outputs_of
+from morisot.types.replicas import Message, Replica, outputs_of
 from morisot.worker.loops.link import Address, Gone, Link, connect
 from morisot.worker.replicas.messages import (
     JobEnded,
@@ -26,6 +27,7 @@ from morisot.worker.replicas.messages import (
     LeaseWanted,
     Left,
     Processed,
+    QueryEnds,
     SnapshotTaken,
     Welcome,
 )
@@ -40,10 +42,11 @@ class Placed:
     number: int
     """The number of the operator in the plan."""
     replicas: int
-    process: Callable[[Any, Message], Any]
+    process: Callable[..., Any]
     """The method of the user's object."""
     address: Address | None
     """Where the driver listens; None: there is one process, and no callbacks but `on_init`."""
+    is_source: bool = False
 
 
 class LiveReplica:
@@ -89,6 +92,13 @@ class LiveReplica:
             if self._complete >= 0:
                 self.operator.on_global_snapshot(self._complete)
 
+    def call(self, method: str, *arguments: Any) -> Any:
+        """Calls a method of the user's object, while no callback runs."""
+        with self._calls:
+            if self._failure is not None:
+                raise self._failure
+            return getattr(self.operator, method)(*arguments)
+
     def take_lease(self) -> None:
         """Waits until fewer than all replicas process elements, and takes the number of one."""
         if self._link is None:
@@ -110,18 +120,6 @@ class LiveReplica:
         self._outputs += len(outputs)
         return outputs
 
-    @contextlib.contextmanager
-    def with_store(self, store: dict[Any, Any] | None) -> Iterator[None]:
-        """Gives the operator a key store, unless it has none."""
-        if store is None:
-            yield
-            return
-        self.operator.__dict__[STORE] = store
-        try:
-            yield
-        finally:
-            self.operator.__dict__.pop(STORE, None)
-
     def end_task(self, *, leased: bool) -> None:
         """Called when a task has processed its elements."""
         if self._link is not None:
@@ -141,7 +139,10 @@ class LiveReplica:
                     self._note_snapshot(number, complete=complete)
                 case JobFailed(said):
                     self.fail(JobError(said))
-                case JobEnded() | Gone():
+                case QueryEnds() if not self._placed.is_source:
+                    pass
+                case JobEnded() | QueryEnds() | Gone():
+                    _ended.add(self._placed.run)
                     self._leases.put(None)
                     self.end()
                     link.send(pickle.dumps(Left()))
@@ -182,6 +183,15 @@ _live: dict[tuple[str, int, int | None], LiveReplica] = {}
 """The replicas of this process, by run, operator and instance. On demand a process has one for all instances."""
 
 
+_ended: set[str] = set()
+"""The runs that have ended for this process."""
+
+
+def has_ended(placed: Placed) -> bool:
+    """Whether the job has ended, so that no replica may begin any more."""
+    return placed.run in _ended
+
+
 def replica_of(placed: Placed, instance: int | None) -> LiveReplica:
     """The replica of this process, which is created and initialised when it is first used."""
     found = _live.get((placed.run, placed.number, instance))
@@ -194,3 +204,12 @@ def replica_of(placed: Placed, instance: int | None) -> LiveReplica:
     elif instance is None:
         found.take_lease()
     return found
+
+
+def end_all() -> None:
+    """Calls `on_exit` of all replicas of this process, which ends."""
+    for replica in list(_live.values()):
+        replica.end()
+
+
+atexit.register(end_all)

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from morisot.types.element import ANY, Type
-from morisot.types.replicas import outputs_of
+from morisot.types.replicas import having_store, outputs_of
 from morisot.worker.codec.batches import Dumps
 from morisot.worker.codec.fits import checker
 from morisot.worker.codec.stored import Layout
@@ -169,7 +169,7 @@ class ReplicaMachine:
     def take(self, state: Any, key: Any, values: Sequence[Any], times: Sequence[int] | None, emit: Emit) -> Any:
         replica = self.calls.replica(key)
         try:
-            with replica.with_store(state if self.stored else None):
+            with having_store(replica.operator, state if self.stored else None):
                 for index, outputs in self.calls.over(replica, values, emit.notes):
                     time = times[index] if times else None
                     for output in outputs:

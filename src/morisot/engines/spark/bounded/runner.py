@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark.sql import DataFrame, SparkSession
 
 from morisot.engines.spark.emit.core.caches import Caches
@@ -18,7 +19,7 @@ from morisot.engines.spark.emit.frames.frame import Frame
 from morisot.engines.spark.emit.frames.guards import Operators
 from morisot.engines.spark.emit.python.fused_stage import in_worker
 from morisot.engines.spark.emit.python.left_out import Ledger
-from morisot.engines.spark.emit.sink import as_table
+from morisot.engines.spark.emit.sink import as_table, shown
 from morisot.engines.spark.failures import (
     SPARK_ERRORS,
     guards_in,
@@ -45,9 +46,12 @@ from morisot.plan.analysis.query_groups import Group
 from morisot.plan.analysis.resumable import ResumablePart
 from morisot.plan.analysis.trigger import Trigger
 from morisot.plan.kafka import without_secrets
+from morisot.plan.life_cycle import has_life_cycle
 from morisot.plan.nodes.node import Node
 from morisot.plan.nodes.partition import Cache
 from morisot.plan.nodes.sink import CollectCount, CollectVec, SinkNode, WriteKafka, WriteSink, WriteTo
+from morisot.plan.nodes.source import StreamOffsets
+from morisot.plan.nodes.state import Apply
 from morisot.runtime.activity import ACTIVITY
 from morisot.runtime.retries import JobFailure, Retries, retry_message
 from morisot.runtime.tally import Failures, Tally, divert, say
@@ -143,6 +147,8 @@ class BatchRunner:
     caches: Caches | None = None
     seal: Seal = field(default_factory=Seal)
     """The key of the job that this runner runs."""
+    servers: list[ReplicaServer] = field(default_factory=list)
+    """The servers of the replicas of users' operators."""
     max_retries: int = 0
     """How often a failed job is run again without a new snapshot."""
 
@@ -183,9 +189,17 @@ class BatchRunner:
             self.caches,
             self.seal,
             self.demotions.operators,
-            ReplicaServer(lambda: driver_host(self.spark)),
+            self._replica_server(job),
         )
         return Emission(resources, job.plan, given=given, query=query)
+
+    def _replica_server(self, job: PlannedJob) -> ReplicaServer | None:
+        """A server for the replicas of users' operators; None if the job has none."""
+        if not any(map(has_callbacks, job.plan.nodes)):
+            return None
+        server = ReplicaServer(lambda: driver_host(self.spark))
+        self.servers.append(server)
+        return server
 
     def run_loops(self, steps: Iterable[JobStep], emission: Emission) -> None:
         """Runs the loops among some steps, and binds their slots."""
@@ -240,7 +254,7 @@ class BatchRunner:
         raise type(failure)(without_secrets(str(failure), nodes)) from None
 
     def collect(self, node: Node) -> list[Any]:
-        return self.run(node, lambda _, frame: elements(frame.untimed().df, node.type))
+        return self.run(node, lambda _, frame: elements(shown(node, frame).df, node.type))
 
     def execute(self, receivers: Mapping[SinkNode, Receiver | None]) -> None:
         """Runs all sinks. Shared subplans are computed once."""
@@ -281,13 +295,18 @@ class BatchRunner:
                 taking.take(emission.persist(sink, frame.df), emission)
         elif isinstance(sink, CollectCount):
             receiver([frame.df.count()])
-        elif isinstance(sink, CollectVec | WriteTo) or emission.optimistic:
-            # delivered at once, because a native form may fail on the last element
+        elif isinstance(sink, CollectVec | WriteTo) or emission.optimistic or frame.timed:
+            # delivered at once, because a native form may fail on the last element, or they are sorted here
             receiver(elements(frame.df, sink.type))
         else:
             for batch in delivered.new(packed_batches(frame.df), sink, self.demotions.now):
                 receiver(decode(batch.columns, sink.type))
                 ACTIVITY.note_progress()
+
+
+def has_callbacks(node: Node) -> bool:
+    """Whether an object of the user lives in workers, and the driver calls it back."""
+    return isinstance(node, Apply) or (isinstance(node, StreamOffsets) and has_life_cycle(node.source))
 
 
 class Recovery:
@@ -334,8 +353,11 @@ def sinks_of(step: JobStep) -> list[SinkNode]:
 
 
 def elements(df: DataFrame, type_: Type) -> list[Any]:
-    """The Python elements of a frame, in order."""
-    return decode(df.toArrow().combine_chunks().columns, type_)
+    """The Python elements of a frame, in order: in that of their timestamps, if it has them."""
+    table = df.toArrow().combine_chunks()
+    if "time" in table.column_names:
+        table = table.take(pc.sort_indices(table, sort_keys=[("time", "ascending")])).drop_columns("time")
+    return decode(table.columns, type_)
 
 
 def packed_batches(df: DataFrame) -> Iterator[bytes]:

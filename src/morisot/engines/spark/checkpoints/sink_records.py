@@ -50,5 +50,31 @@ class SinkFiles:
             if int(file.stem.removeprefix("receipts-")) not in retained:
                 file.unlink(missing_ok=True)
 
+    def write_store(self, batch: int, store: bytes) -> None:
+        """Saves the pickled key store after a batch."""
+        private_directory(self._directory)
+        write_record(self._store_of(batch), "sink store", base64.b64encode(store).decode())
+
+    def restored_store(self, last: int) -> bytes | None:
+        """The key store after a batch or the last one before; None if there is none. Later ones are removed."""
+        batches = self._stores()
+        for batch in batches:
+            if batch > last:
+                self._store_of(batch).unlink(missing_ok=True)
+        newest = max((batch for batch in batches if batch <= last), default=None)
+        return None if newest is None else base64.b64decode(read_record(self._store_of(newest), "sink store"))
+
+    def forget_stores(self, *, before: int) -> None:
+        """Removes the key stores that no snapshot from a batch on needs."""
+        older = sorted(batch for batch in self._stores() if batch <= before)
+        for batch in older[:-1]:
+            self._store_of(batch).unlink(missing_ok=True)
+
+    def _stores(self) -> list[int]:
+        return [int(file.stem.removeprefix("store-")) for file in self._directory.glob("store-*.json")]
+
+    def _store_of(self, batch: int) -> Path:
+        return self._directory / f"store-{batch}.json"
+
     def _receipts_of(self, batch: int) -> Path:
         return self._directory / f"receipts-{batch}.json"

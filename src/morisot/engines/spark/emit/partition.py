@@ -8,9 +8,9 @@ from morisot.engines.spark.emit.core.emission import Emission
 from morisot.engines.spark.emit.core.registry import emits
 from morisot.engines.spark.emit.frames.frame import Frame
 from morisot.engines.spark.emit.python.in_order import ORDER, grouped_by_key, numbered
-from morisot.physical.ops import CacheOp, ColumnsOp, ExchangeOp
+from morisot.physical.ops import CacheOp, ColumnsOp, ExchangeOp, OrderedOp
 from morisot.plan.nodes.node import Node
-from morisot.plan.nodes.partition import Batched, Broadcast, Cache, Parallelism, RepartitionBy, Shuffle
+from morisot.plan.nodes.partition import Batched, Broadcast, Cache, Ordered, Parallelism, RepartitionBy, Shuffle
 
 
 @emits(ExchangeOp, Shuffle)
@@ -53,6 +53,12 @@ def emit_broadcast(node: Broadcast, emission: Emission, frame: Frame) -> Frame:
 @emits(ColumnsOp, Batched)
 def emit_batched(node: Batched, emission: Emission, frame: Frame) -> Frame:
     """Does nothing: a stage looks for it upstream."""
+    return frame
+
+
+@emits(OrderedOp, Ordered)
+def emit_ordered(node: Ordered, emission: Emission, frame: Frame) -> Frame:
+    """Does nothing: its input has restored the order."""
     return frame
 
 

@@ -15,15 +15,13 @@ from morisot.engines.spark.emit.frames.sql import quoted
 from morisot.engines.spark.emit.python.fused_stage import dumps, in_worker
 from morisot.engines.spark.emit.python.in_order import ORDER, numbered, origin
 from morisot.engines.spark.emit.python.pickling import carry_value, check_travels
+from morisot.engines.spark.emit.python.placing import placed
 from morisot.engines.spark.emit.stateful.keyed_state import in_buckets
 from morisot.engines.spark.internals import names
-from morisot.engines.spark.internals.sessions import is_classic
-from morisot.errors import PlanError
 from morisot.physical.boundaries.state import restores_numbers
 from morisot.physical.ops import InOrderOp, KeyedStateOp, NumberOp, OnDemandOp
 from morisot.plan.nodes.state import Apply, ApplyFixed, ApplyOnDemand, Numbered
 from morisot.types.element import INT, Keyed
-from morisot.worker.replicas.replica import Placed
 from morisot.worker.replicas.tasks import (
     NO_MICRO_BATCH,
     Calls,
@@ -121,27 +119,11 @@ def in_number_order(node: Apply, emission: Emission, frame: Frame) -> Frame:
 
 def calls_of(node: Apply, emission: Emission) -> Calls:
     """The user's operator, as its tasks get it."""
-    if emission.resources.replicas is not None and not is_classic(emission.spark):
-        raise PlanError(
-            "apply does not run on Spark Connect: its replicas need a connection to the driver",
-            location=node.location,
-            advice="use a classic session",
-        )
     check_travels(node.process)
     carry_value(node.process.original.__self__)  # type: ignore[attr-defined]
-    replicas = emission.resources.replicas
-    number = emission.nodes.index(node)
-    started, committed = emission.query.newest()
-    if replicas is not None and committed >= 0:
-        replicas.note_complete(committed)
-    placed = Placed(
-        emission.run if replicas is None else replicas.run,
-        number,
-        node.replicate,
-        node.process.function,
-        None if replicas is None else replicas.serve(number, node.title, node.replicate),
-    )
-    return Calls(placed, origin(node, emission), node.type, node.copies, task_now(), started)
+    started, _ = emission.query.newest()
+    user = placed(node, node.process.function, node.replicate, emission)
+    return Calls(user, origin(node, emission), node.type, node.copies, task_now(), started)
 
 
 def task_now() -> Callable[[], TaskNow]:

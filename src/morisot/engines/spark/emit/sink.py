@@ -10,6 +10,8 @@ from morisot.engines.spark.emit.frames.frame import ROW_ORDER, Frame
 from morisot.engines.spark.emit.frames.sql import quoted
 from morisot.engines.spark.emit.sources import kafka
 from morisot.physical.ops import WriteOp
+from morisot.plan.nodes.node import Node
+from morisot.plan.nodes.rowwise import Rowwise
 from morisot.plan.nodes.sink import (
     CollectChannel,
     CollectCount,
@@ -23,6 +25,7 @@ from morisot.plan.nodes.sink import (
     WriteText,
     WriteTo,
 )
+from morisot.plan.nodes.window import Window, WindowJoin
 from morisot.types.element import NONE, Type, leaves, table_columns
 from morisot.worker.codec.batches import field_name
 
@@ -30,7 +33,20 @@ from morisot.worker.codec.batches import field_name
 @emits(WriteOp, CollectVec, CollectCount, CollectChannel, ForEach, WriteTo)
 def emit_handed_over(node: SinkNode, emission: Emission, frame: Frame) -> Frame:
     """The elements, which the driver passes to the sink."""
-    return frame.untimed()
+    in_parts = isinstance(node, WriteTo) and node.sink.is_parallel
+    return frame.untimed() if in_parts or isinstance(node, CollectCount) else shown(node.input, frame)
+
+
+def shown(node: Node, frame: Frame) -> Frame:
+    """The elements for the driver. It sorts those that have timestamps: windows, by their ends."""
+    return frame if node.bounded and are_windows_by_time(node) else frame.untimed()
+
+
+def are_windows_by_time(node: Node) -> bool:
+    """Whether the elements are the results of windows by time, after row-wise operators."""
+    while isinstance(node, Rowwise):
+        node = node.inputs[0]
+    return isinstance(node, Window | WindowJoin) and node.kind.timed
 
 
 @emits(WriteOp, WriteText, WriteCsv, WriteJson, WriteParquet)

@@ -14,12 +14,14 @@ from morisot.engines.spark.emit.core.registry import emits
 from morisot.engines.spark.emit.frames import schema, tables
 from morisot.engines.spark.emit.frames.frame import ROW_ORDER, Frame
 from morisot.engines.spark.emit.python.fused_stage import dumps
+from morisot.engines.spark.emit.python.placing import placed
 from morisot.engines.spark.emit.sources import kafka, offsets, rows
 from morisot.engines.spark.emit.sources.parsed import parsed
 from morisot.engines.spark.emit.stateful.row_order import with_row_order
 from morisot.errors import SourceError
 from morisot.physical.ops import ParseOp, ReadOp
 from morisot.plan.files import is_local
+from morisot.plan.life_cycle import has_life_cycle
 from morisot.plan.nodes.source import (
     BufferedSource,
     PathSource,
@@ -165,4 +167,5 @@ def emit_buffered(node: BufferedSource, emission: Emission) -> Frame:
 
 @emits(ReadOp, StreamOffsets)
 def emit_stream_offsets(node: StreamOffsets, emission: Emission) -> Frame:
-    return Frame(offsets.stream(emission.spark, node), node.type)
+    user = placed(node, node.source.read, 1, emission, is_source=True) if has_life_cycle(node.source) else None
+    return Frame(offsets.stream(emission.spark, node, user), node.type)

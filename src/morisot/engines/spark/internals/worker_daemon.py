@@ -35,9 +35,13 @@ _LEFT = 1
 def worker(sock: socket.socket, authenticated: bool) -> int:
     """Runs one task. Returns whether the worker can be used again. Errors of functions were sent to Spark before."""
     try:
-        return _pysparks_worker(sock, authenticated)
+        ended = _pysparks_worker(sock, authenticated)
     except (BrokenPipeError, ConnectionResetError):
-        return _LEFT
+        ended = _LEFT
+    replicas = sys.modules.get("morisot.worker.replicas.replica")
+    if ended and replicas is not None:  # the process ends without Python's own clean-up
+        replicas.end_all()
+    return ended
 
 
 if __name__ == "__main__":

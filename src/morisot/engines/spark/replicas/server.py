@@ -7,13 +7,15 @@ import pickle
 import queue
 import socket
 import threading
+import time
 import uuid
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from multiprocessing.connection import wait
-from typing import Any, NamedTuple
+from typing import Any
 
+from morisot.types.replicas import Placement
 from morisot.worker.loops.link import Address, Gone, Link, accept
 from morisot.worker.replicas.messages import (
     JobEnded,
@@ -24,23 +26,14 @@ from morisot.worker.replicas.messages import (
     LeaseWanted,
     Left,
     Processed,
+    QueryEnds,
     SnapshotTaken,
     Welcome,
 )
 
 _LEAVING_SECONDS = 10.0
 """Seconds to wait until all replicas have called `on_exit`."""
-
-
-class Placement(NamedTuple):
-    """A replica of an operator in a worker process."""
-
-    operator: str
-    instance: int
-    host: str
-    pid: int
-    inputs: int
-    outputs: int
+_LOOK_SECONDS = 0.01
 
 
 @dataclass
@@ -77,6 +70,7 @@ class ReplicaServer:
         """Returns the address to listen at."""
         self._address: Address | None = None
         self._operators: dict[int, _Leases] = {}
+        self._sources: set[int] = set()
         self._requests: queue.SimpleQueue[bytes] = queue.SimpleQueue()
         self._unnamed: list[Link] = []
         self._connected: list[_Connected] = []
@@ -88,8 +82,10 @@ class ReplicaServer:
 
     # -- called by the driver -----------------------------------------------------------------------------------------
 
-    def serve(self, number: int, title: str, replicas: int) -> Address:
-        """The address for the replicas of an operator."""
+    def serve(self, number: int, title: str, replicas: int, *, is_source: bool = False) -> Address:
+        """The address for the replicas of an operator, or for a source."""
+        if is_source:
+            self._sources.add(number)
         self._operators.setdefault(number, _Leases(title, list(range(replicas))))
         if self._address is None:
             host = self._host()
@@ -119,6 +115,14 @@ class ReplicaServer:
     def fail(self, said: str) -> None:
         """Tells all replicas that the job has failed."""
         self._send_all(JobFailed(said))
+
+    def end_sources(self) -> None:
+        """Ends the sources, whose processes Spark kills with the query, and waits until they have called `on_exit`."""
+        deadline = time.monotonic() + _LEAVING_SECONDS
+        if self._sources:
+            self._send_all(QueryEnds())
+        while time.monotonic() < deadline and any(each.joined.operator in self._sources for each in self._connected):
+            time.sleep(_LOOK_SECONDS)
 
     def end(self) -> None:
         """Ends all replicas, and waits until they have called `on_exit`."""

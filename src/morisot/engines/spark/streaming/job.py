@@ -13,6 +13,7 @@ from morisot.errors import JobError, MorisotError
 from morisot.plan.snapshots import Snapshot
 from morisot.runtime.metrics import BoundedSinkMetrics, JobMetrics, LeftOutMetrics
 from morisot.runtime.tally import merged
+from morisot.types.replicas import Placement
 
 
 class Part(Protocol):
@@ -42,9 +43,15 @@ class Part(Protocol):
 class Job:
     """A running job, returned by `ctx.start()`."""
 
-    def __init__(self, parts: list[Part], snapshots: Callable[[], list[Snapshot]] = list) -> None:
+    def __init__(
+        self,
+        parts: list[Part],
+        snapshots: Callable[[], list[Snapshot]] = list,
+        placement: Callable[[], list[Placement]] = list,
+    ) -> None:
         self._parts = parts
         self._snapshots = snapshots
+        self._placement = placement
         self._failure: MorisotError | None = None
 
     def wait(self, timeout: float | None = None) -> bool:
@@ -89,6 +96,13 @@ class Job:
     def snapshots(self) -> list[Snapshot]:
         """The snapshots from which the job can resume: of its loops, and of each unbounded sink."""
         return [*self._snapshots(), *(each for part in self._parts for each in part.snapshots())]
+
+    def placement(self) -> list[Placement]:
+        """The replicas of `apply`, each with its process, and how many elements it has processed and emitted.
+
+        A replica that moved to another process is listed for each of them.
+        """
+        return self._placement()
 
     def metrics(self) -> JobMetrics:
         """Elements read, delivered and skipped, micro-batches and rates, in total and for each sink."""

@@ -62,8 +62,11 @@ class Delivery:
             with ACTIVITY.working():
                 self._name_micro_batch(batch)
                 self._serve(df, batch)
-            if self._has_replicas and self._query.resources.replicas is not None:
+            if self._query.resources.replicas is not None:
                 self._query.resources.replicas.note_stored(batch)
+            for writer in self._writers:
+                if writer.life is not None:
+                    writer.life.note_stored(batch)
             faults.reach("before", "commit entry", batch)
         except BaseException as error:
             # The JVM would store only the text, and Spark searches it with a regular expression that overflows the
@@ -87,6 +90,8 @@ class Delivery:
                 if batch > writer.delivered:
                     deliver()
                     writer.delivered = batch
+                    if writer.life is not None:
+                        writer.life.note_delivered()
                     ACTIVITY.note_progress()
             if self._leaves_out:
                 found = reported(self._runner.ledger, branches)

@@ -15,6 +15,7 @@ from pyspark.sql import DataFrame
 
 from morisot.engines.spark.bounded.runner import Receiver
 from morisot.engines.spark.checkpoints.query import Checkpoint
+from morisot.engines.spark.checkpoints.sink_life import SinkLife
 from morisot.engines.spark.emit.core.emission import Emission
 from morisot.engines.spark.io.file_output import FileOutput
 from morisot.engines.spark.streaming import kafka
@@ -77,6 +78,11 @@ class SinkWriter:
     def expect(self, attempt: int) -> None:
         """Called before each start of the query, with its number."""
 
+    @property
+    def life(self) -> SinkLife | None:
+        """The snapshots of a user-defined sink."""
+        return None
+
     def settle(self) -> None:
         """Called again and again while the query runs: commits a micro-batch whose snapshot is complete."""
 
@@ -99,6 +105,9 @@ class SinkWriter:
         if self._close is not None:
             self._close()
 
+    def fail(self, error: BaseException) -> None:
+        """Called before `close` when the job has failed."""
+
     def close(self) -> MorisotError | None:
         """Called after the last micro-batch. Returns an error of closing."""
         self.unblock()
@@ -118,13 +127,28 @@ class UserSinkWriter(SinkWriter):
 
     def __init__(self, sink: WriteTo, receiver: Receiver | None, close: Callable[[], None] | None) -> None:
         super().__init__(sink, receiver, close)
+        self._users = sink
         self._hand_over = HandOver(sink)
+        self._life: SinkLife | None = None
+
+    @property
+    def life(self) -> SinkLife | None:
+        return self._life
+
+    def attach(self, checkpoint: Checkpoint, restart: str | int | None) -> None:  # noqa: ARG002 - others use it
+        self._life = SinkLife(self._users, self._hand_over.calls, checkpoint)
 
     def open(self, *, resumes: bool) -> None:
+        assert self._life is not None, "a writer is attached first"
+        self._life.restore(resumes=resumes)
         self._hand_over.open(resumes=resumes)
+        self._life.begin()
 
     def _deliver(self, elements: list[Any], batch: int) -> None:
         self._hand_over(batch, elements)
+
+    def fail(self, error: BaseException) -> None:
+        self._hand_over.calls.fail(error)
 
     def close(self) -> MorisotError | None:
         super().close()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from morisot.engines.spark.checkpoints.query import Checkpoint
+from morisot.engines.spark.checkpoints.sink_life import SinkLife
 from morisot.engines.spark.emit.python.prepared_parts import PartsOfSink
 from morisot.engines.spark.streaming.sinks import HandingOver, Share, SinkWriter
 from morisot.errors import MorisotError
@@ -20,6 +21,7 @@ class TwoPhaseWriter(SinkWriter):
         self._users = sink
         self._two_phase: TwoPhase | None = None
         self._checkpoint: Checkpoint | None = None
+        self._life: SinkLife | None = None
         self._resumable = False
         self._prepared: dict[int, int] = {}
         """The numbers of elements of micro-batches that are prepared, and not committed."""
@@ -29,6 +31,11 @@ class TwoPhaseWriter(SinkWriter):
         records = checkpoint.records_of(self.sink)
         self._two_phase = TwoPhase(self._users, records, checkpoint.completed, self._count)
         self._two_phase.open(restart)
+        self._life = SinkLife(self._users, self._two_phase.calls, checkpoint)
+
+    @property
+    def life(self) -> SinkLife | None:
+        return self._life
 
     @property
     def two_phase(self) -> TwoPhase:
@@ -37,10 +44,13 @@ class TwoPhaseWriter(SinkWriter):
 
     def open(self, *, resumes: bool) -> None:
         assert self._checkpoint is not None, "a writer is attached first"
+        assert self._life is not None, "a writer is attached first"
+        self._life.restore(resumes=resumes)
         if resumes and not self._checkpoint.records_of(self.sink).is_new(has_started=self._checkpoint.has_started):
             self.two_phase.resume()
         else:
             self.two_phase.begin(resumable=self._resumable)
+        self._life.begin()
 
     def expect(self, attempt: int) -> None:
         self.two_phase.expect(attempt)
@@ -69,6 +79,10 @@ class TwoPhaseWriter(SinkWriter):
 
     def _count(self, batch: int) -> None:
         self.elements_out += self._prepared.pop(batch, 0)
+
+    def fail(self, error: BaseException) -> None:
+        if self._two_phase is not None:
+            self._two_phase.calls.fail(error)
 
     def close(self) -> MorisotError | None:
         super().close()

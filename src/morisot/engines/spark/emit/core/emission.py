@@ -59,7 +59,7 @@ class Resources:
     operators: Operators = field(default_factory=Operators)
     """The numbers of operators in guards."""
     replicas: ReplicaServer | None = None
-    """The server of the replicas of users' operators; None: they have no callbacks but `on_init`."""
+    """The server of the replicas of users' operators; None: they have no callbacks but `on_init`, or there are none."""
 
 
 @dataclass(frozen=True)

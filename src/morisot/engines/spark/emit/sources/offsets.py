@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import base64
+import pickle
 import uuid
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import pyarrow as pa
@@ -14,16 +16,22 @@ from morisot.engines.spark.emit.frames import schema
 from morisot.engines.spark.emit.python.fused_stage import dumps
 from morisot.engines.spark.emit.python.signing import current_seal
 from morisot.plan.endpoints import OffsetSource
+from morisot.plan.life_cycle import uses_store
 from morisot.plan.nodes.source import StreamOffsets
 from morisot.types.element import Type
+from morisot.types.replicas import having_store
 from morisot.worker.codec.batches import Misfit, encode
+from morisot.worker.replicas.replica import LiveReplica, Placed, has_ended, replica_of
 from morisot.worker.report.failure import SOURCE, WorkerFailure
 from morisot.worker.report.signature import Seal
 
 
-def stream(spark: SparkSession, node: StreamOffsets) -> DataFrame:
-    """The elements of the source, with a column for each leaf. Spark reads it in a separate Python process."""
-    reader = OffsetReader(node.source, node.type, f"{node.operator} ({node.location})", current_seal())
+def stream(spark: SparkSession, node: StreamOffsets, placed: Placed | None) -> DataFrame:
+    """The elements of the source, with a column for each leaf. Spark reads it in a separate Python process.
+
+    `placed` is the source as an object with callbacks, if it has any.
+    """
+    reader = OffsetReader(node.source, node.type, f"{node.operator} ({node.location})", current_seal(), placed)
     name = f"morisot_{uuid.uuid4().hex}"
 
     class UsersSource(DataSource):
@@ -41,42 +49,89 @@ def stream(spark: SparkSession, node: StreamOffsets) -> DataFrame:
     return spark.readStream.format(name).load()
 
 
+def _first_part(read: tuple[Iterable[Any], dict[str, Any]]) -> tuple[list[Any], dict[str, Any]]:
+    elements, end = read
+    return list(elements), end
+
+
+def _unchanged(found: Any) -> Any:
+    return found
+
+
 class OffsetReader(SimpleDataSourceStreamReader):
     """Spark's interface of a source, which calls the user's source."""
 
-    def __init__(self, source: OffsetSource[Any], type_: Type, title: str, seal: Seal) -> None:
+    def __init__(
+        self, source: OffsetSource[Any], type_: Type, title: str, seal: Seal, placed: Placed | None = None
+    ) -> None:
         self._source = source
+        self._placed = placed
+        self._stored = uses_store(source)
+        """Whether the offsets for Spark contain the key store as well."""
         self._type = type_
         self._title = title
         self._seal = seal
 
     def initialOffset(self) -> dict[str, Any]:  # noqa: N802 - Spark's name
-        offset: dict[str, Any] = self._asked("initial_offset()", self._source.initial_offset)
-        return offset
+        offset: dict[str, Any] = self._asked("initial_offset()", "initial_offset")
+        return self._with_store(offset, {}) if self._stored else offset
 
     def read(self, start: dict[str, Any]) -> tuple[Iterator[tuple[Any, ...]], dict[str, Any]]:
-        elements, end = self._asked(f"read({start})", self._source.read, start)
-        return self._rows(f"read({start})", elements), end
+        if self._placed is not None and has_ended(self._placed):
+            return iter(()), start  # Spark reads until the query ends
+        offset, store = self._parts(start)
+        asked = f"read({offset})"
+        elements, end = self._asked(asked, "read", offset, store=store, collects=_first_part)
+        if store is not None:
+            end = start if end == offset else self._with_store(end, store)
+        return self._rows(asked, elements), end
 
     def readBetweenOffsets(self, start: dict[str, Any], end: dict[str, Any]) -> Iterator[tuple[Any, ...]]:  # noqa: N802
-        asked = f"read_again({start}, {end})"
-        return self._rows(asked, self._asked(asked, self._source.read_again, start, end))
+        (first, store), (last, _) = self._parts(start), self._parts(end)
+        asked = f"read_again({first}, {last})"
+        return self._rows(asked, self._asked(asked, "read_again", first, last, store=store, collects=list))
 
     def commit(self, end: dict[str, Any]) -> None:
-        self._asked(f"commit({end})", self._source.commit, end)
+        if self._placed is not None and has_ended(self._placed):
+            return
+        offset, _ = self._parts(end)
+        self._asked(f"commit({offset})", "commit", offset)
 
-    def _rows(self, asked: str, elements: Iterable[Any]) -> Iterator[tuple[Any, ...]]:
-        given = self._asked(asked, list, elements)
+    def _parts(self, offset: dict[str, Any]) -> tuple[dict[str, Any], dict[Any, Any] | None]:
+        """The offset of the user, and the key store at it."""
+        if not self._stored:
+            return offset, None
+        return offset["offset"], pickle.loads(base64.b64decode(offset["store"]))
+
+    def _with_store(self, offset: dict[str, Any], store: dict[Any, Any]) -> dict[str, Any]:
+        return {"offset": offset, "store": base64.b64encode(pickle.dumps(store)).decode()}
+
+    def _rows(self, asked: str, given: list[Any]) -> Iterator[tuple[Any, ...]]:
         try:
             columns = [as_plain(column) for column in encode(given, self._type, dumps)]
         except Misfit as error:
             raise self._failed(asked, TypeError(f"{error}; correct the type given to stream(…)")) from None
         return iter(list(zip(*columns, strict=True)))  # the iterator of a list, which Spark copies to read it again
 
-    def _asked(self, asked: str, method: Any, *arguments: Any) -> Any:
+    def _asked(
+        self,
+        asked: str,
+        method: str,
+        *arguments: Any,
+        store: dict[Any, Any] | None = None,
+        collects: Callable[[Any], Any] = _unchanged,
+    ) -> Any:
+        """Calls a method of the source, and collects the elements that it returns while it has its key store."""
+        source: LiveReplica | None = None
         try:
-            return method(*arguments)
+            if self._placed is None:
+                return collects(getattr(self._source, method)(*arguments))
+            source = replica_of(self._placed, 0)
+            with having_store(source.operator, store):
+                return collects(source.call(method, *arguments))
         except Exception as error:
+            if source is not None:
+                source.fail(error)
             raise self._failed(asked, error) from None
 
     def _failed(self, asked: str, error: Exception) -> Exception:

@@ -36,6 +36,8 @@ class QueryAttempt:
         return bool(self.query.isActive)
 
     def stop(self) -> None:
+        if self.emission.resources.replicas is not None:
+            self.emission.resources.replicas.end_sources()
         self.query.stop()
 
 
@@ -99,6 +101,8 @@ class QueryStarter:
         self._attempts += 1
         for writer in self._spec.writers:
             writer.expect(self._attempts)
+            if writer.life is not None:
+                writer.life.begin_again()
         delivery = Delivery(
             self._spec.runner, self._spec.group, self.query.per_batch, self.emission, self._spec.writers, self._attempts
         )

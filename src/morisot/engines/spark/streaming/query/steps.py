@@ -75,7 +75,7 @@ class QuerySteps:
                 refuse_stopped(self._spark)
             return True
         self._counts.count(query)
-        self._tell_replicas(query)
+        self._tell_of_snapshots(query)
         for writer in self._spec.writers:
             writer.settle()
         if query.idle_inputs.may_advance:
@@ -89,13 +89,16 @@ class QuerySteps:
             self._starter.end = None
         return False
 
-    def _tell_replicas(self, query: QueryAttempt) -> None:
-        """Tells the replicas of users' operators which snapshot is complete."""
+    def _tell_of_snapshots(self, query: QueryAttempt) -> None:
+        """Tells users' operators and sinks which snapshot is complete."""
         replicas = query.emission.resources.replicas
-        if replicas is not None and replicas.is_serving:
+        listening = [writer.life for writer in self._spec.writers if writer.life is not None and writer.life.listens]
+        if listening or (replicas is not None and replicas.is_serving):
             _, committed = self._spec.checkpoint.newest()
-            if committed >= 0:
+            if replicas is not None and committed >= 0:
                 replicas.note_complete(committed)
+            for life in listening:
+                life.note_complete(committed)
 
     @property
     def _end_is_committed(self) -> bool:
@@ -141,7 +144,12 @@ class QuerySteps:
         failure = query.delivery.failure or error
         query.emission.fail_replicas(users_error(failure, query.emission.seals) or failure)
         self._counts.count(query)
-        self._policy.check(query, failure, self._counts.measures.batches, lambda: self._lifecycle.stop_requested)
+        try:
+            self._policy.check(query, failure, self._counts.measures.batches, lambda: self._lifecycle.stop_requested)
+        except MorisotError as final:
+            for writer in self._spec.writers:
+                writer.fail(final.__cause__ or final)
+            raise
         self._spec.runner.ledger.take(query.emission.run)  # the micro-batch that failed is replayed
         self._starter.plan_again()
 
@@ -166,7 +174,7 @@ class QuerySteps:
     def _count_last(self) -> None:
         if self._lifecycle.query is not None:
             self._counts.count(self._lifecycle.query)
-            self._tell_replicas(self._lifecycle.query)
+            self._tell_of_snapshots(self._lifecycle.query)
 
     def _close_writers(self) -> None:
         closing = self._release()
