@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 import morisot as mo
 from morisot.engines.spark.bounded.runner import BatchRunner
+from morisot.overrides import OVERRIDES
 
 SECONDS = 60
 
@@ -93,3 +95,23 @@ def test_a_query_is_stopped_if_what_follows_its_start_fails(
         with pytest.raises(RuntimeError, match="the connection broke"):
             ctx.start()
     assert [query.isActive for query in started] == [False]
+
+
+def test_the_micro_batch_that_runs_when_a_supervised_program_ends_is_its_last_snapshot(
+    spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(OVERRIDES, "supervised", True)
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "a.txt").write_text("1\n")
+    runs = threading.Event()
+
+    def slowly(_: str) -> None:
+        runs.set()
+        time.sleep(1)
+
+    with mo.StreamContext(spark, config=mo.Config(progress=False), snapshots=tmp_path / "saves") as ctx:
+        ctx.stream_file(tmp_path / "in", unbounded=True).for_each(slowly)
+        job = ctx.start()
+        assert runs.wait(SECONDS)
+        job.stop()
+        assert [snapshot.id for snapshot in job.snapshots()] == [0]

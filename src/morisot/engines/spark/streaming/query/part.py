@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import time
 
 from morisot.engines.spark.session.ending import Worker, stop_at_exit
 from morisot.engines.spark.session.jvm_death import JvmEnded, reporting_death
@@ -15,12 +16,15 @@ from morisot.engines.spark.streaming.query.starter import QueryAttempt, QuerySta
 from morisot.engines.spark.streaming.query.steps import POLL_SECONDS, QuerySteps
 from morisot.engines.spark.streaming.query.watch import Watch
 from morisot.engines.spark.streaming.sinks import SinkWriter
+from morisot.overrides import OVERRIDES
 from morisot.plan.analysis.graph import walk
 from morisot.plan.snapshots import Snapshot
 from morisot.runtime.activity import ACTIVITY
 from morisot.runtime.metrics import BacklogMetrics, CountedSinkMetrics, JobMetrics, SinkMetrics
 
 SETTLING_SECONDS = 0.02
+_LAST_BATCH_SECONDS = 5.0
+"""The most seconds in which the micro-batch that runs may end, when a supervised program ends in order."""
 
 
 class StreamPart:
@@ -66,11 +70,23 @@ class StreamPart:
 
     def ask_to_stop(self) -> None:
         """Requests that the watching thread ends the query."""
+        self._await_last_snapshot()
         self._watch.ask_to_stop()
 
     def stop(self) -> None:
         """Ends the query, and waits for its end."""
+        self._await_last_snapshot()
         self._watch.stop()
+
+    def _await_last_snapshot(self) -> None:
+        """Waits for the micro-batch that runs now in a supervised program: the next attempt need not repeat it."""
+        if not OVERRIDES.supervised or self._spec.snapshots is None or not self._lifecycle.is_running:
+            return
+        with contextlib.suppress(Exception):  # Spark may have ended
+            begun, committed = self._spec.checkpoint.newest()
+            deadline = time.monotonic() + _LAST_BATCH_SECONDS
+            while committed < begun and not self.join(SETTLING_SECONDS) and time.monotonic() < deadline:
+                committed = max(self._spec.checkpoint.completed(), default=-1)
 
     def join(self, timeout: float | None) -> bool:
         return self._lifecycle.join(timeout)
