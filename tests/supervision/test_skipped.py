@@ -56,6 +56,31 @@ def test_a_job_skips_the_elements_in_the_file(spark: Any, tmp_path: Path, monkey
     assert divided.collect() == [-12, 12]
 
 
+class Divide(mo.Operator[int, int]):
+    def process(self, n: int, message: mo.Message) -> Any:
+        yield 12 // (n - 2)
+
+
+@pytest.mark.jvm
+def test_an_operator_with_replicas_skips_the_elements_in_the_file(
+    spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(OVERRIDES, "poison", None)
+    numbers = mo.StreamContext(spark, snapshots=tmp_path / "saves").stream_iter([1, 2, 3])
+    divided = numbers.apply(Divide(), replicate=1, ordered=True)
+    with pytest.raises(mo.ElementError, match="on the element 2") as caught:
+        divided.collect()
+    error = caught.value
+    file = tmp_path / "saves" / "skipped.jsonl"
+    add_skipped(file, (error.operator, str(error.location), "9"))
+    forget()
+    with pytest.raises(mo.ElementError, match="on the element 2"):  # another element is in the file
+        divided.collect()
+    add_skipped(file, (error.operator, str(error.location), error.element))
+    forget()
+    assert divided.collect() == [-12, 12]
+
+
 def test_a_restart_of_a_loop_that_is_not_there_names_those_that_are(tmp_path: Path) -> None:
     for number in (1, 2):
         (tmp_path / "loops" / "replay" / f"snapshot-{number:06}-round-{number:06}").mkdir(parents=True)

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from morisot.errors import ElementError
 from morisot.types.element import ANY, Type
 from morisot.types.replicas import having_store, outputs_of
 from morisot.worker.codec.batches import Dumps
@@ -75,7 +76,11 @@ class Calls:
     def _leave_out(self, replica: LiveReplica, element: Any, error: Exception, notes: Notes | None) -> None:
         policy, skip = self.origin.policy, _own_frames(error)
         if policy is not None and notes is not None:
-            notes.add(policy, element, error, skip)
+            try:
+                notes.add(policy, element, error, skip)
+            except ElementError:  # it is not one of the elements to skip
+                replica.fail(error)
+                raise
             return
         replica.fail(error)
         theirs = failed(self.origin.operator, self.origin.location, element, error, skip)

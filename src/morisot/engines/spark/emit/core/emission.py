@@ -32,6 +32,7 @@ from morisot.plan.nodes.node import Node
 from morisot.plan.nodes.partition import Batched
 from morisot.plan.nodes.rowwise import Rowwise
 from morisot.plan.nodes.source import PathSource
+from morisot.plan.nodes.state import Apply
 from morisot.plan.nodes.window import WithoutFailures
 from morisot.runtime.tally import is_diverting
 from morisot.types.element import ANY, Type
@@ -276,7 +277,7 @@ class Emission:
     def policy(self, node: Node) -> Policy | None:
         """The treatment of elements on which the operator fails; None: the job stops."""
         if not node.leaves_out:
-            only = skipped_by(node) if isinstance(node, Rowwise) else None
+            only = skipped_by(node) if isinstance(node, Rowwise | Apply) else None
             if only is None:
                 return None
             return Policy(node.operator, node.location, self.nodes.index(node), False, failing_type(node), only)
