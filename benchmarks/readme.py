@@ -13,12 +13,15 @@ from benchmarks.closures import readme as closures
 from benchmarks.loops import readme as loops
 from benchmarks.nexmark import pages as nexmark
 from benchmarks.nexmark.picture import picture
+from benchmarks.streams import snapshot_pages
+from benchmarks.supervision import pages as supervision
 from benchmarks.workload import DATAFRAME, MORISOT, RDD
 
 README = Path("README.md")
 PERFORMANCE = Path("docs/guide/performance.md")
 NEXMARK, NEXMARK_RESULTS = Path("docs/guide/nexmark.md"), Path("benchmarks/results/0.1.0/nexmark.json")
 NEXMARK_PICTURE = Path("docs/pictures/nexmark.svg")
+SNAPSHOTS, SNAPSHOTS_RESULTS = Path("docs/guide/snapshots.md"), Path("benchmarks/results/0.1.0/snapshots.json")
 WIDTH = 120
 """The longest line of a Markdown page, outside tables."""
 
@@ -56,6 +59,13 @@ TABLES: dict[str, tuple[Path, Path, Callable[[dict[str, Any]], str]]] = {
     "loops": (PERFORMANCE, Path("build/loops.json"), loops.table),
     "nexmark": (NEXMARK, NEXMARK_RESULTS, nexmark.table),
     "nexmark-sizes": (NEXMARK, NEXMARK_RESULTS, nexmark.scale_table),
+    "snapshots": (SNAPSHOTS, SNAPSHOTS_RESULTS, snapshot_pages.table),
+    "snapshots-loops": (SNAPSHOTS, SNAPSHOTS_RESULTS, snapshot_pages.loops),
+    "supervision": (
+        Path("docs/guide/supervision.md"),
+        Path("benchmarks/results/0.1.0/supervision.json"),
+        supervision.table,
+    ),
 }
 """For each pair of markers: the page, the file of results, and the function that makes the text between them."""
 

@@ -60,17 +60,20 @@ def collect_garbage(spark: SparkSession) -> None:
 def machine(spark: SparkSession) -> dict[str, Any]:
     """What to know to read the numbers."""
     jvm: Any = spark._jvm
+    java = jvm.System.getProperty("java.version")
+    return {**machine_without_spark(), "java": java, "spark": spark.version, "settings": SETTINGS}
+
+
+def machine_without_spark() -> dict[str, Any]:
+    """The facts that need no session."""
     return {
         "cpu": _cpu_model(),
         "cores": CORES,
         "memory_gb": round(psutil.virtual_memory().total / 2**30, 1),
         "system": platform.platform(),
-        "java": jvm.System.getProperty("java.version"),
         "python": platform.python_version(),
-        "spark": spark.version,
         "pyspark": pyspark.__version__,
         "load_average_before": os.getloadavg(),
-        "settings": SETTINGS,
     }
 
 
