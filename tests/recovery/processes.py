@@ -147,19 +147,15 @@ def left(directory: Path, supervisor: int | None = None) -> list[str]:
     """What earlier supervisors with this directory have left, and the one that runs now has not started or made."""
     found = [int(each.name) for each in Path("/proc").iterdir() if each.name.isdigit()]
     own = {os.getpid()} if supervisor is None else {os.getpid(), supervisor, *descendants(supervisor)}
-    scratch = [each for each in (directory / "tmp").iterdir() if supervisor is None or _owner(each) != supervisor]
+    scratch = [
+        each
+        for each in (directory / "tmp").iterdir()
+        if supervisor is None or not each.name.startswith(f"morisot-run-{supervisor}-")
+    ]
     sockets = [] if supervisor is not None else directory.rglob("*.sock")
     theirs = os.fsencode(directory / "tmp")
     processes = [pid for pid in found if pid not in own and theirs in _environment(pid)]
     return [*map(str, scratch), *map(str, sockets), *(f"process {pid}" for pid in processes)]
-
-
-def _owner(scratch: Path) -> int | None:
-    try:
-        owner: int = json.loads((scratch / "owner.json").read_text())["pid"]
-    except (OSError, ValueError):
-        return None
-    return owner
 
 
 def _environment(pid: int) -> bytes:

@@ -231,6 +231,7 @@ def test_a_killed_supervisor_takes_the_program_along(tmp_path: Path) -> None:
     run.wait()
     wait_for(lambda: child not in run.processes())
     assert run.left()
+    (run.temporary / f"morisot-run-{run.process.pid}-1-abc").mkdir()  # of one that was killed as soon as it had begun
     (tmp_path / "child").unlink()
     after = Supervised(tmp_path, "pass")
     assert after.wait() == 0, after.errors
@@ -286,8 +287,9 @@ def test_a_second_supervisor_of_a_directory_is_refused(tmp_path: Path) -> None:
     run = Supervised(tmp_path, "tell('child', os.getpid()); time.sleep(600)")
     run.child()
     second = command(tmp_path, "run", "--snapshots", str(run.saves), "program.py")
-    assert second.returncode != 0
-    assert "another supervisor" in second.stderr
+    assert second.returncode == 1
+    assert second.stderr.startswith("morisot: another supervisor runs a program with the snapshots in")
+    assert not (run.saves / "attempts.json").exists()
     run.signal(signal.SIGTERM)
     assert run.wait() == 143
 
@@ -323,3 +325,23 @@ def test_settings_of_the_file_and_the_environment(tmp_path: Path, monkeypatch: p
     run = Supervised(tmp_path, "sys.exit(3)", "--config", str(settings))
     assert run.wait() == 75
     assert len(run.report.attempts) == 2
+
+
+def test_settings_win_over_those_of_less_precedence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The command line over the code, the code over the environment."""
+    monkeypatch.setenv("MORISOT_SNAPSHOTS_PATH", "environment")
+    (tmp_path / "tmp").mkdir()
+    (tmp_path / "program.py").write_text(
+        """
+import morisot as mo
+config = mo.Config(engine="reference", spark={"a": "code", "b": "code"})
+with mo.StreamContext(config=config, snapshots=mo.Snapshots("code", every="1s", items=3)) as ctx:
+    print(ctx.config.spark, ctx._snapshots)
+"""
+    )
+    done = command(tmp_path, "run", "--spark", "a=line", "--every", "off", "--restart", "7", "program.py")
+    assert "'spark.a': 'line', 'spark.b': 'code'" in done.stdout, done.stderr
+    assert "path='code', every=None, items=3" in done.stdout
+    assert "restart=7" in done.stdout
+    assert (tmp_path / "code" / "attempts.json").exists()
+    assert not (tmp_path / "environment").exists()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -24,6 +25,55 @@ def test_supervise_runs_a_program_and_reports(tmp_path: Path) -> None:
     assert report.exit_code == 0
     assert (tmp_path / "saves" / "attempts.json").exists()
     assert not (tmp_path / "saves" / "control.sock").exists()
+
+
+SETTINGS = """
+import pathlib, sys
+from morisot.config import Config
+from morisot.overrides import OVERRIDES
+file = pathlib.Path(sys.argv[1])
+file.write_text(f"{OVERRIDES.settings} {OVERRIDES.snapshots} {Config.from_environment().memory}")
+sys.exit(3)
+"""
+
+
+def test_supervise_has_the_keywords_of_the_command_line(tmp_path: Path) -> None:
+    (tmp_path / "program.py").write_text(SETTINGS)
+    (tmp_path / "settings.toml").write_text('[morisot]\nmemory = "3g"\n[morisot.supervisor]\nmax_retries = 0\n')
+    (tmp_path / "saves" / "streams").mkdir(parents=True)
+    report = mo.supervise(
+        tmp_path / "program.py",
+        args=[str(tmp_path / "found")],
+        snapshots=tmp_path / "saves",
+        every="5s",
+        items=9,
+        restart="none",
+        clear=True,
+        clean_on_exit=True,
+        config=tmp_path / "settings.toml",
+        master="local[3]",
+        session_retries=2,
+        spark={"a": "1"},
+    )
+    assert report.exit_code == 75
+    settings = {"master": "local[3]", "max_retries": 2, "spark": {"spark.a": "1"}}
+    saved = {"path": str(tmp_path / "saves"), "every": "5s", "items": 9, "restart": None, "clean_on_exit": True}
+    assert (tmp_path / "found").read_text() == f"{settings} {saved} 3g"
+    assert not (tmp_path / "saves" / "streams").exists()
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"mastr": "local"}, "'mastr' is unknown: did you mean 'master'"),
+        ({"engine": "fast"}, "engine is 'fast'"),
+        ({"snapshots": "saves", "every": "soon"}, "every is 'soon'"),
+        ({"clear": True}, "clear=True needs snapshots="),
+    ],
+)
+def test_wrong_keywords_of_supervise_are_refused(given: dict[str, Any], said: str) -> None:
+    with pytest.raises(mo.ConfigError, match=said):
+        mo.supervise("program.py", **given)
 
 
 SPAWNED = """
@@ -94,6 +144,7 @@ def test_the_snapshots_of_a_directory_are_listed(tmp_path: Path) -> None:
         (["--parallelism", "0", "program.py"], "parallelism is 0"),
         (["--clear", "program.py"], "--clear needs --snapshots"),
         (["--spark", "a", "program.py"], "--spark needs KEY=VALUE"),
+        (["--snapshots", "saves", "--every", "soon", "program.py"], "every is 'soon'"),
     ],
 )
 def test_wrong_arguments_are_errors_of_usage(tmp_path: Path, given: list[str], said: str) -> None:

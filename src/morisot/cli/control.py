@@ -18,16 +18,15 @@ _COLUMNS = ("pid", "attempt", "since", "snapshot", "snapshots", "program")
 @click.command()
 def ps() -> None:
     """Lists the running programs of this user."""
-    from morisot import processes
     from morisot.supervision.control import NoSupervisor, ask
-    from morisot.supervision.scratch import runs
+    from morisot.supervision.scratch import control_of, runs
 
     rows = []
     for path, owner in runs():
-        if not processes.is_alive(owner["pid"], owner.get("started")):
+        if not owner.is_alive:
             continue
         try:
-            found = ask(Path(owner.get("control", path)), {"command": "status"})
+            found = ask(control_of(path), {"command": "status"})
         except NoSupervisor:
             continue
         rows.append([found.get(name) for name in _COLUMNS])

@@ -10,7 +10,7 @@ from morisot import __version__
 from morisot.cli.control import ps, restart, stop
 from morisot.cli.run import run
 from morisot.cli.snapshots import snapshots
-from morisot.errors import ConfigError, MorisotError
+from morisot.errors import ConfigError, MorisotError, SnapshotError
 
 USAGE, FAILED = 2, 1
 
@@ -45,7 +45,8 @@ def main() -> None:
         morisot(prog_name="morisot")
     except MorisotError as error:
         click.echo(f"morisot: {error}", err=True)
-        sys.exit(USAGE if isinstance(error, ConfigError) else FAILED)
+        is_usage = isinstance(error, ConfigError) and not isinstance(error, SnapshotError)
+        sys.exit(USAGE if is_usage else FAILED)
 
 
 if __name__ == "__main__":

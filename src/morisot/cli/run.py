@@ -20,11 +20,6 @@ _SUPERVISION = (
     "start_timeout",
     "poison",
 )
-_SNAPSHOTS = {"snapshots": "path", "every": "every", "items": "items", "restart": "restart", "clean_on_exit": None}
-_SETTINGS = (
-    *("master", "parallelism", "engine", "memory", "packages", "spark", "verbose", "progress", "operator_metrics"),
-    *("sample", "session_retries", "job_report"),
-)
 _OPTIONS = (
     click.option("--max-retries", type=int, help="Restarts since the last new snapshot (3)."),
     click.option("--max-restarts", type=int, help="Restarts in all (100)."),
@@ -71,6 +66,7 @@ def run(program: str, arguments: tuple[str, ...], **given: Any) -> None:
 
     Exit codes: 0 done, 1 a final error, 75 no retries left, 124 timeout, 130 interrupted, 143 terminated.
     """
+    from morisot.supervision.arguments import CONFIG_NAMES, config_settings, configured_directory, snapshot_settings
     from morisot.supervision.settings import Supervision
     from morisot.supervision.supervisor import Supervisor
     from morisot.supervision.task import SupervisedTask
@@ -79,10 +75,18 @@ def run(program: str, arguments: tuple[str, ...], **given: Any) -> None:
     if config is not None:
         _use_file(config)
     settings = Supervision.load({name: given[name] for name in _SUPERVISION}, file=config)
-    saved = {**_of_configuration(), **_snapshots(given)}
-    if given["clear"] and "path" not in saved:
+    saved = snapshot_settings({**given, "path": given["snapshots"]}, {})
+    task = SupervisedTask(
+        program,
+        list(arguments),
+        config_settings({name: _value(name, given[name]) for name in CONFIG_NAMES}),
+        saved,
+        given["report"],
+        given["clear"],
+        configured_directory(),
+    )
+    if task.clear and task.cleared is None:
         raise click.UsageError("--clear needs --snapshots")
-    task = SupervisedTask(program, list(arguments), _settings(given), saved, given["report"], given["clear"])
     sys.exit(Supervisor(task, settings).run().exit_code)
 
 
@@ -93,41 +97,13 @@ def _use_file(config: str) -> None:
     os.environ["MORISOT_CONFIG"] = str(Path(config).absolute())
 
 
-def _of_configuration() -> dict[str, Any]:
-    """The snapshot directory of the environment and the file, where the control socket and the report are."""
-    from morisot.config import Config
-
-    found = Config.from_environment().snapshots
-    return {} if "path" not in found else {"path": str(Path(found["path"]).absolute())}
-
-
-def _snapshots(given: dict[str, Any]) -> dict[str, Any]:
-    """The settings of snapshots on the command line."""
-    from morisot.config import snapshot_setting
-
-    found: dict[str, Any] = {}
-    if given["snapshots"] is not None:
-        found["path"] = str(Path(given["snapshots"]).absolute())
-    for name in ("every", "items", "restart"):
-        if given[name] is not None:
-            found[name] = snapshot_setting(name, str(given[name]))
-    if given["clean_on_exit"]:
-        found["clean_on_exit"] = True
-    return found
-
-
-def _settings(given: dict[str, Any]) -> dict[str, Any]:
-    """The settings of `Config` on the command line, checked before the program starts."""
-    from morisot.config import Config
-
-    named: dict[str, Any] = {"session_retries": "max_retries", "job_report": "report"}
-    found = {named.get(name, name): given[name] for name in _SETTINGS if given[name] not in (None, ())}
-    if "packages" in found:
-        found["packages"] = [each.strip() for each in found["packages"].split(",") if each.strip()]
-    if "spark" in found:
-        pairs = [each.partition("=") for each in found["spark"]]
+def _value(name: str, given: Any) -> Any:
+    """A setting of `Config` from the text of an option."""
+    if name == "packages" and given is not None:
+        return [each.strip() for each in given.split(",") if each.strip()]
+    if name == "spark":
+        pairs = [each.partition("=") for each in given]
         if not all(key and equals for key, equals, _ in pairs):
             raise click.UsageError("--spark needs KEY=VALUE")
-        found["spark"] = {key: value for key, _, value in pairs}
-    Config(**found)
-    return found
+        return {key: value for key, _, value in pairs} or None
+    return given

@@ -58,18 +58,27 @@ class SupervisionReport:
             "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
         )
 
+    def as_json(self) -> str:
+        """The report as a JSON object."""
+        return json.dumps({"format": _FORMAT, **dataclasses.asdict(self)}, default=_text, indent=1)
+
     def write(self, file: Path) -> None:
         """Writes the report as JSON, atomically."""
         make_directory(file.parent)
         beside = file.with_name(f".{file.name}.writing")
         with private_file(beside) as out:
-            out.write(json.dumps({"format": _FORMAT, **dataclasses.asdict(self)}, default=_text, indent=1).encode())
+            out.write(self.as_json().encode())
         beside.replace(file)
 
     @classmethod
     def read(cls, file: Path) -> SupervisionReport:
         """A report that was written."""
-        content = json.loads(file.read_text(encoding="utf-8"))
+        return cls.parse(file.read_text(encoding="utf-8"))
+
+    @classmethod
+    def parse(cls, text: str) -> SupervisionReport:
+        """A report from its JSON object."""
+        content = json.loads(text)
         attempts = tuple(_attempt(each) for each in content["attempts"])
         return cls(attempts, content["exit_code"], skipped=content["skipped"])
 

@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from morisot.errors import SnapshotError
 from morisot.private import make_directory
 
 NAME = "control.sock"
@@ -46,7 +47,10 @@ class ControlSocket:
         make_directory(directory)
         if self.path.exists() or self.path.is_symlink():
             if _answers(directory):
-                raise FileExistsError(f"another supervisor runs a program with the snapshots in {directory}")
+                raise SnapshotError(
+                    f"another supervisor runs a program with the snapshots in {directory}",
+                    advice="stop it with `morisot stop`, or give this program a directory of its own",
+                )
             self.path.unlink(missing_ok=True)
         mask = os.umask(0o177)  # the socket gets its permissions when it is created
         try:

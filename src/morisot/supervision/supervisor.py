@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from morisot import processes
+from morisot.errors import SnapshotError
 from morisot.runtime.retries import JobFailure, Retries
 from morisot.supervision.attempts import NAME as REPORT_NAME
 from morisot.supervision.attempts import Attempt, SupervisionReport
@@ -57,8 +58,8 @@ class Supervisor:
         """Runs the program. Afterwards no process, socket or temporary file of it is left."""
         if self._task.missing is not None:
             return self._refused(self._task.missing)
-        if self._task.clear and self._directory is not None:
-            clear(self._directory)
+        if self._task.clear and self._task.cleared is not None:
+            clear(self._task.cleared)
         processes.become_subreaper()
         remove_leftovers()
         began = time.monotonic()
@@ -72,7 +73,8 @@ class Supervisor:
         finally:
             self._close()
             report = SupervisionReport(tuple(self._attempts), code, skipped=len(self._skipped))
-            self._publish(report)
+            if self._attempts:
+                self._publish(report)
         return report
 
     def _refused(self, why: str) -> SupervisionReport:
@@ -90,10 +92,11 @@ class Supervisor:
         self._selector.close()
 
     def _publish(self, report: SupervisionReport) -> None:
+        directory = self._directory or self._task.cleared
         if self._task.report is not None:
             report.write(Path(self._task.report))
-        elif self._directory is not None:
-            report.write(self._directory / REPORT_NAME)
+        elif directory is not None:
+            report.write(directory / REPORT_NAME)
         if len(report.attempts) > 1 or report.exit_code != DONE:
             say(report.table())
 
@@ -203,7 +206,7 @@ class Supervisor:
             self._directory = directory
             try:
                 self._open_control(directory)
-            except OSError as error:
+            except (OSError, SnapshotError) as error:
                 say(f"no control socket in {directory}: {error}")
             self._describe()
 
@@ -218,8 +221,7 @@ class Supervisor:
 
     def _describe(self) -> None:
         if self._scratch is not None and self._control is not None:
-            program = " ".join([self._task.target, *self._task.arguments])
-            self._scratch.describe(control=str(self._control.path.parent), program=program)
+            self._scratch.describe(control=str(self._control.path.parent))
 
     def _answer(self, request: dict[str, Any]) -> dict[str, Any]:
         command = request.get("command")

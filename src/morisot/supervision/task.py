@@ -33,12 +33,19 @@ class SupervisedTask:
     """The file of the report; None: in the snapshot directory."""
     clear: bool = False
     """Whether earlier snapshots are removed before the first attempt."""
+    configured: str | None = None
+    """The snapshot directory of the environment or the settings file, which the code of the program may replace."""
 
     @property
     def directory(self) -> Path | None:
         """The snapshot directory, if the command line gives it."""
         path = self.snapshots.get("path")
         return None if path is None else Path(path).absolute()
+
+    @property
+    def cleared(self) -> Path | None:
+        """The directory whose snapshots `clear` removes."""
+        return self.directory or (None if self.configured is None else Path(self.configured))
 
     @property
     def missing(self) -> str | None:

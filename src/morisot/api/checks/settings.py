@@ -32,8 +32,11 @@ def checked_session(spark: Any) -> Any:
 
 def checked_settings(config: Any, engine: str | None, parallelism: int | None) -> Config:
     """The configuration, overridden by keyword arguments. A dict has the settings by name."""
+    found = _settings(config)
     named: dict[str, Any] = {"engine": engine, "parallelism": parallelism, **OVERRIDES.settings}
-    return dataclasses.replace(_settings(config), **{name: each for name, each in named.items() if each is not None})
+    if "spark" in named:
+        named["spark"] = {**found.spark, **named["spark"]}
+    return dataclasses.replace(found, **{name: each for name, each in named.items() if each is not None})
 
 
 def _settings(config: Any) -> Config:
