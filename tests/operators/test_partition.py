@@ -239,6 +239,17 @@ def test_a_cached_stream_whose_form_fails(ctx: mo.StreamContext) -> None:
             failing.collect()
 
 
+def test_a_cached_stream_whose_form_fails_on_branches(ctx: mo.StreamContext) -> None:
+    """The cached stream reads frames that are persisted for several readers."""
+    first, second = ctx.stream_iter([0.0, 894.0]).map(lambda x: round(x, 1)).split_by(lambda x: len(str(x)) % 2, 2)
+    third, fourth = second.merge(first).split_by(lambda x: len(str(x)) % 2, 2)
+    whole = fourth.merge(third).map(lambda x: int(x)).filter(lambda n: 10 // n > 0)
+    ordered = whole.add_timestamps(lambda n: len(str(n)) % 3, returns=int).reorder().drop_timestamps()
+    pairs = ordered.join(ordered, lambda n: n, lambda n: n % 3).map(lambda k, t: len(str(t))).drop_key()
+    with pytest.raises(mo.ElementError, match="ZeroDivisionError"):
+        pairs.cache().collect()
+
+
 def test_what_was_left_out_before_a_cache_is_counted_once(ctx: mo.StreamContext) -> None:
     kept = ctx.stream_iter([1, 0, 2]).map(lambda n: 2 // n, on_error="skip").cache()
     for _ in range(2):

@@ -2,12 +2,29 @@
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from pyspark.errors import PySparkException
 
 from morisot.engines.spark.emit.frames.frame import Frame
 from morisot.plan.analysis.graph import walk
 from morisot.plan.nodes.node import Node
 from morisot.worker.report.signature import Seal
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+
+def unpersist(df: DataFrame) -> None:
+    """Unpersists a frame.
+
+    Then Spark plans the persisted frames that read it once more, which raises what their data raises. Neither they nor
+    this frame are persisted any longer.
+    """
+    with contextlib.suppress(PySparkException):
+        df.unpersist()
 
 
 @dataclass(frozen=True)
@@ -46,7 +63,7 @@ class Caches:
     def release(self, node: Node) -> None:
         cached = self._frames.pop(node, None)
         if cached is not None:
-            cached.frame.df.unpersist()
+            unpersist(cached.frame.df)
 
     def clear(self) -> None:
         """Called when Spark's JVM has ended, and with it all persisted frames."""

@@ -12,6 +12,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name every Spark program uses
 
 from morisot.compile.verdict import ColumnForm
+from morisot.engines.spark.emit.core.caches import Caches, unpersist
 from morisot.engines.spark.emit.core.registry import emit_of
 from morisot.engines.spark.emit.frames.frame import Frame
 from morisot.engines.spark.emit.frames.guards import Operators
@@ -41,7 +42,6 @@ from morisot.worker.report.signature import Seal
 from morisot.worker.rowwise.steps import Step
 
 if TYPE_CHECKING:
-    from morisot.engines.spark.emit.core.caches import Caches
     from morisot.engines.spark.replicas.server import ReplicaServer
 
 
@@ -246,8 +246,8 @@ class Emission:
         """Unpersists the persisted frames, and ends the replicas of users' operators."""
         if self.resources.replicas is not None:
             self.resources.replicas.end()
-        for df in self._persisted.values():
-            df.unpersist()
+        for df in reversed(self._persisted.values()):  # first those that read others
+            unpersist(df)
         self._persisted.clear()
 
     def is_ordered(self, node: Node) -> bool:
