@@ -6,6 +6,7 @@ known to be unique; of equal prices any bid wins.
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING
 
 import pyspark.sql.functions as sf
@@ -20,13 +21,26 @@ if TYPE_CHECKING:
 
 
 class Frames:
-    """The tables of a session."""
+    """The tables of a session. A table that a query does not read is not opened."""
 
     def __init__(self, spark: SparkSession, paths: Paths) -> None:
-        self.persons = spark.read.parquet(str(paths.persons))
-        self.auctions = spark.read.parquet(str(paths.auctions))
-        self.bids = spark.read.parquet(str(paths.bids))
-        self.labels = spark.range(100).select("id", sf.format_string("label %d", "id").alias("label"))
+        self._spark, self._paths = spark, paths
+
+    @functools.cached_property
+    def persons(self) -> DataFrame:
+        return self._spark.read.parquet(str(self._paths.persons))
+
+    @functools.cached_property
+    def auctions(self) -> DataFrame:
+        return self._spark.read.parquet(str(self._paths.auctions))
+
+    @functools.cached_property
+    def bids(self) -> DataFrame:
+        return self._spark.read.parquet(str(self._paths.bids))
+
+    @functools.cached_property
+    def labels(self) -> DataFrame:
+        return self._spark.range(100).select("id", sf.format_string("label %d", "id").alias("label"))
 
 
 def start(size: int) -> Column:

@@ -17,6 +17,8 @@ from benchmarks.nexmark.answers import difference
 from benchmarks.nexmark.data import Paths
 from benchmarks.nexmark.systems import BY_HAND, System, answer
 
+CLOCKS = ("cpu_seconds", "wall_seconds")
+
 
 @dataclass
 class Taken:
@@ -97,15 +99,15 @@ def variant(taken: Taken, expected: Taken | None, size: int) -> dict[str, Any]:
         return {"size": size, "problem": taken.problem}
     found: dict[str, Any] = {"size": size, "first": asdict(taken.first), "notes": taken.notes}
     found["runs"] = [asdict(cost) for cost in taken.runs]
-    for clock in ("cpu", "wall"):
-        seconds = f"{clock}_seconds"
+    for seconds in CLOCKS:
+        clock = seconds.removesuffix("_seconds")
         if taken.runs:
             found[seconds] = _median(taken.runs, seconds)
         if expected is not None and expected.first is not None:
             first = getattr(taken.first, seconds), getattr(expected.first, seconds)
-            found[f"first_{clock}_ratio"] = _ratio(*first)
+            found[f"first_{clock}_ratio"] = ratio(*first)
             if taken.runs and expected.runs:
-                found[f"{clock}_ratio"] = _ratio(found[seconds], _median(expected.runs, seconds))
+                found[f"{clock}_ratio"] = ratio(found[seconds], _median(expected.runs, seconds))
     return found
 
 
@@ -113,5 +115,5 @@ def _median(runs: Sequence[Cost], clock: str) -> float:
     return float(median(getattr(run, clock) for run in runs))
 
 
-def _ratio(one: float, other: float) -> float | None:
+def ratio(one: float, other: float) -> float | None:
     return one / other if other else None

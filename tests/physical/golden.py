@@ -7,6 +7,9 @@ import re
 import tempfile
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
+
 import morisot as mo
 from morisot.physical.boundaries import boundaries_of
 from morisot.physical.job import PlannedJob, plan_stream
@@ -41,6 +44,7 @@ def write_files() -> None:
     for file, content in FILES.items():
         Path(file).parent.mkdir(parents=True, exist_ok=True)
         Path(file).write_text(content, encoding="utf-8")
+    pq.write_table(pa.table({"name": ["a"], "price": [1], "at": [1]}), "offers.parquet")
 
 
 def main() -> None:

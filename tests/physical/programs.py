@@ -568,6 +568,24 @@ def join_function(ctx):  # type: ignore[no-untyped-def]
     return joined.join(joined.keys().key_by(key)).filter(lambda key, left, right: left[0] > right)
 
 
+class Offer(NamedTuple):
+    name: str
+    price: int
+    at: int
+
+
+@program
+def window_candidates(ctx):  # type: ignore[no-untyped-def]
+    offers = ctx.stream_parquet("offers.parquet", Offer).add_timestamps(lambda o: o.at)
+    return offers.window_all(mo.EventTimeWindow.tumbling("2s")).reduce(lambda a, b: b if b.price > a.price else a)
+
+
+@program
+def frames_of_windows(ctx):  # type: ignore[no-untyped-def]
+    keyed = numbers(ctx).group_by(lambda n: n % 2)
+    return keyed.window(mo.CountWindow.sliding(3, 1)).sum().unkey().window_all(mo.CountWindow.tumbling(2)).last()
+
+
 @program
 def transaction_window(ctx):  # type: ignore[no-untyped-def]
     return numbers(ctx).window_all(mo.TransactionWindow(lambda n: mo.Tx.COMMIT if n > 3 else mo.Tx.NONE)).count()

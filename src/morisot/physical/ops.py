@@ -51,16 +51,16 @@ class Selection:
 
     The rungs, in the order in which they are tried: `value`, if no later operator can see which of several elements it
     is; `guard`, which fails unless all elements of a group agree in the leaves that are read; `struct`, which takes the
-    first in row order.
+    first in row order. `candidates` is `struct` over the elements with the extreme value, which another scan finds.
     """
 
-    rung: Literal["value", "guard", "struct"]
+    rung: Literal["value", "guard", "candidates", "struct"]
     parts: Mapping[tuple[int, ...], SelectedLeaf]
     """By the path of the leaf in the element."""
 
     @property
     def observes_order(self) -> bool:
-        return self.rung == "struct"
+        return self.rung in ("candidates", "struct")
 
 
 @dataclass(frozen=True, eq=False)

@@ -35,6 +35,7 @@ from morisot.physical.passes.order_files import FileOrder, order_files
 from morisot.physical.passes.provide import Properties, provide
 from morisot.physical.passes.require import OrderRequirements, require
 from morisot.physical.passes.rungs import may_guard, select_rungs
+from morisot.physical.passes.select_candidates import select_candidates
 from morisot.physical.passes.share import share
 from morisot.physical.passes.visible import visible
 from morisot.plan.analysis.graph import consumer_counts, walk
@@ -52,6 +53,7 @@ PASSES: tuple[Pass, ...] = (
     join_kernels,
     lambda graph, _: count_tokens(graph),
     lambda graph, _: bound_numbers(graph),
+    lambda graph, _: select_candidates(graph),
 )
 """The passes that change choices of adjacent operators, in this order."""
 

@@ -58,8 +58,10 @@ def is_stored(operator: Physical, plan: Plan) -> bool:
 
 
 def _reads_of(operator: Physical) -> int:
-    """How often an operator reads its inputs. A join of sessions reads both sides twice."""
+    """How often an operator reads its inputs. A join of sessions, and a selection by candidates, read them twice."""
     node = operator.node
+    if isinstance(operator, ops.NativeAggregateOp) and operator.selection is not None:
+        return 2 if operator.selection.rung == "candidates" else 1
     sessions = isinstance(node, WindowJoin) and isinstance(node.kind, SessionKind)
     return 2 if sessions and isinstance(operator, ops.NativeJoinOp) else 1
 

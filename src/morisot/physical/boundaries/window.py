@@ -7,7 +7,9 @@ from collections import Counter
 from morisot.compile.aggregates.extremes import NativeExtreme
 from morisot.compile.aggregates.folds import NativeFold
 from morisot.physical.boundaries.nodes import (
+    BROADCAST,
     EXCHANGE,
+    JOIN,
     SORT,
     WINDOW,
     Causing,
@@ -18,7 +20,8 @@ from morisot.physical.boundaries.nodes import (
     restored,
     times,
 )
-from morisot.physical.choose.window import recognised_fold
+from morisot.physical.choose.window import is_framed, recognised_fold
+from morisot.physical.ops import NativeAggregateOp
 from morisot.plan.nodes import window
 from morisot.types.element import BOOL, DATE, DATETIME, FLOAT, INT, Type, contains_any, leaves
 from morisot.types.infer import without_none
@@ -36,7 +39,9 @@ def native_window(cause: Causing, node: window.Window) -> Nodes:
     by_sort = by_sort or (cause.compares_columns and not in_objects)
     match node.kind:
         case window.TimeKind():
-            windows = _paned(cause.together, node.kind, by_sort=by_sort)
+            windows = extremes(cause) + _paned(cause.together, node.kind, by_sort=by_sort)
+        case window.CountKind() if is_framed(node):  # the rows are numbered by the same window function
+            windows = positioned(cause)
         case window.CountKind():  # numbered in one partition, or by key: then each window is in one partition
             windows = positioned(cause) + _paned(True, node.kind, by_sort=by_sort)
         case window.SessionKind():
@@ -49,6 +54,14 @@ def native_window(cause: Causing, node: window.Window) -> Nodes:
                 return windows
     single = cause.distribution == "single" or not (by_key or isinstance(node.kind, window.TimeKind))
     return canonical(cause.key, structs=False) + windows + restored(cause, single=single)
+
+
+def extremes(cause: Causing) -> Nodes:
+    """The extremes of windows, which are broadcast to find the elements that have them."""
+    operator = cause.operator
+    if not isinstance(operator, NativeAggregateOp) or operator.selection is None:
+        return Counter()
+    return aggregated(cause.together) + Counter({EXCHANGE: 1, BROADCAST: 1, JOIN: 1})
 
 
 def _paned(together: bool, kind: window.TimeKind | window.CountKind, *, by_sort: bool) -> Nodes:

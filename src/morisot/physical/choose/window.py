@@ -69,6 +69,11 @@ def has_native_kind(node: Window) -> bool:
     return isinstance(node.kind, _NATIVE)
 
 
+def is_framed(node: Window) -> bool:
+    """Whether windows are frames of Spark's window functions: of each key, one begins at every element."""
+    return isinstance(node.kind, CountKind) and node.kind.slide == 1 and node.input.keyed
+
+
 def _reasons(node: Window, refusals: dict[str, Refusal]) -> dict[Closure, Reason]:
     reasons = {}
     for name, closure in node.closures:

@@ -12,11 +12,20 @@ from morisot.engines.spark.emit.core.emission import Emission
 from morisot.engines.spark.emit.frames.frame import TIME, Frame
 from morisot.engines.spark.emit.frames.sql import EPOCH, quoted
 from morisot.engines.spark.emit.python.in_order import CANONICAL, ORDER, numbered, restored, with_canonical
-from morisot.engines.spark.emit.window.measures import AggregateColumn, Columns, NativeMeasure, native_measures
+from morisot.engines.spark.emit.window.measures import (
+    AggregateColumn,
+    Columns,
+    Compared,
+    NativeMeasure,
+    native_measures,
+)
 from morisot.plan.nodes.node import Node
 from morisot.plan.nodes.window import Window, WindowJoin
 from morisot.types.element import DATETIME, Keyed, contains_any, leaves
 
+_BEST = quoted("of/best")
+_MOST_GROUPS = 100_000
+"""The most groups whose extremes are broadcast."""
 START, END = quoted("start"), quoted("end")
 POSITION = quoted("position")
 FIRST, LAST, NEWEST, ROWS = quoted("first"), quoted("last"), quoted("newest"), quoted("rows")
@@ -44,6 +53,8 @@ class Rows:
     """The columns of the key."""
     measures: Sequence[NativeMeasure]
     extras: Sequence[AggregateColumn] = field(default=())
+    compared: Compared | None = None
+    """The values by which an element is selected, if the other elements are removed before the selection."""
 
     @property
     def steps(self) -> list[AggregateColumn]:
@@ -54,12 +65,31 @@ class Rows:
 
     def aggregated(self, df: DataFrame, *by: str) -> DataFrame:
         """One row for each key and value of the columns `by`, from rows."""
+        df = df if self.compared is None else candidates(df, [*self.group, *by], self.compared)
         return _grouped(df, [*self.group, *by], [f"{step.of_rows} AS {step.column}" for step in self.steps])
 
     def merged(self, df: DataFrame, *by: str) -> DataFrame:
         """The same, from rows that are aggregates already."""
         merges = [f"{step.merge.format(step.column)} AS {step.column}" for step in self.steps]
         return _grouped(df, [*self.group, *by], merges)
+
+
+def candidates(df: DataFrame, by: Sequence[str], compared: Compared) -> DataFrame:
+    """The rows with the extreme value of their group, and all rows of some groups if there are very many.
+
+    The extremes are computed by a scan of its own, which reads only the columns `by` and the value, and broadcast.
+    """
+    extreme, value = compared.extreme, compared.column
+    bests = [*(f"{column} AS {quoted(f'of/{number}')}" for number, column in enumerate(by)), _BEST]
+    best = (
+        df.groupBy(*map(F.expr, by))
+        .agg(F.expr(f"{extreme}({value}) AS {_BEST}"))
+        .limit(_MOST_GROUPS)
+        .selectExpr(*bests)
+    )
+    same = " AND ".join(f"{column} = {quoted(f'of/{number}')}" for number, column in enumerate(by))
+    beside = df.join(F.broadcast(best), F.expr(same), "left").where(f"{_BEST} IS NULL OR {value} = {_BEST}")
+    return beside.selectExpr(*map(quoted, df.columns))
 
 
 def _grouped(df: DataFrame, by: Sequence[str], aggregates: Sequence[str]) -> DataFrame:

@@ -6,8 +6,10 @@ those of several panes, and the result.
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from morisot.compile.aggregates.extremes import ACCUMULATOR, NativeExtreme
 from morisot.compile.aggregates.folds import FoldPart, NativeFold, leaf_values
@@ -105,6 +107,13 @@ class AggregateColumn:
     merge: str
 
 
+class Compared(NamedTuple):
+    """The column of the values that are compared, and the aggregate of the best one: `min` or `max`."""
+
+    column: str
+    extreme: str
+
+
 @dataclass(frozen=True)
 class NativeMeasure:
     """A measure as native aggregates. `finish` has an expression for each leaf of the result."""
@@ -115,6 +124,8 @@ class NativeMeasure:
     """Whether the rows must be numbered."""
     shared: tuple[tuple[str, str], ...] = ()
     """Columns that are computed of the aggregates, each from those before it, and that `finish` reads."""
+    compared: Compared | None = None
+    """The values of which the selected element has the extreme, if it selects one by a value."""
 
 
 class Columns:
@@ -222,8 +233,14 @@ def chosen(columns: Columns, measure: Measure, name: Callable[[int], str]) -> Na
     if type_ == FLOAT:
         column = f"CASE WHEN isnan({column}) THEN {guard(NAN)} ELSE {column} END"
     if measure.kind == "min_element":
-        return picked(columns, "min", f"struct({column}, {ORDER})", name)
-    return picked(columns, "max", f"struct({column}, {reversed_order(columns.order)})", name)
+        return best(columns, Compared(column, "min"), ORDER, name)
+    return best(columns, Compared(column, "max"), reversed_order(columns.order), name)
+
+
+def best(columns: Columns, compared: Compared, tie: str, name: Callable[[int], str]) -> NativeMeasure:
+    """The element with an extreme value; of those with equal values the first by `tie` in the same direction."""
+    found = picked(columns, compared.extreme, f"struct({compared.column}, {tie})", name)
+    return dataclasses.replace(found, compared=compared)
 
 
 def picked(columns: Columns, extreme: str, order: str, name: Callable[[int], str]) -> NativeMeasure:
@@ -290,28 +307,26 @@ def selected(columns: Columns, measure: Measure, fold: NativeExtreme, name: Call
         key = f"CASE WHEN isnan({key}) THEN {guard(NAN)} ELSE {key} + 0.0D END"
     column = columns.add(columns.frame, key)
     tie = ORDER if fold.largest == fold.last else reversed_order(columns.order)
-    best = picked(columns, "max" if fold.largest else "min", f"struct({column}, {tie})", name)
+    found = best(columns, Compared(column, "max" if fold.largest else "min"), tie, name)
     if measure.kind == "reduce":
-        return best
+        return found
     own = leaves(measure.type)
     starts = {
         leaf.path: literal(value, leaf.type)
         for leaf, value in zip(own, leaf_values(fold.init, measure.type), strict=True)
     }
-    found = {leaf.path: expression for leaf, expression in zip(own, best.finish, strict=True)}
+    own_leaves = {leaf.path: expression for leaf, expression in zip(own, found.finish, strict=True)}
 
     def name_of(leaf: Input) -> str:
-        return starts[leaf.path] if leaf.parameter == ACCUMULATOR else found[leaf.path]
+        return starts[leaf.path] if leaf.parameter == ACCUMULATOR else own_leaves[leaf.path]
 
     stays = render(fold.keeps, name_of)
-    finish = (f"CASE WHEN {stays} THEN {starts[leaf.path]} ELSE {found[leaf.path]} END" for leaf in own)
-    return NativeMeasure(best.steps, tuple(finish), ordered=True)
+    finish = (f"CASE WHEN {stays} THEN {starts[leaf.path]} ELSE {own_leaves[leaf.path]} END" for leaf in own)
+    return NativeMeasure(found.steps, tuple(finish), ordered=True)
 
 
 def shared_only(fold: NativeFold) -> ColumnForm:
     """The shared values of a fold, without the result."""
-    import dataclasses
-
     from morisot.engines.spark.emit.aggregate import NO_RESULT
 
     return dataclasses.replace(fold.form, result=NO_RESULT)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import time
 
 from morisot.engines.spark.emit.core.emission import Emission
@@ -15,6 +16,9 @@ def emit_time_window(node: Window, emission: Emission, frame: Frame) -> Frame:
     kind = node.kind
     assert isinstance(kind, TimeKind)
     rows = prepared(node, emission, clocked(kind, frame))
+    selection = emission.plan.choices[node].selection
+    if selection is not None and selection.rung == "candidates":
+        rows = dataclasses.replace(rows, compared=rows.measures[0].compared)
     windows = windows_of(rows, TIME, kind.size, kind.slide, kind.offset)
     return finished(node, emission, rows, windows, order=[END, FIRST])
 
