@@ -31,6 +31,7 @@ class Pulse:
         self._state: EngineState | None = None
         self._waiting = False
         self._answered = time.monotonic()
+        """The end of the last answer."""
         self._asking = False
 
     def start(self) -> None:
@@ -59,13 +60,14 @@ class Pulse:
             time.sleep(self._seconds / 2)
             self._state = self._state_of_engine()
             self._waiting = (self._state is not None and self._state.busy) or ACTIVITY.has_backlog()
+            self._answered = time.monotonic()
 
     def _state_of_engine(self) -> EngineState | None:
         """The answer of the engine; None if there is no engine, or it has ended, which the program learns itself."""
         engine = ACTIVITY.engine
         if engine is None:
             return None
-        self._answered, self._asking = time.monotonic(), True
+        self._asking = True
         try:
             return engine()
         except Exception:
