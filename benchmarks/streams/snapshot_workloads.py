@@ -151,6 +151,6 @@ def loop(most: int, rounds: int, *, breaks_at: int | None = None) -> Job:
             lambda state, delta: (state + delta) % 1009,
             continues,
             delta=0,
-        ).write_text(out / "result")
+        ).write_parquet(out / "result", mode="overwrite")
 
     return define

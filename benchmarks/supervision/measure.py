@@ -58,8 +58,12 @@ class Supervised:
 
     def below(self, part: str) -> list[psutil.Process]:
         """The descendants with a text in their command."""
-        found = psutil.Process(self.process.pid).children(recursive=True)
-        return [each for each in found if part in " ".join(each.cmdline())]
+        found = []
+        for each in psutil.Process(self.process.pid).children(recursive=True):
+            with contextlib.suppress(psutil.Error):  # it has ended meanwhile
+                if part in " ".join(each.cmdline()):
+                    found.append(each)
+        return found
 
     def left(self) -> list[str]:
         """Processes, sockets and temporary files of the program."""
@@ -129,14 +133,16 @@ def _signalled(number: signal.Signals) -> Callable[[Supervised], None]:
 
 
 def _killed(part: str) -> Callable[[Supervised], None]:
-    def kill(run: Supervised) -> None:
-        run.below(part)[-1].kill()
-        if part == "worker_daemon":  # the job continues
-            (run.directory / "seen").unlink()
-            run.await_file("seen")
-            run.process.terminate()
+    return lambda run: run.below(part)[0].kill()
 
-    return kill
+
+def _killed_worker(run: Supervised) -> None:
+    """Kills a Python worker, whose micro-batch is repeated in the same session."""
+    run.await_file("worker")
+    os.kill(int((run.directory / "worker").read_text()), signal.SIGKILL)
+    (run.directory / "seen").unlink()
+    run.await_file("seen")
+    run.process.terminate()
 
 
 def _killed_supervisor(run: Supervised) -> None:
@@ -178,7 +184,7 @@ ENDINGS: dict[str, tuple[str, Callable[[Supervised], None], int]] = {
     "`morisot stop`": (WAITS, _stopped, 143),
     "driver killed": (WAITS, _killed("bootstrap"), 75),
     "JVM killed": (WAITS, _killed("org.apache.spark"), 75),
-    "worker killed, then SIGTERM": (WAITS, _killed("worker_daemon"), 143),
+    "worker killed, then SIGTERM": (WAITS, _killed_worker, 143),
     "supervisor killed": (WAITS, _killed_supervisor, -signal.SIGKILL),
     "everything killed": (WAITS, _killed_everything, -signal.SIGKILL),
 }
