@@ -2,7 +2,8 @@
 
 A snapshot of a loop is a directory that gets its final name when everything in it is written: the state, and for a
 loop with feedback the elements. Loops inside a round of another loop have their snapshots inside that loop's
-directory. They are removed when the outer loop has saved a later round.
+directory. They are removed when the outer loop has saved a later round. The elements that enter every round of a loop
+without feedback are saved once, with its first snapshot: the work before the loop is not repeated.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ from morisot.worker.codec.stored import Layout, loose_form_of
 
 _NAME = re.compile(r"snapshot-(\d+)-round-(\d+)")
 _INSIDE = re.compile(r"inside-(\d+)")
-_STATE = "state"
+_STATE, _INPUT = "state", "input"
 
 
 @dataclass(frozen=True)
@@ -165,6 +166,8 @@ class LoopSaves:
         self._items = 0
         self._when = time.monotonic()
         self._lag = SnapshotLag(directory.name, store.settings.seconds)
+        self.input: Path | None = None
+        """The directory of the saved input, if it is that of the latest snapshot, or of this run."""
 
     def latest(self) -> Saved | None:
         """The last undamaged snapshot. A damaged one is an error if the user selected it, or if there is no other."""
@@ -180,12 +183,25 @@ class LoopSaves:
             if problem is not None:
                 warnings.warn(f"{problem}\n  The loop resumes from {name}.", RuntimeWarning, stacklevel=2)
             self._round = round_
+            self.input = self._saved_input()
             ACTIVITY.note_resume(f"{self.directory.name}:{number}")
             return Saved(name, number, round_, over, state)
         if problem is not None:
             raise problem
         ACTIVITY.note_resume(None)
         return None
+
+    def _saved_input(self) -> Path | None:
+        """The saved input. If it is damaged, the work before the loop is repeated."""
+        directory = self.directory / _INPUT
+        if not directory.is_dir():
+            return None
+        try:
+            check_manifest(directory, "loop input")
+        except SnapshotError as error:
+            warnings.warn(f"{error}\n  The work before the loop is repeated.", RuntimeWarning, stacklevel=2)
+            return None
+        return directory
 
     def _read_state(self, snapshot: Path) -> tuple[bool, Any]:
         """Whether the loop has ended, and its state. Digests are compared before anything is unpickled."""
@@ -213,7 +229,21 @@ class LoopSaves:
             or (settings.seconds is not None and time.monotonic() - self._when >= settings.seconds)
         )
 
-    def begin(self, round_: int) -> Path:
+    def begin_input(self) -> Path:
+        """A new directory for the files of the input."""
+        return self.begin(_INPUT)
+
+    def commit_input(self, writing: Path, known: Mapping[str, Digest] | None = None) -> None:
+        """Writes the manifest, then renames the directory to that of the input."""
+        try:
+            write_manifest(writing, "loop input", known)
+            shutil.rmtree(self.directory / _INPUT, ignore_errors=True)
+            self.input = writing.rename(self.directory / _INPUT)
+            _sync(self.directory)
+        except OSError as error:
+            raise SinkError(f"a snapshot cannot be written to {writing}: {error.strerror}") from None
+
+    def begin(self, round_: int | str) -> Path:
         """A new directory for the files of a snapshot."""
         writing = self.directory / f".writing-{os.getpid()}-{round_}"
         try:

@@ -39,8 +39,9 @@ Kind = Literal[
     "bounded input",
     "input copy",
     "loop",
+    "loop input",
 ]
-"""The kinds of records. The last four are manifests of directories."""
+"""The kinds of records. The last five are manifests of directories."""
 FORMATS: dict[Kind, int] = {
     "plan": 3,
     "sources": 1,
@@ -59,6 +60,7 @@ FORMATS: dict[Kind, int] = {
     "bounded input": 1,
     "input copy": 1,
     "loop": 2,
+    "loop input": 1,
 }
 """The format number of each kind, in written and readable records."""
 _ALSO_READ: dict[Kind, tuple[int, ...]] = {"plan": (2,)}

@@ -71,6 +71,11 @@ def input_of(node: Loop, emission: Emission) -> BarrierInput:
     return BarrierInput(frame.untimed(), steps)
 
 
+def input_of_parts(parts: int, emission: Emission) -> BarrierInput:
+    """The input of tasks that read the files of a snapshot. The input of the loop is not computed."""
+    return BarrierInput(fused_stage.instances(emission, parts))
+
+
 def own_input(node: Loop, emission: Emission) -> Numbers | FileRows | None:
     """A range or files that the tasks generate or read themselves, if they are the input of the loop."""
     if isinstance(node.input, StreamRange):

@@ -28,11 +28,13 @@ _STOPPING_SECONDS = 10.0
 class Coordinator:
     """Runs the rounds of one loop in its tasks."""
 
-    def __init__(self, rounds: Rounds, host: str, *, feedback: bool) -> None:
+    def __init__(self, rounds: Rounds, host: str, *, feedback: bool, reads_itself: bool = False) -> None:
         self.rounds = rounds
         self.error: BaseException | None = None
         self._lost = threading.Event()
         self._feedback = feedback
+        self._reads_itself = reads_itself
+        """Whether the tasks read or generate the elements themselves."""
         self._listener = socket.create_server((host, 0), backlog=256)
         self._listener.settimeout(0)
         self.address = Address(host, self._listener.getsockname()[1], os.urandom(32))
@@ -148,7 +150,11 @@ class Coordinator:
                 if self._attempt is not None and len(self._saved) == self._attempt[1]:
                     written = {each.file: Digest(each.size, each.sha256) for each in self._saved.values()}
                     self._saved.clear()
-                    self.rounds.commit(written)
+                    if self._feedback:
+                        self.rounds.commit(written)
+                    else:
+                        self.rounds.commit_input(written)
+                        self._save_state()
                     self._send_round()
             case Failed(report):
                 self.error = reported(report)
@@ -174,10 +180,15 @@ class Coordinator:
             self._send_round()
         elif self._feedback:
             self._broadcast(dumps(Save(str(self.rounds.begin_saving()))))
+        elif self.rounds.needs_input and not self._reads_itself:
+            self._broadcast(dumps(Save(str(self.rounds.begin_input()))))
         else:
-            self.rounds.begin_saving()
-            self.rounds.commit()
+            self._save_state()
             self._send_round()
+
+    def _save_state(self) -> None:
+        self.rounds.begin_saving()
+        self.rounds.commit()
 
     def _send_round(self) -> None:
         if self.rounds.over:

@@ -7,6 +7,7 @@ state and has the same input in every round, one plan is used for all rounds.
 from __future__ import annotations
 
 import copy
+import functools
 import pickle
 import re
 import time
@@ -33,6 +34,8 @@ Deltas = list[tuple[int, Any]]
 """The number of folded elements, and their delta."""
 
 
+_ELEMENTS = "elements"
+"""The directory of saved elements, in that of a snapshot."""
 EmitBody = Callable[[Mapping[Node, Frame]], Emission]
 """Returns the emission of a round, for its input and its side inputs."""
 
@@ -42,6 +45,7 @@ def run(node: Loop, emit_body: EmitBody, emission: Emission, rounds: Rounds) -> 
     with ExitStack() as held:
         entering = iterate.as_type(emission.frame(node.input).untimed(), node.body.input.type)
         if not node.feedback:
+            entering = with_saved_input(entering, rounds)
             held.enter_context(persisted(entering.df))
         given = side_inputs(node.body, emission, held)
         native = native_round_fold(node, emission)
@@ -66,6 +70,9 @@ def run(node: Loop, emit_body: EmitBody, emission: Emission, rounds: Rounds) -> 
             if node.feedback:
                 entering = counted(iterate.as_type(leaving, node.body.input.type), sum(count for count, _ in deltas))
             if rounds.should_save():
+                if rounds.needs_input:
+                    entering.df.write.parquet(str(rounds.begin_input() / _ELEMENTS))
+                    rounds.commit_input()
                 save(rounds, entering if node.feedback else None)
         node.body.state.clear()
         return iterate.as_type(leaving, node.element_type) if node.feedback else None
@@ -75,8 +82,18 @@ def save(rounds: Rounds, elements: Frame | None) -> None:
     """Saves the state, and the input of the next round if it is not that of the loop."""
     writing = rounds.begin_saving()
     if elements is not None:
-        elements.df.write.parquet(str(writing / "elements"))
+        elements.df.write.parquet(str(writing / _ELEMENTS))
     rounds.commit()
+
+
+def with_saved_input(entering: Frame, rounds: Rounds) -> Frame:
+    """The input of every round from a snapshot, if it is there, in the partitions in which it was written."""
+    directory = None if rounds.saves is None else rounds.saves.input
+    files = [] if directory is None else sorted((directory / _ELEMENTS).glob("part-*"))
+    if not files:
+        return entering
+    read = entering.df.sparkSession.read.schema(entering.df.schema)
+    return entering.over(functools.reduce(DataFrame.union, (read.parquet(str(file)) for file in files)))
 
 
 def restored(emission: Emission, saved: Saved, type_: Type) -> Frame:
@@ -200,7 +217,7 @@ def run_delta(
             over = not changed or number == node.max_iterations
             if saves is not None and saves.should_save(number, changed, over):
                 writing = saves.begin(number)
-                entries.write.parquet(str(writing / "elements"))
+                entries.write.parquet(str(writing / _ELEMENTS))
                 saves.commit(writing, number, over, None)
             if not changed:
                 break

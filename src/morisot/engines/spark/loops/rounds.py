@@ -102,6 +102,38 @@ class Rounds:
         self._writing = self.saves.begin(self.number)
         return self._writing
 
+    @property
+    def needs_input(self) -> bool:
+        """Whether the next snapshot needs the elements that enter every round, which are saved once.
+
+        A finished loop does not run again, and the elements of a source are read again.
+        """
+        if self.saves is None or self.loop.feedback or self.over:
+            return False
+        return self.saves.input is None and bool(self.loop.input.inputs)
+
+    def begin_input(self) -> Path:
+        """The directory for the elements that enter every round."""
+        assert self.saves is not None
+        self._writing = self.saves.begin_input()
+        return self._writing
+
+    def commit_input(self, known: Mapping[str, Digest] | None = None) -> None:
+        """Commits the written elements. `known` has the digests of files that tasks wrote."""
+        assert self.saves is not None
+        assert self._writing is not None
+        self.saves.commit_input(self._writing, known)
+        self._writing = None
+
+    @property
+    def saved_parts(self) -> tuple[str, ...] | None:
+        """The files with the elements of the next round, in the order of tasks; None: they are computed."""
+        if self.loop.feedback:
+            return None if self.saved is None else self.saved.parts
+        if self.saves is None or self.saves.input is None:
+            return None
+        return tuple(sorted(map(str, self.saves.input.glob("part-*")))) or None
+
     def commit(self, known: Mapping[str, Digest] | None = None) -> None:
         """Commits a snapshot whose elements are written. `known` has the digests of files that tasks wrote."""
         assert self.saves is not None

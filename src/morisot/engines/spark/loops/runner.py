@@ -15,7 +15,7 @@ from morisot.engines.spark.emit import iterate
 from morisot.engines.spark.emit.core.emission import Emission
 from morisot.engines.spark.emit.frames import schema
 from morisot.engines.spark.emit.frames.frame import Frame
-from morisot.engines.spark.emit.iterate import LoopFrame, Restart
+from morisot.engines.spark.emit.iterate import BarrierInput, LoopFrame, Restart
 from morisot.engines.spark.emit.python import fused_stage
 from morisot.engines.spark.emit.python.signing import sealing_with
 from morisot.engines.spark.failures import SPARK_ERRORS, users_error
@@ -63,7 +63,9 @@ class Loops:
             if isinstance(node, DeltaIterate):
                 return per_round.run_delta(node, self._body_of(step, emission), emission, progress, saves)
             rounds = Rounds(node, progress, saves)
-            if step.body is None:
+            if rounds.over and not node.feedback:
+                elements = None  # the loop had ended before
+            elif step.body is None:
                 elements = run_barrier(node, emission, rounds)
             else:
                 elements = per_round.run(node, self._body_of(step, emission), emission, rounds)
@@ -141,13 +143,17 @@ def one_row(spark: SparkSession, state: Any, node: Loop) -> DataFrame:
 
 def run_barrier(node: Loop, emission: Emission, rounds: Rounds) -> Frame | None:
     """Runs a loop as one job. If a worker is lost, the job is started again from the incomplete round."""
-    given = iterate.input_of(node, emission)
-    given = given._replace(frame=Frame(fitting(given.frame.df), given.frame.type))
-    attempt = 0
-    coordinator = Coordinator(rounds, driver_host(emission.spark), feedback=node.feedback)
+    computed: BarrierInput | None = None
+    attempt, reads_itself = 0, iterate.own_input(node, emission) is not None
+    host = driver_host(emission.spark)
+    coordinator = Coordinator(rounds, host, feedback=node.feedback, reads_itself=reads_itself)
     try:
         while True:
-            restart = Restart(attempt, rounds.saved.parts if node.feedback and rounds.saved is not None else None)
+            restart = Restart(attempt, rounds.saved_parts)
+            if restart.saved is not None:
+                given = iterate.input_of_parts(min(len(restart.saved), slots_of(emission.spark)), emission)
+            else:
+                given = computed = computed or fitting_input(node, emission)
             loop = iterate.barrier(node, emission, given, coordinator.address, restart)
             try:
                 result = stored(loop) if node.feedback else run_to_end(loop)
@@ -168,6 +174,12 @@ def run_barrier(node: Loop, emission: Emission, rounds: Rounds) -> Frame | None:
                     rounds.rewind()
     finally:
         coordinator.stop()
+
+
+def fitting_input(node: Loop, emission: Emission) -> BarrierInput:
+    """The input of the loop, in as many partitions as tasks can run at once."""
+    given = iterate.input_of(node, emission)
+    return given._replace(frame=Frame(fitting(given.frame.df), given.frame.type))
 
 
 def stored(loop: Frame) -> Frame:

@@ -37,9 +37,9 @@ def step(node: Node, emission: Emission | None = None) -> Step:
     return dataclasses.replace(found, counted=emission.counted_in_pass(node))
 
 
-def instances(emission: Emission) -> Frame:
-    """One row for each parallel instance of a generator, each in its own partition."""
-    n = emission.parallelism
+def instances(emission: Emission, number: int | None = None) -> Frame:
+    """One row for each parallel instance of a generator, or for each of `number` tasks, each in its own partition."""
+    n = number or emission.parallelism
     return Frame(emission.spark.range(0, n, 1, n).selectExpr("id AS value"), INT)
 
 
