@@ -6,7 +6,7 @@ import threading
 import time
 import uuid
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
@@ -89,6 +89,18 @@ def test_snapshots_are_called_back_in_order(server: ReplicaServer) -> None:
     server.note_complete(4)
     wait_for(lambda: len(calls_of(replica)) == 3)
     assert calls_of(replica) == [("init", 1), ("local", 4), ("global", 4)]
+
+
+@pytest.mark.parametrize("moment", ["before", "after"])
+def test_a_fault_around_the_message_about_a_snapshot(server: ReplicaServer, moment: Literal["before", "after"]) -> None:
+    """The next look at the checkpoint sends it, if it was not sent."""
+    replica = replica_of(placed(server), 0)
+    with mo.testing.fault(moment, "link message", number=4), pytest.raises(mo.testing.InjectedFault):
+        server.note_complete(4)
+    server.note_complete(4)
+    server.note_complete(5)
+    wait_for(lambda: ("global", 5) in calls_of(replica))
+    assert calls_of(replica) == [("init", 0), ("global", 4), ("global", 5)]
 
 
 def test_a_new_replica_knows_the_last_snapshot_before_its_first_element(server: ReplicaServer) -> None:

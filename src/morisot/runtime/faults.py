@@ -8,7 +8,8 @@ from typing import Literal
 
 FaultPoint = Literal["prepare", "commit entry", "commit", "abort", "log append", "state repartition", "link message"]
 """The named points. `commit entry` is the entry by which Spark, or a bounded job, completes a snapshot, and
-`log append` the record of a sink beside it. The last two are reserved."""
+`log append` the record of a sink beside it. `link message` tells the replicas of an operator about a snapshot.
+`state repartition` is reserved."""
 Moment = Literal["before", "after"]
 Hook = Callable[[Moment, FaultPoint, int | None], None]
 """Called with the moment, the point, and the number of the micro-batch."""

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from multiprocessing.connection import wait
 from typing import Any
 
+from morisot.runtime import faults
 from morisot.types.replicas import Placement
 from morisot.worker.loops.link import Address, Gone, Link, accept
 from morisot.worker.replicas.messages import (
@@ -104,13 +105,15 @@ class ReplicaServer:
 
     def note_stored(self, number: int) -> None:
         """Tells all replicas that their parts of a snapshot are stored."""
-        self._send_all(SnapshotTaken(number, False))
+        with faults.around("link message", number):
+            self._send_all(SnapshotTaken(number, False))
 
     def note_complete(self, number: int) -> None:
         """Tells all replicas that a snapshot is complete, unless they know it. Later replicas get it first."""
         if number > self._complete:
-            self._complete = number
-            self._send_all(SnapshotTaken(number, True))
+            with faults.around("link message", number):
+                self._complete = number
+                self._send_all(SnapshotTaken(number, True))
 
     def fail(self, said: str) -> None:
         """Tells all replicas that the job has failed."""
