@@ -111,7 +111,8 @@ def slowly(n):
     "Notes in which process it runs."
     name = os.path.join(HERE, "worker")
     if not os.path.exists(name):
-        open(name + ".new", "w").write(str(os.getpid())); os.rename(name + ".new", name)
+        mine = name + "-" + str(os.getpid())
+        open(mine, "w").write(str(os.getpid())); os.rename(mine, name)
     time.sleep(0.01)
     return n
 
