@@ -166,6 +166,11 @@ ROWS: list[tuple[Callable[[Row], Any], str]] = [
     (lambda r: r.x in MIXED, ""),
     (lambda r: r.x in (r.y, 1), ""),
     (lambda r: r.x not in (1, 2), ""),
+    (lambda r: None not in (r.x, r.y), "xy"),
+    (lambda r: None not in [r.x, 1] and r.y in (1, 2), "xy"),
+    (lambda r: None in (r.x, r.y), ""),
+    (lambda r: not (None in (r.x, 1)), "x"),  # noqa: E713
+    (lambda r: None not in (r.x or 1, r.y), "y"),
     (lambda r: r.x > LIMIT, "x"),  # type: ignore[operator]
     (lambda r: 0 < r.x < 10 and hash(r.k), "x"),  # type: ignore[operator]
     (lambda r: 0 < LIMIT < r.x, "x"),  # type: ignore[operator]

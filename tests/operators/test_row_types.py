@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -55,6 +57,52 @@ def test_directories_in_a_directory_are_not_ignored_silently(ctx: mo.StreamConte
     with pytest.raises(mo.SourceError, match=r"such as '2024', which are ignored(.|\n)*What to do: .*\*"):
         ctx.stream_file(tmp_path / "in")
     assert ctx.stream_file(f"{tmp_path}/in/*/").collect() == ["a"]
+
+
+COLUMNS = ["unit price", "id.x", "class", "${x}", "1a", "plain", "a`b", "id x", "_y", ""]
+"""Names of columns that are no identifiers, in another order than their normal forms."""
+NAMED = (1, {"in ner": 2, "${z}": 3}, 4, 5, 6, 7, 8, 9, 10, 11)
+
+
+def odd_names(ctx: mo.StreamContext, kind: str, directory: Path) -> mo.Stream[Any]:
+    row = dict(zip(COLUMNS, NAMED, strict=True))
+    if kind == "parquet":
+        pq.write_table(pa.Table.from_pylist([row]), directory / "t.parquet")
+        return ctx.stream_parquet(directory / "t.parquet")
+    return ctx.stream_json(write(directory, "t.json", json.dumps(row)))
+
+
+@pytest.mark.parametrize("kind", ["json", "parquet"])
+def test_columns_with_names_that_are_no_identifiers(kind: str, ctx: mo.StreamContext, tmp_path: Path) -> None:
+    rows = odd_names(ctx, kind, tmp_path)
+    (found,) = rows.map(lambda row: (row.unit_price, row.class_, row.x, row.plain, row.a_b, row)).collect()
+    assert found[:5] == (1, 4, 5, 7, 8)
+    columns = COLUMNS if kind == "parquet" else sorted(COLUMNS)
+    inner = (2, 3) if kind == "parquet" else (3, 2)
+    expected = dict(zip(COLUMNS, NAMED, strict=True)) | {"id.x": inner}
+    assert dict(zip(columns, found[5], strict=True)) == expected
+
+
+def test_parquet_columns_of_texts_in_a_dictionary_and_without_values(ctx: mo.StreamContext, tmp_path: Path) -> None:
+    table = pa.table({"kind": pa.array(["a", "b", "a"]).dictionary_encode(), "none": pa.nulls(3)})
+    pq.write_table(table, tmp_path / "t.parquet")
+    rows = ctx.stream_parquet(tmp_path / "t.parquet")
+    assert [str(type_) for _, type_ in rows.type.children] == ["str | None", "str | None"]
+    assert rows.map(lambda row: (row.kind, row.none)).collect() == [("a", None), ("b", None), ("a", None)]
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        pa.array([1], pa.time64("us")),
+        pa.array([1], pa.duration("s")),
+        pa.array([[(1, 1)]], pa.map_(pa.int64(), pa.int64())),
+    ],
+)
+def test_a_parquet_column_that_no_element_has_is_named(column: Any, ctx: mo.StreamContext, tmp_path: Path) -> None:
+    pq.write_table(pa.table({"odd": column}), tmp_path / "t.parquet")
+    with pytest.raises(mo.SourceError, match=r"the column odd is (.|\n)*What to do: "):
+        ctx.stream_parquet(tmp_path / "t.parquet").collect()
 
 
 def partitioned(directory: Path) -> Path:

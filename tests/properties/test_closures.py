@@ -351,6 +351,13 @@ CASES = [
     case(lambda d: d.get("k", d["z"]), Dict(INT)),
     case(lambda a, b: (max(a, b), min(a, b), divmod(a, b))[0], INT, INT, refuses=True),
     case(set_in_branch, INT, INT, refuses=True),
+    # both operands of a comparison are evaluated before it
+    case(lambda a, b: ((a, 1 // b) == (1, 2), (None, 1 // b) != (a, 2), None == 1 // b), INT, INT, refuses=True),
+    case(lambda a, b: (a, 1 // b) < (1, 2), INT, INT, refuses=True),
+    case(lambda a, b: (a, 1 // b) in ((1, 2), (2, a)), INT, INT, refuses=True),
+    case(lambda a, b: b if (None if a > 2 else 1, "ab"[a]) == (3, "a") else a, INT, INT, refuses=True),
+    case(lambda xs: [x for x in xs if (x, 10 // x) == (1, 10)], List(INT), refuses=True),
+    case(lambda x: x == 1.0 / (0.0 if x is None else x), Optional(FLOAT), refuses=True),
     case(match_in_branch, STR, INT, refuses=True),
     # Spark's optimizer drops a test, or an operand, that the result does not depend on
     case(matched_for_nothing, STR, INT, refuses=True),

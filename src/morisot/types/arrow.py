@@ -40,17 +40,21 @@ def type_of(arrow: Any) -> Type:
         (is_.is_large_string, STR),
         (is_.is_binary, BYTES),
         (is_.is_large_binary, BYTES),
+        (is_.is_fixed_size_binary, BYTES),
+        (is_.is_null, STR),
         (is_.is_date, DATE),
         (is_.is_timestamp, DATETIME),
     )
     for test, type_ in plain:
         if test(arrow):
             return type_
+    if is_.is_dictionary(arrow):
+        return type_of(arrow.value_type)
     if is_.is_decimal(arrow):
         return Decimal(arrow.precision, arrow.scale)
-    if is_.is_list(arrow) or is_.is_large_list(arrow):
+    if is_.is_list(arrow) or is_.is_large_list(arrow) or is_.is_fixed_size_list(arrow):
         return List(Optional(type_of(arrow.value_type)))
-    if is_.is_map(arrow):
+    if is_.is_map(arrow) and type_of(arrow.key_type) == STR:
         return Dict(Optional(type_of(arrow.item_type)))
     if is_.is_struct(arrow):
         return row_type_of(arrow)

@@ -7,6 +7,8 @@ import dataclasses
 import datetime
 import functools
 import inspect
+import keyword
+import re
 import types as python_types
 import typing
 from collections.abc import Callable, Iterable, Sequence
@@ -31,7 +33,7 @@ from morisot.types.element import (
     Tuple,
     Type,
 )
-from morisot.types.records import field_names, is_intact, is_record_class
+from morisot.types.records import COLUMNS, field_names, is_intact, is_record_class
 
 _OF_CLASS: dict[Any, Type] = {
     int: INT,
@@ -101,8 +103,24 @@ def _hints(cls: type) -> dict[str, Any]:
 
 @functools.lru_cache(maxsize=256)
 def row_class(names: tuple[str, ...]) -> type:
-    """The class of the rows of a table with these columns, one class for each list of names."""
-    return collections.namedtuple("Row", names, rename=True)  # noqa: PYI024 - the names are data
+    """The class of the rows of a table with these columns, one class for each list of names.
+
+    Characters that an identifier cannot have become `_`. A column without such a name has the name of its position.
+
+    >>> row_class(("id", "unit price", "class", "id.x", "", "1a"))._fields
+    ('id', 'unit_price', 'class_', 'id_x', '_4', '_5')
+    """
+    fields = tuple(_field_name(name, names) for name in names)
+    cls = collections.namedtuple("Row", fields, rename=True)  # type: ignore[misc]  # noqa: PYI024 - names are data
+    setattr(cls, COLUMNS, names)
+    return cls
+
+
+def _field_name(column: str, columns: Sequence[str]) -> str:
+    """The name of the field for a column, or a name that namedtuple replaces."""
+    name = re.sub(r"\W+", "_", column).strip("_") if not column.isidentifier() else column
+    name = f"{name}_" if keyword.iskeyword(name) else name
+    return name if name == column or name not in columns else ""
 
 
 def row_type(columns: Sequence[tuple[str, Type]]) -> Record:

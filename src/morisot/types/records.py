@@ -15,6 +15,8 @@ from typing import Any
 
 _HEAP_TYPE = 1 << 9
 """The flag of classes that are defined in Python. The state of other classes, such as exceptions, is not in fields."""
+COLUMNS = "_morisot_columns"
+"""The attribute of a class of rows that has the names of the columns."""
 _TYPING = frozenset({"__orig_class__"})
 """What `Box[int](1)` stores in a record. It has no influence on the record."""
 
@@ -58,6 +60,11 @@ def field_names(cls: type) -> tuple[str, ...]:
     if issubclass(cls, tuple):
         return tuple(cls._fields)  # type: ignore[attr-defined]
     return tuple(field.name for field in dataclasses.fields(cls))  # type: ignore[arg-type]
+
+
+def column_names(cls: type) -> tuple[str, ...]:
+    """The names of the columns of a table for the fields of a record class, which may be no identifiers."""
+    return getattr(cls, COLUMNS, None) or field_names(cls)
 
 
 def is_generated(function: Any) -> bool:

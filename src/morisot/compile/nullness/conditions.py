@@ -118,6 +118,8 @@ class Conditions:
         """`in`: fails on a container that is None. None is in no container of numbers, texts or dates."""
         known = self._itself(container)
         true = known | self._itself(item) if self._holds_scalars(container) else known
+        if self._names.object(item) is None and isinstance(container, ast.Tuple | ast.List | ast.Set):
+            return TestOutcome(true, known.union(*map(self._itself, container.elts)))
         return TestOutcome(true, known)
 
     def _called(self, node: ast.Call) -> TestOutcome:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 
 from morisot.types.element import Record
+from morisot.types.records import column_names
 
 
 class ColumnsMisfit(ValueError):  # noqa: N818 - it is caught, and raised with the name of the source
@@ -28,6 +29,9 @@ def match_columns(record: Record, columns: Sequence[str], *, by_position: bool =
     is unique_key). If names differ and `by_position` is set, columns are matched by position, unless a common name is
     at another position.
     """
+    made_for = column_names(record.cls)
+    if made_for != record.names and set(made_for) <= set(columns):
+        return [columns.index(name) for name in made_for]
     names = [normal(column) for column in columns]
     wanted = [normal(name) for name in record.names]
     if all(name in names for name in wanted):

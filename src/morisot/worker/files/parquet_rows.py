@@ -10,6 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from morisot.types.element import (
+    ANY,
     BOOL,
     BYTES,
     DATE,
@@ -25,11 +26,12 @@ from morisot.types.element import (
     Tuple,
     Type,
 )
-from morisot.types.records import maker
+from morisot.types.records import column_names, maker
 from morisot.worker.codec.batches import arrow_type
 from morisot.worker.files.columns import ColumnsMisfit, match_columns
 from morisot.worker.files.format import FileFormat, FileProblem, RowMisfit
 
+_LEAVE_OUT = "pass a record class without this field, or convert the column"
 _DECLARE = "declare the field with the type of the column, or leave the record class out"
 
 
@@ -86,6 +88,8 @@ def field_of(value: Any, type_: Type, name: str) -> Any:
 def _converted(column: Any, type_: Type, name: str) -> Any:
     """The column with values of the element type. Fails if another type would lose a part of a value."""
     inner = type_.inner if isinstance(type_, Optional) else type_
+    if inner == ANY:
+        raise FileProblem(f"the column {name} is {column.type}, which no element type has", _LEAVE_OUT)
     if not fits(column.type, inner):
         raise FileProblem(f"the column {name} is {column.type}, and the field {name} is {inner}", _DECLARE)
     if inner.children or isinstance(inner, List | Dict | Decimal):
@@ -104,6 +108,8 @@ def fits(arrow: Any, type_: Type) -> bool:
     is_ = pa.types
     if isinstance(type_, Optional):
         return fits(arrow, type_.inner)
+    if is_.is_null(arrow):
+        return True
     if is_.is_dictionary(arrow):
         return fits(arrow.value_type, type_)
     tests: dict[Type, Callable[[Any], bool]] = {
@@ -121,9 +127,10 @@ def fits(arrow: Any, type_: Type) -> bool:
         case Decimal(precision, scale):
             return bool(is_.is_decimal(arrow)) and (arrow.precision, arrow.scale) == (precision, scale)
         case List(item):
-            return bool(is_.is_list(arrow) or is_.is_large_list(arrow)) and fits(arrow.value_type, item)
+            a_list = is_.is_list(arrow) or is_.is_large_list(arrow) or is_.is_fixed_size_list(arrow)
+            return bool(a_list) and fits(arrow.value_type, item)
         case Dict(item):
-            return bool(is_.is_map(arrow)) and fits(arrow.item_type, item)
+            return bool(is_.is_map(arrow)) and fits(arrow.key_type, STR) and fits(arrow.item_type, item)
     return bool(is_.is_struct(arrow)) and bool(type_.children)
 
 
@@ -134,7 +141,8 @@ def of_table(value: Any, type_: Type) -> Any:
     match type_:
         case Optional(inner):
             return None if value is None else of_table(value, inner)
-        case Record(cls, names, items):
+        case Record(cls, _, items):
+            names = column_names(cls)
             return maker(cls)(*(field_of(value[name], item, name) for name, item in zip(names, items, strict=True)))
         case Tuple(items):
             return tuple(map(of_table, value.values(), items))

@@ -25,7 +25,7 @@ from morisot.types.element import (
     Tuple,
     Type,
 )
-from morisot.types.records import maker
+from morisot.types.records import column_names, maker
 from morisot.worker.files.format import RowMisfit
 
 _INT = re.compile(r"[+-]?[0-9]+")
@@ -190,7 +190,7 @@ def _item(value: Any, type_: Type, name: str) -> Any:
 
 def record_of(found: Mapping[str, Any], type_: Record) -> Any:
     """The record of a JSON object. A field that is not there is None."""
-    fields = zip(type_.names, type_.items, strict=True)
+    fields = zip(column_names(type_.cls), type_.items, strict=True)
     return maker(type_.cls)(*(_item(found.get(name), item, name) for name, item in fields))
 
 

@@ -77,11 +77,12 @@ def compare(node: ast.AST, op: ast.cmpop, left: Value | Known, right: Value | Kn
         return sets.compared(node, op, left, right, scope)
     if isinstance(left, Known):
         refuse(node, f"a comparison with {shown(left.object)} has no column form", STAGE)
+    sides = [side for side in (left, right) if isinstance(side, Value)]
+    if isinstance(op, ast.Is | ast.IsNot) or any(map(_decides_alone, sides)):
+        for side in sides:
+            scope.add_strict(side)
     match op:
         case ast.Is() | ast.IsNot():
-            for side in (left, right):
-                if isinstance(side, Value):
-                    scope.add_strict(side)
             same = _is(node, left, right)
             return same if isinstance(op, ast.Is) else negate(same)
         case ast.In() | ast.NotIn():
@@ -97,6 +98,11 @@ def compare(node: ast.AST, op: ast.cmpop, left: Value | Known, right: Value | Kn
             return negate(same) if not _is_plain_equal(same) else Call("unequal", same.parts)
         case _:
             return _ordered(node, op, usable(left, node), usable(right, node), scope)
+
+
+def _decides_alone(side: Value) -> bool:
+    """Whether one operand, or its first item, may decide a comparison: Python has evaluated both before."""
+    return side.type == NONE or isinstance(side.type, Optional | Product)
 
 
 def _is_set(side: Value | Known) -> bool:

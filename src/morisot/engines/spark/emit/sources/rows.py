@@ -19,6 +19,7 @@ from morisot.plan.files import is_local
 from morisot.plan.nodes.source import StreamCsv, StreamFile, StreamJson, StreamParquet
 from morisot.runtime.local_files import is_partitioned, local_files
 from morisot.types.element import Record
+from morisot.types.records import column_names
 from morisot.worker.files.columns import ColumnsMisfit, match_columns
 from morisot.worker.files.csv_rows import split_line
 from morisot.worker.files.format import FileFormat, FileProblem, RowMisfit
@@ -102,11 +103,15 @@ def csv_header(node: StreamCsv) -> list[str] | None:
     return list(record.names)
 
 
-def json(node: StreamJson, emission: Emission) -> Frame:
+def json(node: StreamJson, emission: Emission) -> Frame | None:
     """JSON objects."""
     record = node.type
     assert isinstance(record, Record)
-    table = ", ".join(f"{quoted(name)} {values.json_type(type_)}" for name, type_ in record.children)
+    columns = [quoted(name) for name in column_names(record.cls)]
+    types = [values.json_type(type_) for type_ in record.items]
+    table = ", ".join(f"{column} {type_}" for column, type_ in zip(columns, types, strict=True))
+    if "${" in table:  # Spark would replace a variable
+        return None
 
     def load(reader: Any, path: str) -> DataFrame:
         reader = reader.option("mode", "FAILFAST").option("allowSingleQuotes", False)
@@ -114,7 +119,7 @@ def json(node: StreamJson, emission: Emission) -> Frame:
         return df
 
     df = read(node, emission, load)
-    fields = [values.from_json(quoted(name), type_) for name, type_ in record.children]
+    fields = [values.from_json(column, type_) for column, type_ in zip(columns, record.items, strict=True)]
     frame = Frame(df, node.type)
     if node.on_error == "skip":
         frame = frame.where(all_evaluated(fields))
@@ -171,6 +176,8 @@ def alike(record: Record, file: str) -> bool:
 def is_plain(arrow: Any) -> bool:
     """Whether Spark reads the values of an Arrow type as Arrow does."""
     is_ = pa.types
+    if is_.is_dictionary(arrow):
+        return is_plain(arrow.value_type)
     if is_.is_list(arrow):
         return is_plain(arrow.value_type)
     if is_.is_map(arrow):

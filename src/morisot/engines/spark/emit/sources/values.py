@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from morisot.compile.ir.values import field_names
 from morisot.engines.spark.emit.frames.sql import guard, quoted, sql_text, sql_type
-from morisot.types.element import BOOL, BYTES, DATE, DATETIME, FLOAT, INT, STR, Dict, List, Optional, Type
+from morisot.types.element import BOOL, BYTES, DATE, DATETIME, FLOAT, INT, STR, Dict, List, Optional, Record, Type
+from morisot.types.records import column_names
 
 _REPLACED = sql_text("\ufffd")
 """The character for bytes that are not UTF-8."""
@@ -70,10 +71,15 @@ def json_type(type_: Type) -> str:
         case _ if type_.children:
             fields = ", ".join(
                 f"{quoted(name)}: {json_type(child)}"
-                for name, (_, child) in zip(field_names(type_), type_.children, strict=True)
+                for name, (_, child) in zip(_columns(type_), type_.children, strict=True)
             )
             return f"STRUCT<{fields}>"
     return "STRING" if type_ in (DATE, DATETIME) else sql_type(type_)
+
+
+def _columns(type_: Type) -> tuple[str, ...]:
+    """The names that the parts of a value have in the file."""
+    return column_names(type_.cls) if isinstance(type_, Record) else field_names(type_)
 
 
 def from_json(value: str, type_: Type, depth: int = 0) -> str:
@@ -91,8 +97,8 @@ def from_json(value: str, type_: Type, depth: int = 0) -> str:
             value = f"transform_values({value}, (k{depth}, {item}) -> {from_json(item, of, depth + 1)})"
         case _ if type_.children:
             parts = ", ".join(
-                f"{sql_text(name)}, {from_json(f'{value}.{quoted(name)}', child, depth)}"
-                for name, (_, child) in zip(field_names(type_), type_.children, strict=True)
+                f"{sql_text(name)}, {from_json(f'{value}.{quoted(column)}', child, depth)}"
+                for name, column, (_, child) in zip(field_names(type_), _columns(type_), type_.children, strict=True)
             )
             return f"CASE WHEN {value} IS NULL THEN {misfit} ELSE named_struct({parts}) END"
     if type_ == STR:
