@@ -78,6 +78,7 @@ EXPENSIVE = {
 }  # fmt: skip
 """Functions that are not called on large numbers."""
 MORE: dict[Any, list[list[Any]]] = {
+    random.triangular: [[1, 1, 1], [0.5, 0.5, 1]],
     isinstance: [[1, int]],
     issubclass: [[bool, int]],
     unicodedata.normalize: [["NFC", "ä"]],

@@ -204,6 +204,8 @@ TEXTS: list[tuple[Closure, str]] = [
     (lambda t: f"{t}{hash(t)}", "str"),
     (lambda t: [*map(bytes.decode, [t.encode(), hex(hash(t)).encode()])], "list[str]"),
     (lambda t: random.random() * len(t), "float"),
+    (lambda t: random.triangular(len(t), 1), "object"),
+    (lambda t: random.triangular(0.5, 0.5) + random.triangular(), "float"),
     (lambda t: dt.datetime.strptime("2024", "%Y") + dt.timedelta(days=hash(t) % 3), "datetime"),
     (lambda t: dt.datetime.now(), "object"),
     (lambda t: sorted(t.split(), key=lambda w: (len(w), hash(w)))[:2], "list[str]"),

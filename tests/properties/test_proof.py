@@ -27,7 +27,7 @@ from tests.properties.proof.run import failed, prove
 from tests.properties.proof.tables import table_of
 
 FEW = {"pairs": 80, "rows": 20, "together": 2}
-MANY = {"pairs": 100_000, "rows": 800, "seconds": 900}
+MANY = {"pairs": 100_000, "rows": 800, "seconds": 600}
 PARTS = 10
 """`make thorough` tries a million pairs, in parts that the test processes share. On a slow machine each part ends after
 its time, with fewer pairs."""

@@ -66,6 +66,11 @@ def _of_numbers(call: TypedCall) -> Type:
     return FLOAT if all(without_none(each) in NUMBERS for each in call.types) else ANY
 
 
+def _triangular(call: TypedCall) -> Type:
+    """`random.triangular`. Of three arguments it returns the first one if the second one is equal to it."""
+    return FLOAT if all(each == FLOAT for each in call.types) else ANY
+
+
 def _product(call: TypedCall) -> Type:
     """`math.prod`. The product of no items is the int 1."""
     item = item_type(call.types[0]) if len(call.types) == 1 else ANY
@@ -139,7 +144,8 @@ FUNCTIONS: dict[Any, ResultRow] = {
     **dict.fromkeys((html.escape, html.unescape, re.escape, string.capwords), ResultRow(_all_text(STR))),
     **dict.fromkeys((unicodedata.normalize, unicodedata.category, unicodedata.name), ResultRow(_all_text(STR))),
     **dict.fromkeys((random.random, random.uniform, random.gauss, random.normalvariate), ResultRow(_of_numbers)),
-    **dict.fromkeys((random.expovariate, random.triangular, random.lognormvariate), ResultRow(_of_numbers)),
+    **dict.fromkeys((random.expovariate, random.lognormvariate), ResultRow(_of_numbers)),
+    random.triangular: ResultRow(_triangular),
     **fixed(BYTES, base64.b64encode, base64.b64decode, base64.urlsafe_b64encode, base64.urlsafe_b64decode),
     **fixed(BYTES, base64.b32encode, base64.b16encode, binascii.hexlify, binascii.unhexlify),
     **fixed(BYTES, zlib.compress, zlib.decompress, secrets.token_bytes),
