@@ -67,7 +67,7 @@ def _of_parquet(file: str, format_: FileFormat) -> Record:
 
 
 def _of_objects(found: Sequence[dict[str, Any]]) -> Type:
-    names = sorted({name for each in found for name in each})
+    names = sorted({name for each in found for name in each if name})
     fields = [(name, _of_values([each.get(name) for each in found])) for name in names]
     return row_type([(name, Optional(type_)) for name, type_ in fields if type_ is not None])
 

@@ -41,7 +41,7 @@ def type_of(arrow: Any) -> Type:
         (is_.is_binary, BYTES),
         (is_.is_large_binary, BYTES),
         (is_.is_fixed_size_binary, BYTES),
-        (is_.is_null, STR),
+        (is_.is_null, INT),
         (is_.is_date, DATE),
         (is_.is_timestamp, DATETIME),
     )

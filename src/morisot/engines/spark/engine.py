@@ -282,7 +282,10 @@ class SparkEngine:
             return row_type(spark, kind, path, location, skips=skips)
 
     def frame_type(self, frame: DataFrame) -> Record:
-        return schema.row_type_of(frame.schema)
+        try:
+            return schema.row_type_of(frame.schema)
+        except schema.UnknownSparkType as unknown:
+            raise PlanError(str(unknown), advice="drop the column, or cast it to another type") from None
 
     def loops(self) -> list[LoopMetrics]:
         """The metrics of each loop."""

@@ -42,7 +42,12 @@ _SCALARS: dict[type[spark.DataType], Type] = {
 
 def row_type_of(schema: spark.StructType) -> Record:
     """The record type of a table's rows. A nullable column has an optional type."""
-    columns = [(field.name, nullable(type_of(field.dataType), field.nullable)) for field in schema.fields]
+    columns = []
+    for field in schema.fields:
+        try:
+            columns.append((field.name, nullable(type_of(field.dataType), field.nullable)))
+        except UnknownSparkType as unknown:
+            raise UnknownSparkType(unknown.type, field.name) from None
     return infer.row_type(columns)
 
 
@@ -67,8 +72,12 @@ def type_of(spark_type: spark.DataType) -> Type:
             raise UnknownSparkType(spark_type.simpleString())
 
 
-class UnknownSparkType(Exception):  # noqa: N818 - it is caught, and raised with the column's name
-    """A Spark type without an element type."""
+class UnknownSparkType(Exception):  # noqa: N818 - it is caught, and raised with the source
+    """A column of a Spark type without an element type."""
+
+    def __init__(self, type_: str, column: str = "") -> None:
+        super().__init__(f"the column {column} is {type_}, which no element type has")
+        self.type = type_
 
 
 def ddl(type_: Type, *hidden: str) -> str:

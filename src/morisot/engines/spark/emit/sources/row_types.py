@@ -35,4 +35,10 @@ def row_type(spark: SparkSession, kind: Kind, path: str, location: Location, *, 
         if misfit is not None:
             raise misfit
         found = spark_types.StructType([field for field in found.fields if field.name != _MISFIT])
-    return schema.row_type_of(found)
+    try:
+        return schema.row_type_of(found)
+    except schema.UnknownSparkType as unknown:
+        raise SourceError(
+            f"stream_{kind} ({location}) cannot read {path!r}: {unknown}"
+            "\n  What to do: pass a record class without this field, or convert the column"
+        ) from None
