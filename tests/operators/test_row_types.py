@@ -83,12 +83,15 @@ def test_columns_with_names_that_are_no_identifiers(kind: str, ctx: mo.StreamCon
     assert dict(zip(columns, found[5], strict=True)) == {name: expected[name] for name in columns}
 
 
-def test_parquet_columns_of_texts_in_a_dictionary_and_without_values(ctx: mo.StreamContext, tmp_path: Path) -> None:
-    table = pa.table({"kind": pa.array(["a", "b", "a"]).dictionary_encode(), "none": pa.nulls(3)})
+def test_parquet_columns_of_other_types_than_elements(ctx: mo.StreamContext, tmp_path: Path) -> None:
+    """Texts in a dictionary, only NULL, and ints without a sign."""
+    wide = pa.array([1, None, 2**63 - 1], pa.uint64())
+    table = pa.table({"kind": pa.array(["a", "b", "a"]).dictionary_encode(), "none": pa.nulls(3), "wide": wide})
     pq.write_table(table, tmp_path / "t.parquet")
     rows = ctx.stream_parquet(tmp_path / "t.parquet")
-    assert [str(type_) for _, type_ in rows.type.children] == ["str | None", "int | None"]
-    assert rows.map(lambda row: (row.kind, row.none)).collect() == [("a", None), ("b", None), ("a", None)]
+    assert [str(type_) for _, type_ in rows.type.children] == ["str | None", "int | None", "int | None"]
+    expected = [("a", None, 1), ("b", None, None), ("a", None, 2**63 - 1)]
+    assert rows.map(lambda row: (row.kind, row.none, row.wide)).collect() == expected
 
 
 @pytest.mark.parametrize(

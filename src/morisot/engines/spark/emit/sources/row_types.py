@@ -1,4 +1,4 @@
-"""The type of the rows of files without a record class, which Spark infers."""
+"""The type of the rows of files without a record class, which Spark infers if it is not in the file."""
 
 from __future__ import annotations
 
@@ -21,6 +21,8 @@ _MISFIT = "_corrupt_record"
 def row_type(spark: SparkSession, kind: Kind, path: str, location: Location, *, skips: bool) -> Record:
     """The type of the rows. An error names the file and the line, which Spark does not."""
     files = found_files(path, kind, location) if is_local(path) and not is_partitioned(path) else []
+    if kind == "parquet" and files:  # its schema is in the file: Spark would run a job, and read uint64 as decimals
+        return row_type_of_files(kind, files, location, skips=skips)
     try:
         found = spark.read.format(kind).load(path).schema
     except SPARK_ERRORS as error:
