@@ -65,6 +65,7 @@ METHODS: dict[type[Node], tuple[str, ...]] = {
     state.ApplyFixed: (),  # what apply is with key stores, or with a fixed replica for each element
     partition.Ordered: (),  # of sinks
     state.Numbered: (),  # the ids of messages
+    state.WithoutIds: (),  # the outputs of apply
     join.Join: ("join", "left_join", "outer_join", "join_with"),
     partition.Batched: ("batch_mode",),
     partition.Cache: ("cache", "uncache"),

@@ -49,11 +49,11 @@ if TYPE_CHECKING:
     from morisot.plan.endpoints import OffsetSource, Sink, SinkPart, Source
     from morisot.plan.nodes.partition import BatchMode
     from morisot.plan.operators import Operator
-    from morisot.plan.snapshots import Snapshot, Snapshots
+    from morisot.plan.snapshots import Snapshot, Snapshots, StateRow
     from morisot.supervision.attempts import Attempt, SupervisionReport
     from morisot.supervision.launch import supervise
     from morisot.types.kafka import KafkaRecord
-    from morisot.types.replicas import Message, Placement, Replica
+    from morisot.types.replicas import Emit, Message, Placement, Replica, Sender
 
 __version__ = "0.1.0"
 
@@ -72,6 +72,7 @@ __all__ = [
     "CountWindow",
     "CustomWindow",
     "ElementError",
+    "Emit",
     "EnvironmentProblem",
     "EventTimeWindow",
     "Inlet",
@@ -89,6 +90,7 @@ __all__ = [
     "PlanError",
     "ProcessingTimeWindow",
     "Replica",
+    "Sender",
     "Sink",
     "SinkError",
     "SinkPart",
@@ -97,6 +99,7 @@ __all__ = [
     "Snapshots",
     "Source",
     "SourceError",
+    "StateRow",
     "Stream",
     "StreamContext",
     "SupervisionReport",
@@ -154,9 +157,9 @@ _NAMES: dict[str, tuple[str, ...]] = {
     "morisot.plan.endpoints": ("OffsetSource", "Sink", "SinkPart", "Source"),
     "morisot.plan.nodes.partition": ("BatchMode",),
     "morisot.plan.operators": ("Operator",),
-    "morisot.plan.snapshots": ("Snapshot", "Snapshots"),
+    "morisot.plan.snapshots": ("Snapshot", "Snapshots", "StateRow"),
     "morisot.types.kafka": ("KafkaRecord",),
-    "morisot.types.replicas": ("Message", "Placement", "Replica"),
+    "morisot.types.replicas": ("Emit", "Message", "Placement", "Replica", "Sender"),
 }
 """The names of each module. Those of packages are modules."""
 _MODULE_OF = {name: module for module, names in _NAMES.items() for name in names}

@@ -16,6 +16,7 @@ _OF_OPERATORS: dict[str, tuple[str, ...]] = {
     "test_rowwise.py::test_overflow_on_the_way_is_repaired_by_python[unbounded]": ("a query that is planned again",),
     "test_kernel.py::test_a_chain_is_one_pass_and_right[unbounded]": ("KernelOp",),
     "test_partition.py::test_repartition_by[unbounded]": ("ExchangeOp",),
+    "test_partition.py::test_the_order_is_restored[unbounded]": ("OrderedOp",),
     "test_time.py::test_timestamps_may_be_dropped_again[unbounded]": ("TimestampsOp", "WatermarkOp"),
     "test_bounded_inputs.py::test_the_answer_is_that_of_bounded_input[merge-unbounded]": (
         "UnionOp",

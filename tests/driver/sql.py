@@ -353,9 +353,11 @@ _COMPARISONS: dict[str, Callable[..., Any]] = {
     "<=>": same,
 }
 _FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "array": in_python(lambda *values: list(values), pa.list_(pa.int64())),
     "bigint": bigint,
     "coalesce": lambda *arrays: pc.coalesce(*arrays),
     "concat": in_python(concatenated, pa.binary()),
+    "element_at": in_python(lambda values, number: values[number - 1], pa.int64()),
     "greatest": lambda *arrays: pc.max_element_wise(*arrays),
     "hex": in_python(lambda value: None if value is None else f"{value:X}", pa.string()),
     "least": lambda *arrays: pc.min_element_wise(*arrays),

@@ -23,6 +23,7 @@ from morisot.engines.spark.internals import (
     hadoop,
     kafka,
     plans,
+    query_log,
     sessions,
     streaming,
 )
@@ -214,6 +215,42 @@ def test_a_scan_of_a_list_splits_and_packs_by_its_own_limits(spark: SparkSession
 def test_numbers_of_sources(spark: SparkSession, tmp_path: Path) -> None:
     one, other = (spark.readStream.text(str(tmp_path)) for _ in range(2))
     assert streaming.source_numbers(one.unionAll(other).unionAll(one)) == [0, 1, 0]
+
+
+@pytest.mark.thorough
+def test_other_state_partitions(spark: SparkSession, tmp_path: Path) -> None:
+    """Spark adds a micro-batch, refuses the same number again, and refuses a query without states."""
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "one.txt").write_text("a\nb\na\n")
+    lines = spark.readStream.text(str(tmp_path / "in"))
+    for name, df in (("counts", lines.groupBy("value").count()), ("lines", lines)):
+        location = {"checkpointLocation": str(tmp_path / name)}
+        writer = df.writeStream.format("noop").outputMode("update").options(**location).trigger(availableNow=True)
+        writer.start().awaitTermination()
+    counts = tmp_path / "counts"
+    before = query_log.partitions(counts, 0)
+    assert before is not None
+    streaming.repartition(spark, counts, before + 1)
+    last = query_log.done(counts)[-1]
+    assert query_log.started(counts)[-1] == last > 0
+    assert query_log.partitions(counts, last) == before + 1
+    with pytest.raises(streaming.NotRepartitioned, match="number of shuffle partitions"):
+        streaming.repartition(spark, counts, before + 1)
+    assert query_log.partitions(tmp_path / "lines", 0) is None
+
+
+@pytest.mark.thorough
+def test_an_empty_entry_of_the_log_of_a_file_sink(spark: SparkSession, tmp_path: Path) -> None:
+    log = file_sink_log.log_in(tmp_path)
+    log.mkdir()
+    for number in range(12):
+        streaming.add_nothing(spark, log, number)
+    assert list(file_sink_log.listed(log, 11, advice="")) == []
+
+
+def test_the_state_partition_of_a_bucket(spark: SparkSession) -> None:
+    rows = spark.range(200).selectExpr("CAST(id AS INT) AS id", "pmod(hash(CAST(id AS INT)), 7) AS found").collect()
+    assert [streaming.state_partition(row.id, 7) for row in rows] == [row.found for row in rows]
 
 
 # --- errors ---

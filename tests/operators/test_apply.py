@@ -33,6 +33,13 @@ class Counting(mo.Operator[int, tuple[int, int, int]]):
         yield element, message.instance, self.store["seen"]
 
 
+class Senders(mo.Operator[Any, tuple[int, str, int, Any]]):
+    """What messages say about where elements come from."""
+
+    def process(self, element: Any, message: mo.Message) -> list[tuple[int, str, int, Any]]:
+        return [(message.id, message.sender.operator, message.sender.instance, element)]
+
+
 class Repeated(mo.Operator[int, int]):
     """Each number as often as it says."""
 
@@ -124,6 +131,61 @@ def test_copies_of_an_element_have_its_id(runner: Runner) -> None:
 def test_operators_one_after_the_other(runner: Runner) -> None:
     result = runner.run(lambda s: s.apply(Twice(), replicate=2).apply(Counting(), replicate=2), [1, 2, 3, 4])
     assert result == [(2, 0, 1), (4, 1, 1), (6, 0, 2), (8, 1, 2)]
+
+
+def test_outputs_have_the_ids_of_their_elements(runner: Runner) -> None:
+    def program(stream: mo.Stream[int]) -> mo.Stream[Any]:
+        counted = stream.apply(Repeated(), replicate=2, store=True).name("repeated")
+        return counted.apply(Senders(), replicate=2, send="affinity", key=lambda n: n)
+
+    result = runner.run(program, [2, 0, 1, 3])
+    assert result == [(id_, "repeated", id_ % 2, n) for id_, n in [(0, 2), (0, 2), (2, 1), (3, 3), (3, 3), (3, 3)]]
+
+
+def test_senders_without_replicas(runner: Runner) -> None:
+    result = runner.run(lambda s: s.map(lambda n: n + 1).apply(Senders(), replicate=2), [4, 5])
+    assert result == [(0, "map", 0, 5), (1, "map", 0, 6)]
+
+
+class Tens(mo.Source[str]):
+    """Emits ids with gaps."""
+
+    def read(self) -> Iterator[Any]:
+        for number in range(4):
+            yield mo.Emit(10 * number, "abcd"[number])
+
+
+class Declared(mo.Source[mo.Emit[str]]):
+    def __init__(self, *emitted: Any) -> None:
+        self.emitted = emitted
+
+    def read(self) -> Any:
+        return self.emitted
+
+
+def test_ids_of_a_source(ctx: mo.StreamContext) -> None:
+    tens = ctx.stream(Tens())
+    assert tens.type == STR
+    assert tens.collect() == ["a", "b", "c", "d"]
+    assert tens.apply(Senders(), replicate=2, send="broadcast").collect() == [
+        (10 * n, "stream", 0, "abcd"[n]) for n in (0, 0, 1, 1, 2, 2, 3, 3)
+    ]
+    seen = tens.apply(Numbers()).apply(Senders(), replicate=2).collect()
+    assert seen == [(10 * n, "apply", 0, (10 * n, "abcd"[n])) for n in range(4)]
+    assert ctx.stream(Declared(mo.Emit(7, "a"))).apply(Numbers()).collect() == [(7, "a")]
+
+
+def test_a_source_without_the_ids_that_it_declares() -> None:
+    ctx = mo.StreamContext(engine="reference")
+    with pytest.raises((mo.MorisotError, TypeError), match=r"must emit mo.Emit\(id, element\), not 'a'"):
+        ctx.stream(Declared("a")).collect()
+
+
+def test_diverted_elements(runner: Runner) -> None:
+    failed: list[Any] = []
+    result = runner.run(lambda s: s.apply(Failing(), replicate=2, on_error=failed.append), [1, 0, 2])
+    assert result == [12, 6]
+    assert [error.element for error in failed] == ["0"]
 
 
 def test_unordered(runner: Runner) -> None:
@@ -253,3 +315,30 @@ class TestPlans:
             self.ctx().stream_iter([1]).apply(Short())
         with pytest.raises(mo.PlanError, match=r"takes a mo\.Operator"):
             self.ctx().stream_iter([1]).apply(abs)  # type: ignore[arg-type]
+
+
+class Counter:
+    """Counts its calls in an attribute."""
+
+    def __init__(self) -> None:
+        self.calls = 0
+
+    def __call__(self, n: int) -> int:
+        self.calls += 1
+        return n + self.calls
+
+
+class Adder:
+    def __init__(self, by: int) -> None:
+        self.by = by
+
+    def __call__(self, n: int) -> int:
+        return n + self.by
+
+
+def test_attributes_that_a_function_sets_are_no_state() -> None:
+    numbers = mo.StreamContext(engine="reference").stream_iter([1, 2])
+    with pytest.warns(RuntimeWarning, match="Counter sets calls, and each task sets that of its own copy") as caught:
+        numbers.map(Counter())
+    assert caught[0].filename == __file__
+    assert numbers.map(Adder(1)).collect() == [2, 3]  # warnings are errors

@@ -12,6 +12,8 @@ from typing import Any
 import pytest
 
 import morisot as mo
+from morisot.errors import Location
+from morisot.plan.nodes.partition import Ordered
 from morisot.worker.rowwise.stage import split_batches
 from tests.operators.engines import Runner
 
@@ -54,6 +56,14 @@ def test_ordered_sinks_restore_the_order(move: str, ctx: mo.StreamContext, tmp_p
     assert vector.get() == called == in_order
     files = sorted(file for file in (tmp_path / "out").iterdir() if file.name.startswith("part-"))
     assert [int(line) for file in files for line in file.read_text().splitlines()] == in_order
+
+
+def test_the_order_is_restored(runner: Runner) -> None:
+    def program(stream: mo.Stream[int]) -> mo.Stream[int]:
+        moved = stream.map(lambda n: n * 3 % 50).shuffle().map(lambda n: n + 1)
+        return moved._same(Ordered(moved._node, type=moved.type, location=Location("program.py", 1)))
+
+    assert runner.run(program, range(50)) == [n * 3 % 50 + 1 for n in range(50)]
 
 
 def test_keys_in_the_order_of_their_first_elements(ctx: mo.StreamContext) -> None:

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
+import morisot as mo
 from morisot.engines.spark.streaming.job import Job, ThreadPart
+from morisot.plan.snapshots import StateRow
 from morisot.runtime.metrics import JobMetrics, LeftOutMetrics
 
 
@@ -12,6 +16,10 @@ class Finished:
     """A part that has ended."""
 
     error = None
+
+    @property
+    def stateful(self) -> list[str]:
+        return ["total"]
 
     def __init__(self, *sinks: tuple[int, str], elements: int) -> None:
         self.indexes = [index for index, _ in sinks]
@@ -28,6 +36,9 @@ class Finished:
     def snapshots(self) -> list[Any]:
         return []
 
+    def state(self, name: str) -> list[StateRow] | None:
+        return [StateRow(None, self._elements)] if name in self.stateful else None
+
     def metrics(self) -> JobMetrics:
         left_out = skipped("map (p.py:1)", 3)
         sinks = [{"sink": name, "elements_in": self._elements, **left_out} for name in self._names]
@@ -36,6 +47,13 @@ class Finished:
 
 def skipped(operator: str, count: int) -> LeftOutMetrics:
     return {"skipped": {operator: count}, "diverted": {}, "late": {}}
+
+
+def test_the_state_of_an_operator() -> None:
+    job = Job([Finished((0, "a"), elements=10), Finished((1, "b"), elements=7)])
+    assert job.state("total") == [(None, 10)]
+    with pytest.raises(mo.PlanError, match="no operator 'sum' with a state"):
+        job.state("sum")
 
 
 def test_what_was_read_for_several_sinks_counts_once() -> None:

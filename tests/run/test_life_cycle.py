@@ -12,10 +12,13 @@ import morisot as mo
 from morisot.engines.spark.checkpoints.sink_life import SinkLife
 from morisot.engines.spark.checkpoints.sink_records import SinkFiles
 from morisot.engines.spark.emit.sources.offsets import OffsetReader
+from morisot.engines.spark.engine import too_many_replicas
 from morisot.engines.spark.replicas.server import ReplicaServer
 from morisot.errors import Location
+from morisot.plan.analysis.graph import walk
 from morisot.plan.nodes.sink import WriteTo
 from morisot.plan.nodes.source import StreamIter
+from morisot.plan.nodes.state import ApplyOnDemand
 from morisot.runtime.sink_protocol import SinkCalls
 from morisot.types.element import INT
 from morisot.worker.replicas.replica import Placed
@@ -230,3 +233,15 @@ def test_an_offset_source_is_called_back(server: ReplicaServer) -> None:
     assert (list(rows), end) == ([], offset), "Spark reads until the query ends"
     reader.commit(offset)
     assert source.calls[-1] == "exit"
+
+
+class Twice(mo.Operator[int, int]):
+    def process(self, element: int, message: mo.Message) -> list[int]:
+        return [2 * element]
+
+
+def test_replicas_above_the_slots_are_reported() -> None:
+    numbers = mo.StreamContext(engine="reference").stream_iter([1])
+    applied = numbers.apply(Twice(), replicate=8).apply(Twice(), replicate=2)
+    (said,) = too_many_replicas((node for node in walk(applied._node) if isinstance(node, ApplyOnDemand)), 4)
+    assert "replicate=8 is more than the 4 slots of the session" in said

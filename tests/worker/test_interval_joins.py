@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import morisot as mo
 from morisot.worker.stateful.interval_joins import IntervalJoinMachine
-from morisot.worker.stateful.machine import Emit
+from morisot.worker.stateful.machine import Emitter
 from morisot.worker.stateful.timers import TimedRows
 
 LAST = 10**6
@@ -32,7 +32,7 @@ def met(machine: IntervalJoinMachine, batches: list[list[tuple[int, Any]]], dela
     state, mark = machine.start(), None
     latest = -LAST
     for batch in batches:
-        emit = Emit(keyed=True, ordered=True)
+        emit = Emitter(keyed=True, ordered=True)
         assert machine.take(state, rows_of(batch), mark, emit) == []
         if mark is not None:
             machine.close(state, mark, emit)
@@ -40,7 +40,7 @@ def met(machine: IntervalJoinMachine, batches: list[list[tuple[int, Any]]], dela
         latest = max([latest, *(event[2] for _, event in batch)])
         mark = None if delay is None else latest - delay - 1
         _, state = machine.layout.unpacked(machine.layout.packed(None, state, pickle.dumps))
-    emit = Emit(keyed=True, ordered=True)
+    emit = Emitter(keyed=True, ordered=True)
     machine.close(state, LAST, emit)
     assert state == {}
     assert machine.deadline(state) is None
@@ -87,7 +87,7 @@ def disorder(batches: list[list[tuple[int, Any]]]) -> int:
 
 
 def test_what_is_below_the_mark_is_late() -> None:
-    machine, emit = IntervalJoinMachine(2, 2, "inner"), Emit(keyed=True, ordered=True)
+    machine, emit = IntervalJoinMachine(2, 2, "inner"), Emitter(keyed=True, ordered=True)
     state = machine.start()
     assert machine.take(state, rows_of([(0, (0, "a", 10)), (1, (1, "a", 9))]), 9, emit) == [1]
     assert emit.values == []
@@ -95,7 +95,7 @@ def test_what_is_below_the_mark_is_late() -> None:
 
 def test_pairs_set_no_timer() -> None:
     for variant, deadline in (("inner", None), ("left", 12), ("outer", 9)):
-        machine, emit = IntervalJoinMachine(3, 2, variant), Emit(keyed=True, ordered=True)
+        machine, emit = IntervalJoinMachine(3, 2, variant), Emitter(keyed=True, ordered=True)
         state = machine.start()
         machine.take(state, rows_of([(0, (0, "a", 10)), (1, (1, "b", 6))]), None, emit)
         assert machine.deadline(state) == deadline

@@ -11,16 +11,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from morisot.worker.stateful.machine import Emit, Machine
+from morisot.worker.stateful.machine import Emitter, Machine
 from morisot.worker.stateful.pairs import CountedPairs, Zipper
 from morisot.worker.stateful.state import Limiter
 
 PIECES = st.lists(st.lists(st.integers(), max_size=5), max_size=6)
 
 
-def run(machine: Machine, pieces: Sequence[Sequence[Any]], times: Sequence[Sequence[int]] | None = None) -> Emit:
+def run(machine: Machine, pieces: Sequence[Sequence[Any]], times: Sequence[Sequence[int]] | None = None) -> Emitter:
     """The output of a machine whose state is saved and restored after each chunk."""
-    emit = Emit(keyed=False, ordered=False)
+    emit = Emitter(keyed=False, ordered=False)
     state = machine.start()
     for number, piece in enumerate(pieces):
         state = machine.take(state, None, piece, times[number] if times else None, emit)

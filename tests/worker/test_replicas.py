@@ -16,6 +16,7 @@ from morisot.worker.loops.link import Address, connect
 from morisot.worker.replicas.replica import LiveReplica, Placed, replica_of
 
 SECONDS = 10.0
+MESSAGE = mo.Message(0, None, False, 0, mo.Sender("stream_iter", 0))
 
 
 class Recording(mo.Operator[Any, Any]):
@@ -117,7 +118,7 @@ def test_a_callback_that_fails_stops_the_job(server: ReplicaServer) -> None:
     server.note_complete(3)
     wait_for(lambda: ("global", 3) in calls_of(replica))
     with pytest.raises(OSError, match="disk full"):
-        replica.process(0, "element", None, False)
+        replica.process("element", MESSAGE)
 
 
 def test_the_failure_of_a_job_is_called_back_everywhere(server: ReplicaServer) -> None:
@@ -167,7 +168,7 @@ def test_processes_have_leases_of_their_own(server: ReplicaServer) -> None:
 
 def test_placement(server: ReplicaServer) -> None:
     replica = replica_of(placed(server), 1)
-    replica.process(0, "element", None, False)
+    replica.process("element", MESSAGE)
     replica.end_task(leased=False)
     wait_for(lambda: server.placement()[0].inputs)
     (found,) = server.placement()

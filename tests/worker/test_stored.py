@@ -165,7 +165,9 @@ class Seen(mo.Operator[Any, Any]):
         return [(place(window.start), self.store["seen"])]
 
 
-CALLS = Calls(Placed("run", 0, 2, Seen().process, None), ORIGIN, ANY, 1, lambda: TaskNow(NO_MICRO_BATCH, False))
+CALLS = Calls(
+    Placed("run", 0, 2, Seen().process, None), ORIGIN, ANY, 1, "map", False, lambda: TaskNow(NO_MICRO_BATCH, False)
+)
 
 
 def remembered(state: list[int], key: Any, value: Any) -> tuple[list[int], int]:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import dis
 import os
+import warnings
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
@@ -12,11 +14,12 @@ from morisot.api.location import caller
 from morisot.compile.choose import verdict_of
 from morisot.compile.sample import Results, typed
 from morisot.compile.verdict import Verdict
-from morisot.errors import ElementError, PlanError
+from morisot.errors import ElementError, Location, PlanError
 from morisot.plan.late import Late
 from morisot.plan.nodes.closure import Closure
 from morisot.plan.nodes.node import Node
 from morisot.plan.nodes.rowwise import Inspect
+from morisot.plan.nodes.state import WithoutIds
 from morisot.plan.on_error import Divert
 from morisot.plan.on_error import OnError as Policy
 from morisot.types import infer
@@ -54,7 +57,10 @@ class StreamBase(Generic[T]):
 
     def name(self, label: str) -> Self:
         """Names the operator, for explain, drawings and snapshots."""
-        return type(self)(self._context, dataclasses.replace(self._node, label=label))
+        node = self._node
+        if isinstance(node, WithoutIds):
+            node = dataclasses.replace(node, input=dataclasses.replace(node.input, label=label))
+        return type(self)(self._context, dataclasses.replace(node, label=label))
 
     def _start(self, init: Any, function: Callable[..., Any], returns: Any, operator: str) -> Type:
         """The type of an accumulator: `returns=`, the return annotation, or the type of the initial value."""
@@ -81,6 +87,7 @@ class StreamBase(Generic[T]):
     ) -> tuple[Closure, Verdict]:
         """The user's function, wrapped, and the compiler's verdict on it."""
         closure = self._closure(function, operator, len(parameters), returns)
+        warn_of_lost_changes(function, closure.location)
         return closure, verdict_of(closure, parameters)
 
     def _rowwise(
@@ -169,6 +176,24 @@ def check_batch_size(size: int | None, name: str, operator: str, *, unbounded: b
 
 
 KEYED_ADVICE = "on a keyed stream functions take (key, value); on a plain one, the element"
+
+
+def warn_of_lost_changes(function: Any, location: Location) -> None:
+    """Warns of an object whose `__call__` sets its attributes: they are no state."""
+    called = vars(type(function)).get("__call__")
+    code = getattr(called, "__code__", None)
+    if code is None:  # a function, or an object of C
+        return
+    stored = {each.argval for each in dis.get_instructions(code) if each.opname == "STORE_ATTR"}
+    changed = sorted(stored & getattr(function, "__dict__", {}).keys())
+    if changed:
+        warnings.warn_explicit(
+            f"{type(function).__name__} sets {', '.join(changed)}, and each task sets that of its own copy: it is no "
+            "state. Use rich_map, or apply with a mo.Operator that has a key store",
+            RuntimeWarning,
+            location.file,
+            location.line,
+        )
 
 
 def check_callable(

@@ -13,6 +13,7 @@ from morisot.plan.analysis.graph import everything
 from morisot.plan.nodes.closure import Closure
 from morisot.plan.nodes.iterate import DeltaIterate, Loop
 from morisot.plan.nodes.node import Node
+from morisot.plan.nodes.state import WithoutIds
 
 _LONGEST_VALUE = 40
 
@@ -34,7 +35,12 @@ class FormRecord(NamedTuple):
 def forms_of(root: Node, job: PlannedJob) -> list[FormRecord]:
     """One record for each function of the plan, in the order of operators."""
     choices = job.choices
-    return [record_of(node, closure, choices[node]) for node in everything(root) for _, closure in node.closures]
+    return [record_of(node, closure, choices[node]) for node in everything(root) for _, closure in users_closures(node)]
+
+
+def users_closures(node: Node) -> tuple[tuple[str, Closure], ...]:
+    """The user's functions of an operator, by field name."""
+    return () if isinstance(node, WithoutIds) else node.closures
 
 
 def record_of(node: Node, closure: Closure, choice: Choice) -> FormRecord:

@@ -11,6 +11,7 @@ from morisot.plan.nodes.closure import Closure
 from morisot.plan.nodes.node import Node
 from morisot.plan.nodes.partition import Batched, Broadcast
 from morisot.plan.nodes.source import StreamParIter
+from morisot.plan.nodes.state import WithoutIds
 from morisot.plan.nodes.time import AddTimestamps
 from morisot.plan.nodes.window import WithoutFailures
 from morisot.types.element import ANY, INT, Keyed, Type, arguments, holds
@@ -21,6 +22,7 @@ from morisot.worker.rowwise.steps import Generator, Kind, Memo, Step
 
 _KINDS: dict[type[Node], Kind] = {
     rowwise.Map: "map",
+    WithoutIds: "map",
     rowwise.Filter: "filter",
     rowwise.FlatMap: "flat_map",
     rowwise.FilterMap: "filter_map",

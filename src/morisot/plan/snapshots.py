@@ -7,10 +7,11 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from morisot.errors import ConfigError
 from morisot.types.moments import Duration, microseconds
+from morisot.types.public import public
 
 _MICROSECONDS = 1_000_000
 
@@ -70,6 +71,14 @@ class Snapshots:
     def split_seconds(self) -> float | None:
         """The target duration of a source split; None if its elements are counted, or `every` is not set."""
         return self.seconds if self.items is None else None
+
+
+@public
+class StateRow(NamedTuple):
+    """An entry of an operator's state, as `job.state(…)` returns it."""
+
+    key: Any
+    value: Any
 
 
 @dataclass(frozen=True)

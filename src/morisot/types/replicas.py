@@ -6,9 +6,11 @@ import contextlib
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Any, Generic, Literal, NamedTuple, TypeVar
 
 from morisot.types.public import public
+
+T = TypeVar("T")
 
 STORE = "_morisot_store"
 """The attribute of an operator with its key store, while a replica runs."""
@@ -28,17 +30,47 @@ class Replica:
 
 
 @public
+class Sender(NamedTuple):
+    """Where an element comes from."""
+
+    operator: str
+    """The name of the operator or source before, or its method."""
+    instance: int
+    """The number of the replica that emitted it; 0 if the operator has no replicas."""
+
+
+@public
+class Emit(NamedTuple, Generic[T]):
+    """An element with an id, which a source emits instead of the element. Ids must increase."""
+
+    id: int
+    element: T
+
+
+def sent(emitted: Any) -> tuple[int, int, Any]:
+    """The element that a source has emitted with an id, as (id, replica, element)."""
+    if not isinstance(emitted, Emit):
+        raise TypeError(f"a source that emits ids must emit mo.Emit(id, element), not {emitted!r}")
+    return emitted.id, 0, emitted.element
+
+
+@public
 class Message(NamedTuple):
     """What an operator knows about the element that it processes."""
 
     id: int
-    """The number of the element: it grows in stream order, is unique at its operator, and the same after a replay."""
+    """The id of the element: that of the source or of the element that caused it, else its number at the operator.
+
+    It grows in stream order, and is the same after a replay.
+    """
     snapshot: int | None
     """The micro-batch, whose snapshot contains the effects of the element; None if there are no micro-batches."""
     replayed: bool
     """Whether an earlier attempt may have processed the element."""
     instance: int
     """The number of the replica that processes it."""
+    sender: Sender
+    """The operator before, and its replica."""
 
 
 @public

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import textwrap
 
-from morisot.physical.explain import FormRecord, path_line, record_of
+from morisot.physical.explain import FormRecord, path_line, record_of, users_closures
 from morisot.physical.job import PlannedJob
 from morisot.physical.text import text_of
 from morisot.plan.analysis.graph import consumer_counts, walk
@@ -12,7 +12,7 @@ from morisot.plan.analysis.guarantees import offered
 from morisot.plan.nodes.keyed import KeyBy
 from morisot.plan.nodes.node import Node
 from morisot.plan.nodes.rowwise import Rowwise
-from morisot.plan.nodes.state import Numbered
+from morisot.plan.nodes.state import Numbered, WithoutIds
 
 _BRANCH, _LAST, _PIPE, _SPACE = "├─ ", "└─ ", "│  ", "   "
 
@@ -45,7 +45,7 @@ def text_tree(root: Node, job: PlannedJob) -> str:
         if path is not None:
             lines.append(f"{rest}{below}{path}")
         for part in (*shortcuts, node):
-            for name, closure in part.closures:
+            for name, closure in users_closures(part):
                 record = record_of(part, closure, choices[part])
                 shown = f"{field_of(node, part)} {name}" if len(inputs) > 1 and part is not node else name
                 lines.extend(f"{rest}{below}{line}" for line in function_lines(record, shown))
@@ -72,6 +72,8 @@ def is_shortcut(node: Node, value: Node) -> bool:
     """Whether a node and the keying or numbering of its input are one method, such as group_by_count or apply."""
     if value.operator != node.operator:
         return False
+    if isinstance(node, WithoutIds):
+        return True
     return isinstance(value, KeyBy | Numbered) or (isinstance(node, KeyBy | Numbered) and isinstance(value, Rowwise))
 
 

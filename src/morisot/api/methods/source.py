@@ -14,12 +14,14 @@ from morisot.api.inlet import Inlet, Memory, Store
 from morisot.api.location import caller
 from morisot.api.methods.kafka import KafkaMethods
 from morisot.api.methods.rowwise import items_declared
+from morisot.api.methods.state import without_ids
 from morisot.compile.table.records import is_plain_constructor
 from morisot.errors import Location, PlanError, SourceError
 from morisot.plan.endpoints import OffsetSource, Source
 from morisot.plan.files import is_local
-from morisot.plan.life_cycle import has_life_cycle
+from morisot.plan.life_cycle import has_life_cycle, names_in
 from morisot.plan.nodes.closure import Closure
+from morisot.plan.nodes.node import Node
 from morisot.plan.nodes.source import (
     OnError,
     StreamArrow,
@@ -36,11 +38,12 @@ from morisot.plan.nodes.source import (
     StreamRate,
     StreamSocket,
 )
+from morisot.plan.nodes.state import SENT_TYPES
 from morisot.runtime.local_files import is_partitioned, local_files, only_directories
 from morisot.types import arrow, infer
-from morisot.types.element import ANY, INT, NONE, STR, List, Record, Type, contains_any
+from morisot.types.element import ANY, INT, NONE, STR, List, Record, Tuple, Type, contains_any
 from morisot.types.records import is_record_class
-from morisot.types.replicas import Replica, having_store
+from morisot.types.replicas import Emit, Replica, having_store, sent
 from morisot.worker.codec.numpy_scalars import without_numpy
 from morisot.worker.files.format import Kind
 
@@ -276,17 +279,27 @@ class SourceMethods(KafkaMethods):
         """
         location = caller()
         declared = returns if returns is not None else element_declared(source)
-        type_ = ANY if declared is None else infer.of_annotation(declared)
+        has_ids = get_origin(declared) is Emit or names_in(source, Emit.__name__)
+        if get_origin(declared) is Emit:
+            (declared,) = get_args(declared)
+        element = ANY if declared is None else infer.of_annotation(declared)
+        type_ = Tuple((*SENT_TYPES, element)) if has_ids else element
+        node = self._source(source, type_, location, has_ids=has_ids)
+        return self.plain(without_ids(node, element, location) if has_ids else node)
+
+    def _source(
+        self, source: Source[Any] | OffsetSource[Any], type_: Type, location: Location, *, has_ids: bool
+    ) -> Node:
         if isinstance(source, OffsetSource):
-            return self.plain(StreamOffsets(source, type=type_, location=location, operator="stream"))
+            return StreamOffsets(source, has_ids=has_ids, type=type_, location=location, operator="stream")
         if not isinstance(source, Source):
             raise PlanError(
                 f"stream needs a mo.Source or a mo.OffsetSource, not {source!r}",
                 location=location,
                 advice="derive a class from one of them, or use stream_iter(…) for elements in memory",
             )
-        closure = Closure(FirstReads(source), location, "stream", List(type_))
-        return self.plain(StreamParIter(closure, type=type_, location=location, operator="stream"))
+        closure = Closure(FirstReads(source, has_ids=has_ids), location, "stream", List(type_))
+        return StreamParIter(closure, type=type_, location=location, operator="stream")
 
     def _declared(self, record: Any, operator: str) -> Record:
         if not (isinstance(record, type) and (is_record_class(record) or is_dataclass(record))):
@@ -360,13 +373,15 @@ class Constructed:
 class FirstReads:
     """A parallel source of which only the first instance reads, and calls the callbacks."""
 
-    def __init__(self, source: Source[Any]) -> None:
+    def __init__(self, source: Source[Any], *, has_ids: bool) -> None:
         self._source = source
+        self._has_ids = has_ids
 
     def __call__(self, instance: int, _instances: int) -> Iterable[Any]:
         if instance != 0:
             return ()
-        return self._with_callbacks() if has_life_cycle(self._source) else self._source.read()
+        found = self._with_callbacks() if has_life_cycle(self._source) else self._source.read()
+        return map(sent, found) if self._has_ids else found
 
     def _with_callbacks(self) -> Iterator[Any]:
         source = self._source

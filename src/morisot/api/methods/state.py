@@ -15,7 +15,17 @@ from morisot.plan.nodes.closure import Closure, freeze
 from morisot.plan.nodes.keyed import KeyBy, Unkey
 from morisot.plan.nodes.node import Node, snake_case
 from morisot.plan.nodes.rowwise import FlatMap
-from morisot.plan.nodes.state import ApplyFixed, ApplyOnDemand, Numbered, Rich, RichFilterMap, RichFlatMap, RichMap
+from morisot.plan.nodes.state import (
+    SENT_TYPES,
+    ApplyFixed,
+    ApplyOnDemand,
+    Numbered,
+    Rich,
+    RichFilterMap,
+    RichFlatMap,
+    RichMap,
+    WithoutIds,
+)
 from morisot.plan.operators import Operator, output_annotation
 from morisot.types import infer
 from morisot.types.element import ANY, INT, Keyed, List, Tuple, Type, with_value
@@ -197,25 +207,32 @@ class _Replicas(StreamBase[T]):
         check_operator(operator, location)
         sending.check(location)
         process = Closure(operator.process, location, "apply")
-        numbers = _Numbers(location)
+        has_ids = isinstance(given, WithoutIds)
+        given = given.input if isinstance(given, WithoutIds) else given
+        numbers = _Numbers(location, has_ids=has_ids)
+        output = _output_type(operator, returns)
         fields: dict[str, Any] = {
             **sending.parameters,
             "on_error": self._policy(on_error, "apply"),
-            "type": _output_type(operator, returns),
+            "has_ids": has_ids,
+            "type": Tuple((*SENT_TYPES, output)),
             "location": location,
             "operator": "apply",
         }
         stored = uses_store(operator) if store is None else bool(store)
         if sending.send == "on_demand" and not stored:
-            return self._context.plain(ApplyOnDemand(numbers.numbered(given), process, **fields))
-        return self._context.plain(ApplyFixed(numbers.assigned(given, sending), process, stored=stored, **fields))
+            applied: Node = ApplyOnDemand(numbers.numbered(given), process, **fields)
+        else:
+            applied = ApplyFixed(numbers.assigned(given, sending), process, stored=stored, **fields)
+        return self._context.plain(without_ids(applied, output, location))
 
 
 class _Numbers:
     """The nodes that number elements, and give each the number of its replica as its key."""
 
-    def __init__(self, location: Location) -> None:
+    def __init__(self, location: Location, *, has_ids: bool) -> None:
         self._location = location
+        self._has_ids = has_ids
 
     def numbered(self, node: Node) -> Node:
         type_: Type = Tuple((INT, node.type))
@@ -238,6 +255,10 @@ class _Numbers:
     def by_key(self, node: Node, key: Callable[[Any], Any], replicas: int) -> Node:
         """All elements of a key get the same replica."""
         called = freeze(key)
+        if self._has_ids:
+            return self.numbered(
+                self._key_by(node, lambda sent: instance_of_key(canonical(called(sent[-1])), replicas))
+            )
         return self.numbered(self._key_by(node, lambda element: instance_of_key(canonical(called(element)), replicas)))
 
     def _key_by(self, node: Node, function: Callable[[Any], int]) -> Node:
@@ -248,6 +269,12 @@ class _Numbers:
         """A copy of each element for each replica."""
         closure = Closure(lambda element: [element] * replicas, self._location, "apply")
         return FlatMap(node, closure, type=node.type, location=self._location, operator="apply")
+
+
+def without_ids(node: Node, type_: Type, location: Location) -> Node:
+    """The last parts of tuples (id, replica, element)."""
+    closure = Closure(lambda sent: sent[2], location, node.operator, type_)
+    return WithoutIds(node, closure, type=type_, location=location, operator=node.operator)
 
 
 def check_operator(operator: Any, location: Location) -> None:

@@ -8,10 +8,12 @@ from typing import Any
 
 from morisot.engines.reference.registry import evaluates, fitting, on_element, with_key_of
 from morisot.plan.nodes.rowwise import Filter, FilterMap, FlatMap, Flatten, Inspect, Map, MapAsync, MapMemo, Rowwise
+from morisot.plan.nodes.state import WithoutIds
 from morisot.worker.report.failure import element_error
 
 
 @evaluates(Map)
+@evaluates(WithoutIds)
 def evaluate_map(node: Map, elements: Iterable[Any]) -> Iterator[Any]:
     for element in elements:
         value = on_element(node, node.function, element)

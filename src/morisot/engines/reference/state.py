@@ -22,7 +22,7 @@ from morisot.plan.nodes.state import (
     RichMap,
 )
 from morisot.types.element import ANY
-from morisot.types.replicas import STORE, Message, Replica, outputs_of
+from morisot.types.replicas import STORE, Message, Replica, Sender, outputs_of
 from morisot.worker.codec.fits import UnfitValue, checker
 from morisot.worker.stateful.state import pair
 
@@ -104,17 +104,19 @@ def _processed(node: Apply, elements: Iterable[tuple[Any, int]], *, stored: bool
     try:
         for given, instance in elements:
             element = _of(given)
-            number, value = element[1] if isinstance(node, ApplyFixed) else element
+            number, given_value = element[1] if isinstance(node, ApplyFixed) else element
+            id_, before, value = given_value if node.has_ids else (number // node.copies, 0, given_value)
             if instance not in replicas:
                 replicas[instance] = _begun(node, instance, stored=stored)
-            message = Message(number // node.copies, None, False, instance)
+            message = Message(id_, None, False, instance, Sender(node.sender, before))
             try:
                 outputs = failing_as(node, value, partial(_outputs, node, replicas[instance], value, message))
             except ElementError as error:
                 leave_out(node, error)
                 continue
             for output in outputs:
-                yield Timed(output, given.time) if isinstance(given, Timed) else output
+                sent = (id_, instance, output)
+                yield Timed(sent, given.time) if isinstance(given, Timed) else sent
     except ElementError as error:
         for each in replicas.values():
             each.on_error(error.__cause__ or error)
@@ -138,9 +140,9 @@ def _place(node: Apply, instance: int) -> Replica:
 
 def _outputs(node: Apply, operator: Any, value: Any, message: Message) -> list[Any]:
     outputs = outputs_of(operator.process(value, message))
-    if node.type == ANY:
+    if node.output == ANY:
         return outputs
     try:
-        return [*map(checker(node.type, pickle.dumps, 0), outputs)]
+        return [*map(checker(node.output, pickle.dumps, 0), outputs)]
     except UnfitValue as refused:
         raise refused.__cause__ or refused from None

@@ -51,6 +51,7 @@ from morisot.plan.kafka import without_secrets
 from morisot.plan.nodes.iterate import DeltaIterate, Loop
 from morisot.plan.nodes.node import Node
 from morisot.plan.nodes.sink import SinkNode
+from morisot.plan.nodes.state import ApplyOnDemand
 from morisot.plan.snapshots import Snapshots
 from morisot.runtime.activity import ACTIVITY, EngineState
 from morisot.runtime.metrics import LoopMetrics
@@ -218,6 +219,7 @@ class SparkEngine:
     @contextlib.contextmanager
     def _reporting(self, roots: Iterable[Node], tally: Tally | None = None) -> Iterator[None]:
         """Reports at the end of a job which operators skipped elements, and which were demoted."""
+        self._report_idle_replicas(roots)
         before = self.demoted
         yield
         if self._config.report:
@@ -225,6 +227,12 @@ class SparkEngine:
             new = {node.title for node in self.demoted - before}  # in a resumable job other nodes have the same title
             demoted = dict.fromkeys(moved(node) for node in nodes if node.title in new)
             say([*(tally or self._tally).lines(nodes), *demoted])
+
+    def _report_idle_replicas(self, roots: Iterable[Node]) -> None:
+        """Reports at the start of a job the operators with more replicas than can run at once."""
+        found = [node for node in walk(*roots) if isinstance(node, ApplyOnDemand)]
+        if found and self._config.report and is_classic(self.spark):
+            say(too_many_replicas(found, self.spark.sparkContext.defaultParallelism))
 
     def start(
         self,
@@ -241,6 +249,7 @@ class SparkEngine:
         receivers: Mapping[SinkNode, Receiver | None],
         closers: Mapping[SinkNode, Callable[[], None]],
     ) -> Job:
+        self._report_idle_replicas(sink for sink in receivers if not sink.bounded)
         bounded = {sink: receiver for sink, receiver in receivers.items() if sink.bounded}
         unbounded = {sink: receiver for sink, receiver in receivers.items() if not sink.bounded}
         parts: list[Part] = [*self._streams.start(runner, unbounded, closers)]
@@ -363,6 +372,16 @@ def partitions_of(spark: SparkSession) -> int:
     if set_to is None and runs_here(spark):
         return spark.sparkContext.defaultParallelism
     return int(set_to or spark.conf.get(PARTITIONS) or 1)
+
+
+def too_many_replicas(nodes: Iterable[ApplyOnDemand], slots: int) -> list[str]:
+    """The report about operators whose replicas wait for slots."""
+    return [
+        f"{node.title}: replicate={node.replicate} is more than the {slots} slots of the session, so at most {slots} "
+        "replicas process elements at once"
+        for node in nodes
+        if node.replicate > slots
+    ]
 
 
 def moved(node: Node) -> str:

@@ -11,7 +11,7 @@ from morisot.compile.ir.expressions import Expr, Input, walk
 from morisot.compile.verdict import ColumnForm
 from morisot.physical import ops
 from morisot.physical.ops import Choice
-from morisot.plan.nodes import aggregate, join, keyed, partition, rowwise, sink
+from morisot.plan.nodes import aggregate, join, keyed, partition, rowwise, sink, state
 from morisot.plan.nodes.node import Node
 from morisot.types.element import Keyed, Type, leaves
 
@@ -174,6 +174,7 @@ def _nothing(_read: _Reading, _node: Node) -> Paths:
 
 _RULES: dict[type[Node], Callable[[_Reading, Any], Paths | None]] = {
     rowwise.Map: _map,
+    state.WithoutIds: _map,
     rowwise.MapMemo: _map,
     rowwise.Filter: _filter,
     keyed.KeyBy: _key_by,

@@ -188,6 +188,8 @@ class StreamOffsets(Node):
     """A user-defined unbounded source that is read from offset to offset."""
 
     source: OffsetSource[Any]
+    has_ids: bool = False
+    """Whether it emits ids, so that the elements are (id, replica, element)."""
     only_unbounded: ClassVar[str] = "it never ends"
 
     @functools.cached_property

@@ -6,9 +6,11 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
 from morisot.plan.nodes.closure import Closure
+from morisot.plan.nodes.keyed import KeyBy, Unkey
 from morisot.plan.nodes.node import Node
+from morisot.plan.nodes.rowwise import FlatMap, Map
 from morisot.plan.on_error import OnError
-from morisot.types.element import Type, arguments
+from morisot.types.element import INT, Tuple, Type, arguments
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,16 +65,39 @@ class Numbered(Node):
     observes_order: ClassVar[bool] = True
 
 
+SENT_TYPES = (INT, INT)
+"""The types of the id and the replica of an output, which are before it in a tuple."""
+
+
 @dataclass(frozen=True, eq=False)
 class Apply(Node):
-    """The base class of a user's operator with replicas. Its elements are numbered. `process` is the user's method."""
+    """The base class of a user's operator with replicas. Its elements are numbered. `process` is the user's method.
+
+    Its outputs are (id, replica, output).
+    """
 
     input: Node
     process: Closure
     replicate: int = field(kw_only=True)
     send: str = field(kw_only=True)
     ordered: bool = field(kw_only=True)
+    has_ids: bool = field(default=False, kw_only=True)
+    """Whether its elements are (id, replica, element), because the operator or source before has ids."""
     on_error: OnError = field(default="raise", kw_only=True)
+
+    @property
+    def output(self) -> Type:
+        """The type of the user's outputs."""
+        assert isinstance(self.type, Tuple)
+        return self.type.items[-1]
+
+    @property
+    def sender(self) -> str:
+        """The name of the operator before."""
+        node = self.input
+        while isinstance(node, Numbered | KeyBy | FlatMap | Unkey) and node.location is self.location:
+            (node,) = node.inputs
+        return node.label or node.operator
 
     @property
     def leaves_out(self) -> bool:
@@ -103,3 +128,12 @@ class ApplyFixed(Apply):
     """The replica of each element is the key: its input is replica → (number, element). Each may have a key store."""
 
     stored: bool = field(kw_only=True)
+
+
+@dataclass(frozen=True, eq=False)
+class WithoutIds(Map):
+    """The outputs of a user's operator, or the elements of a source, without their ids and replicas."""
+
+    @property
+    def shown_parameters(self) -> dict[str, str]:
+        return self.input.shown_parameters

@@ -10,7 +10,21 @@ import fractions
 import uuid
 from typing import Any
 
-from morisot.types.element import BOOL, BYTES, DATE, DATETIME, INT, STR, Optional, Type, contains_any, leaves
+from morisot.types.element import (
+    BOOL,
+    BYTES,
+    DATE,
+    DATETIME,
+    FLOAT,
+    INT,
+    STR,
+    Optional,
+    Record,
+    Tuple,
+    Type,
+    contains_any,
+    leaves,
+)
 from morisot.worker.codec.numpy_scalars import is_numpy_scalar
 
 
@@ -86,3 +100,77 @@ def is_its_own_identity(type_: Type) -> bool:
 
 def _is_plain(type_: Type) -> bool:
     return type_ in (INT, STR, BOOL, BYTES, DATE, DATETIME) or (isinstance(type_, Optional) and _is_plain(type_.inner))
+
+
+# -- back to keys -----------------------------------------------------------------------------------------------------
+
+
+def original(identity: bytes, type_: Type) -> Any:
+    """The key with an identity. Equal keys have one identity, so the type of the key determines which one it was.
+
+    Objects of users' classes stay bytes, because an identity has only their names.
+
+    >>> original(canonical((1, "a", None)), Tuple((BOOL, STR, Optional(INT))))
+    (True, 'a', None)
+    """
+    try:
+        key, rest = _read(identity)
+    except ValueError:
+        return identity
+    return identity if rest else _typed(key, type_)
+
+
+def _read(content: bytes) -> tuple[Any, bytes]:
+    """The first key of some bytes, and the other bytes."""
+    kind, rest = content[:1], content[1:]
+    if kind in _CONSTANTS:
+        return _CONSTANTS[kind], rest
+    size, _, after = rest.partition(b":")
+    inner, rest = after[: int(size)], after[int(size) :]
+    match kind:
+        case b"s":
+            return inner.decode("utf-8", "surrogatepass"), rest
+        case b"b":
+            return inner, rest
+        case b"i":
+            return _ratio(*map(int, inner.split(b"/"))), rest
+        case b"t" | b"f":
+            items = []
+            while inner:
+                item, inner = _read(inner)
+                items.append(item)
+            return (tuple(items) if kind == b"t" else frozenset(items)), rest
+        case b"d":
+            name, _, written = inner.partition(b":")
+            return _moment_of(name.decode(), _read(written)[0]), rest
+    raise ValueError(content)
+
+
+def _ratio(numerator: int, denominator: int) -> Any:
+    return numerator if denominator == 1 else numerator / denominator
+
+
+def _moment_of(name: str, written: Any) -> Any:
+    """A date or datetime. Other classes stay as they are written."""
+    if name == "datetime.datetime" and isinstance(written, tuple):
+        return datetime.datetime.fromisoformat(written[1]).replace(tzinfo=datetime.UTC)
+    if name in ("datetime.datetime", "datetime.date"):
+        return getattr(datetime, name.partition(".")[2]).fromisoformat(written)
+    return written
+
+
+_CONSTANTS = {b"N": None, b"n": float("nan"), b"+": float("inf"), b"-": float("-inf")}
+
+
+def _typed(key: Any, type_: Type) -> Any:
+    match type_:
+        case _ if key is None:
+            return None
+        case Optional(inner):
+            return _typed(key, inner)
+        case Tuple(items):
+            return tuple(map(_typed, key, items))
+        case Record() if isinstance(key, tuple):
+            return type_.cls(*map(_typed, key, type_.items))
+    classes = {BOOL: bool, FLOAT: float}
+    return classes[type_](key) if type_ in classes else key

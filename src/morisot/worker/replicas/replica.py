@@ -109,12 +109,12 @@ class LiveReplica:
             raise JobError("the driver does not answer: the job has ended")
         self.instance = instance
 
-    def process(self, number: int, element: Any, snapshot: int | None, replayed: bool) -> list[Any]:
+    def process(self, element: Any, message: Message) -> list[Any]:
         """The outputs for an element."""
         with self._calls:
             if self._failure is not None:
                 raise self._failure
-            answer = self._process(element, Message(number, snapshot, replayed, self.instance))
+            answer = self._process(element, message)
             outputs = outputs_of(answer)
         self._inputs += 1
         self._outputs += len(outputs)

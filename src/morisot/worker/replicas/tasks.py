@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from morisot.errors import ElementError
 from morisot.types.element import ANY, Type
-from morisot.types.replicas import having_store, outputs_of
+from morisot.types.replicas import Message, Sender, having_store, outputs_of
 from morisot.worker.codec.batches import Dumps
 from morisot.worker.codec.fits import checker
 from morisot.worker.codec.stored import Layout
@@ -20,7 +20,7 @@ from morisot.worker.replicas.replica import LiveReplica, Placed, replica_of
 from morisot.worker.report.left_out import Account, Notes, failed
 from morisot.worker.report.origin import Origin
 from morisot.worker.rowwise.stage import decode_columns, encode_batch, with_column
-from morisot.worker.stateful.machine import Emit
+from morisot.worker.stateful.machine import Emitter
 
 NO_MICRO_BATCH = -1
 _OWN_FILES = frozenset({__file__, outputs_of.__code__.co_filename, replica_of.__code__.co_filename})
@@ -49,8 +49,13 @@ class Calls:
     placed: Placed
     origin: Origin
     output: Type
+    """The type of the user's outputs."""
     copies: int
     """How often each element was sent: copies have different numbers."""
+    sender: str
+    """The operator before."""
+    has_ids: bool
+    """Whether elements have the ids and replicas of their senders."""
     task: Callable[[], TaskNow]
     replayed: int = NO_MICRO_BATCH
     """The last micro-batch that an earlier attempt of the job has begun."""
@@ -58,20 +63,22 @@ class Calls:
     def over(
         self, replica: LiveReplica, pairs: Sequence[tuple[int, Any]], notes: Notes | None
     ) -> Iterator[tuple[int, list[Any]]]:
-        """The index and the outputs of each element that is not skipped."""
+        """The index and the outputs of each element that is not skipped, as (id, replica, output)."""
         task = self.task()
         snapshot = None if task.micro_batch == NO_MICRO_BATCH else task.micro_batch
         replayed = task.is_repeated or NO_MICRO_BATCH < task.micro_batch <= self.replayed
         check = None if self.output == ANY or notes is None else checker(self.output, notes.dumps, 0)
-        for index, (number, element) in enumerate(pairs):
+        for index, (number, given) in enumerate(pairs):
+            id_, before, element = given if self.has_ids else (number // self.copies, 0, given)
+            message = Message(id_, snapshot, replayed, replica.instance, Sender(self.sender, before))
             try:
-                outputs = replica.process(number // self.copies, element, snapshot, replayed)
+                outputs = replica.process(element, message)
                 if check is not None:
                     outputs = [*map(check, outputs)]
             except Exception as error:
                 self._leave_out(replica, element, error, notes)
                 continue
-            yield index, outputs
+            yield index, [(id_, message.instance, output) for output in outputs]
 
     def _leave_out(self, replica: LiveReplica, element: Any, error: Exception, notes: Notes | None) -> None:
         policy, skip = self.origin.policy, _own_frames(error)
@@ -108,6 +115,7 @@ class RunOnDemand:
 
     calls: Calls
     input: Type
+    output: Type
     dumps: Dumps
     hidden: int
     """The number of hidden columns."""
@@ -142,7 +150,7 @@ class RunOnDemand:
             origins += [index] * len(found)
             nths += range(len(found))
         origin = self.calls.origin
-        result = encode_batch(outputs, self.calls.output, self.dumps, origin.operator, origin.location)
+        result = encode_batch(outputs, self.output, self.dumps, origin.operator, origin.location)
         if self.hidden:
             result = self._with_hidden(result, batch, origins, nths)
         if self.numbers is not None:
@@ -171,7 +179,7 @@ class ReplicaMachine:
     def start(self) -> Any:
         return {}
 
-    def take(self, state: Any, key: Any, values: Sequence[Any], times: Sequence[int] | None, emit: Emit) -> Any:
+    def take(self, state: Any, key: Any, values: Sequence[Any], times: Sequence[int] | None, emit: Emitter) -> Any:
         replica = self.calls.replica(key)
         try:
             with having_store(replica.operator, state if self.stored else None):
@@ -183,7 +191,7 @@ class ReplicaMachine:
             replica.end_task(leased=False)
         return state
 
-    def end(self, state: Any, key: Any, emit: Emit) -> None:
+    def end(self, state: Any, key: Any, emit: Emitter) -> None:
         """The key store is not a result."""
 
 
@@ -198,7 +206,7 @@ class NumberMachine:
     def start(self) -> Any:
         return 0
 
-    def take(self, state: Any, key: Any, values: Sequence[Any], times: Sequence[int] | None, emit: Emit) -> Any:
+    def take(self, state: Any, key: Any, values: Sequence[Any], times: Sequence[int] | None, emit: Emitter) -> Any:
         numbers = range(state, state + len(values))
         if self.keyed:
             numbered = [(each, (number, value)) for number, (each, value) in zip(numbers, values, strict=True)]
@@ -207,5 +215,5 @@ class NumberMachine:
         emit.each(numbered, times)
         return numbers.stop
 
-    def end(self, state: Any, key: Any, emit: Emit) -> None:
+    def end(self, state: Any, key: Any, emit: Emitter) -> None:
         """The count is not a result."""

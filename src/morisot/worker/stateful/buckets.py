@@ -23,7 +23,7 @@ from morisot.worker.codec.keys import canonical, is_its_own_identity
 from morisot.worker.garbage import no_garbage_collection
 from morisot.worker.report.left_out import Account, LeftOut, Notes, Policy
 from morisot.worker.report.origin import Origin
-from morisot.worker.stateful.machine import NOT_STARTED, Emit, Machine, encode_results, keys_and_values
+from morisot.worker.stateful.machine import NOT_STARTED, Emitter, Machine, encode_results, keys_and_values
 from morisot.worker.stateful.state_table import StateTable, stored_states
 from morisot.worker.stateful.windows import KeyWindows
 
@@ -169,20 +169,20 @@ class Bucket:
         found: list[pa.RecordBatch] = []
         with no_garbage_collection():
             if packed:
-                emit = Emit(self.by_key, ordered=self.ordered, notes=notes)
+                emit = Emitter(self.by_key, ordered=self.ordered, notes=notes)
                 table = pa.Table.from_batches([unpack_batch(each) for each in packed])
                 rows = table.take(pc.sort_indices(table, [("at", "ascending")])).combine_chunks().to_batches()[0]
                 saved = self._take(rows, saved, emit)
                 found += self._results(emit, rows.column("at"))
             if ends and saved is not None:
-                emit = Emit(self.by_key, ordered=self.ordered, notes=notes)
+                emit = Emitter(self.by_key, ordered=self.ordered, notes=notes)
                 firsts = self._end(saved, emit)
                 found += self._results(emit, pa.array([_AFTER_ALL + first for first in firsts], pa.binary()))
                 saved = self._without_keys()
             left_out = None if self.origin.policy is None else notes.by_operator.get(self.origin.policy.number)
             return packed_together(found), left_out, saved
 
-    def _end(self, saved: bytes, emit: Emit) -> list[bytes]:
+    def _end(self, saved: bytes, emit: Emitter) -> list[bytes]:
         """Ends the stream of each key. Returns the row order of the first element of each."""
         firsts: list[bytes] = []
         for identity, state in stored_states(saved, self.machine.layout):
@@ -197,7 +197,7 @@ class Bucket:
         by = self.input.key if self.by_key and isinstance(self.input, Keyed) else None
         return StateTable(None, [], by, self.machine.layout, self.dumps).written([])
 
-    def _take(self, rows: pa.RecordBatch, saved: bytes | None, emit: Emit) -> bytes:
+    def _take(self, rows: pa.RecordBatch, saved: bytes | None, emit: Emitter) -> bytes:
         """Runs the machine over the rows of each key. Returns the new states."""
         keys, values = keys_and_values(rows.columns, self.input, self.by_key)
         times = rows.column("time").to_pylist() if self.timed else None
@@ -229,7 +229,7 @@ class Bucket:
             groups[same].append(index)
         return groups.values()
 
-    def _results(self, emit: Emit, row_orders: Any) -> list[pa.RecordBatch]:
+    def _results(self, emit: Emitter, row_orders: Any) -> list[pa.RecordBatch]:
         """The results, if there are any. The row order of each begins with that of the element that caused it."""
         if not emit.values:
             return []

@@ -11,7 +11,7 @@ from morisot.types.windows import Windowed
 from morisot.worker.aggregate.accumulators import Accumulates, form_in_windows
 from morisot.worker.codec.stored import Layout, of_parts, or_none
 from morisot.worker.report.origin import Origin
-from morisot.worker.stateful.machine import Emit
+from morisot.worker.stateful.machine import Emitter
 from morisot.worker.stateful.windows import results_of
 
 
@@ -33,7 +33,7 @@ class TumblingCount:
     def start(self) -> Any:
         return 0, None, None
 
-    def take(self, state: Any, key: Any, values: Sequence[Any], times: Sequence[int] | None, emit: Emit) -> Any:
+    def take(self, state: Any, key: Any, values: Sequence[Any], times: Sequence[int] | None, emit: Emitter) -> Any:
         if times is not None or len(self.measures) > 1:
             return self._take_each(state, values, times, emit)
         (measure,) = self.measures
@@ -54,7 +54,7 @@ class TumblingCount:
             raise self.origin.failed(value, error) from error
         return count + len(values), [held] if inside else None, None
 
-    def _take_each(self, state: Any, values: Sequence[Any], times: Sequence[int] | None, emit: Emit) -> Any:
+    def _take_each(self, state: Any, values: Sequence[Any], times: Sequence[int] | None, emit: Emitter) -> Any:
         """The same as `take`, for several measures or with timestamps."""
         count, parts, newest = state
         size, inside = self.size, count % self.size
@@ -75,11 +75,11 @@ class TumblingCount:
                 inside, parts = 0, None
         return count + len(values), parts, newest
 
-    def _emit_window(self, end: int, parts: list[Any], newest: int | None, index: int, emit: Emit) -> None:
+    def _emit_window(self, end: int, parts: list[Any], newest: int | None, index: int, emit: Emitter) -> None:
         value = results_of(self.measures, parts, self.row, self.origin)
         if self.bounds:
             value = Windowed(end - self.size, end, value)
         emit(index, value, newest if self.stamps else None)
 
-    def end(self, state: Any, key: Any, emit: Emit) -> None:
+    def end(self, state: Any, key: Any, emit: Emitter) -> None:
         """An incomplete window is not emitted."""

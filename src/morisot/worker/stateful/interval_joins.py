@@ -17,7 +17,7 @@ from morisot.types.moments import from_ticks
 from morisot.types.windows import Windowed
 from morisot.worker.codec.stored import PLAIN, Form, Layout, each, form_of, form_of_identities, of_items, of_parts
 from morisot.worker.report.origin import Origin
-from morisot.worker.stateful.machine import AT_END, Emit
+from morisot.worker.stateful.machine import AT_END, Emitter
 from morisot.worker.stateful.timers import TimedRows, WindowBucket, moment_bytes
 
 _LEFT, _RIGHT = 0, 1
@@ -76,7 +76,7 @@ class IntervalJoinMachine:
     def start(self) -> Any:
         return {}
 
-    def take(self, state: Any, rows: TimedRows, closed: int | None, emit: Emit) -> list[int]:
+    def take(self, state: Any, rows: TimedRows, closed: int | None, emit: Emitter) -> list[int]:
         late: list[int] = []
         for number, time in enumerate(rows.times):
             if closed is not None and time <= closed:
@@ -96,7 +96,7 @@ class IntervalJoinMachine:
             insort(sides[side], element, key=_time)
         return late
 
-    def close(self, state: Any, watermark: int, emit: Emit) -> None:
+    def close(self, state: Any, watermark: int, emit: Emitter) -> None:
         for same, sides in list(state.items()):
             for side, wait in ((_LEFT, self.upper), (_RIGHT, self.lower)):
                 gone = bisect_right(sides[side], watermark - wait, key=_time)
@@ -110,7 +110,7 @@ class IntervalJoinMachine:
         """Whether elements of a side without a partner are emitted."""
         return self.variant == "outer" or (self.variant == "left" and side == _LEFT)
 
-    def _emit_unmatched(self, side: int, elements: list[BufferedElement], emit: Emit) -> None:
+    def _emit_unmatched(self, side: int, elements: list[BufferedElement], emit: Emitter) -> None:
         for element in elements:
             if not element.matched:
                 emit.key, emit.at_end = element.key, moment_bytes(element.time) + len(emit.values).to_bytes(8, "big")
@@ -173,7 +173,7 @@ class Pairing:
         held[value.side].append(value)
         return held
 
-    def give(self, start: int, end: int, row_order: bytes, held: Sides, emit: Emit) -> None:
+    def give(self, start: int, end: int, row_order: bytes, held: Sides, emit: Emitter) -> None:
         """Emits the pairs of a window. With the same window end, they are in the order of left, then right elements."""
         lefts, rights = held
         for one in lefts:

@@ -45,15 +45,15 @@ class Machine(Protocol):
     def start(self) -> Any:
         """The state before the first element."""
 
-    def take(self, state: Any, key: Any, values: Sequence[Any], times: Sequence[int] | None, emit: Emit) -> Any:
+    def take(self, state: Any, key: Any, values: Sequence[Any], times: Sequence[int] | None, emit: Emitter) -> Any:
         """The state after some more elements. Results are passed to `emit`."""
 
-    def end(self, state: Any, key: Any, emit: Emit) -> None:
+    def end(self, state: Any, key: Any, emit: Emitter) -> None:
         """Emits the results after the last element."""
 
 
 @dataclass
-class Emit:
+class Emitter:
     """Collects the results of a machine, with their row order if it is needed."""
 
     keyed: bool
@@ -126,7 +126,7 @@ class InOrder:
     account: Account | None = None
 
     def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
-        emit = Emit(self.by_key, self.ordered, notes=Notes(self.dumps))
+        emit = Emitter(self.by_key, self.ordered, notes=Notes(self.dumps))
         state: Any = NOT_STARTED
         given = 0
         for batch in batches:
@@ -142,7 +142,7 @@ class InOrder:
         if self.account is not None and self.origin.policy is not None and emit.notes is not None:
             self.account.settle([self.origin.policy], emit.notes)
 
-    def take(self, batch: Any, state: Any, emit: Emit) -> Any:
+    def take(self, batch: Any, state: Any, emit: Emitter) -> Any:
         """Runs the machine over the rows of one batch. The state is that of `emit.key`."""
         keys, values = keys_and_values(batch.columns, self.input, self.by_key)
         times = batch.column("time").to_pylist() if self.timed else None
@@ -158,7 +158,7 @@ class InOrder:
             state = self.machine.take(state, emit.key, values[begin:end], times[begin:end] if times else None, emit)
         return state
 
-    def encoded(self, emit: Emit, given: int) -> pa.RecordBatch:
+    def encoded(self, emit: Emitter, given: int) -> pa.RecordBatch:
         """The results as a batch. `given` is the number of results that the task emitted before."""
         batch = encode_results(emit, self.output, self.stamps, self.origin, self.dumps)
         if self.ordered:
@@ -177,7 +177,7 @@ def keys_and_values(columns: Sequence[Any], type_: Type, by_key: bool) -> tuple[
     return decode(columns[:width], type_.key), decode(columns[width:], type_.value)
 
 
-def encode_results(emit: Emit, type_: Type, stamps: bool, origin: Origin, dumps: Dumps) -> pa.RecordBatch:
+def encode_results(emit: Emitter, type_: Type, stamps: bool, origin: Origin, dumps: Dumps) -> pa.RecordBatch:
     """The results as a batch, with their timestamps if they have any."""
     if emit.keyed:
         assert isinstance(type_, Keyed)

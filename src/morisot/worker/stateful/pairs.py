@@ -13,7 +13,7 @@ from typing import Any
 
 from morisot.types.element import ANY, Type
 from morisot.worker.codec.stored import Form, Layout, form_of, of_parts
-from morisot.worker.stateful.machine import Emit
+from morisot.worker.stateful.machine import Emitter
 
 
 def _of_deque(form: Form | None) -> Form:
@@ -43,7 +43,7 @@ class Zipper:
     def start(self) -> Any:
         return 0, deque()
 
-    def take(self, state: Any, key: Any, values: Sequence[Any], times: Sequence[int] | None, emit: Emit) -> Any:
+    def take(self, state: Any, key: Any, values: Sequence[Any], times: Sequence[int] | None, emit: Emitter) -> Any:
         buffered_side, buffered = state
         for index, (side, left, right) in enumerate(values):
             value, time = (right if side else left), (times[index] if times else None)
@@ -56,7 +56,7 @@ class Zipper:
             emit(index, pair, None if time is None else max(time, earlier))
         return buffered_side, buffered
 
-    def end(self, state: Any, key: Any, emit: Emit) -> None:
+    def end(self, state: Any, key: Any, emit: Emitter) -> None:
         """Buffered elements have no partner, and are dropped."""
 
 
@@ -78,7 +78,7 @@ class CountedPairs:
     def start(self) -> Any:
         return 0, [0, 0], (deque(), deque())
 
-    def take(self, state: Any, key: Any, values: Sequence[Any], times: Sequence[int] | None, emit: Emit) -> Any:
+    def take(self, state: Any, key: Any, values: Sequence[Any], times: Sequence[int] | None, emit: Emitter) -> Any:
         # the index at which the next window begins, the number of elements, and those of it and of later windows
         first, seen, held = state
         for index, (side, left, right) in enumerate(values):
@@ -93,12 +93,12 @@ class CountedPairs:
                         buffer.popleft()
         return first, seen, held
 
-    def _emit_pairs(self, index: int, held: Any, emit: Emit) -> None:
+    def _emit_pairs(self, index: int, held: Any, emit: Emitter) -> None:
         # a side that runs ahead holds much more than this window
         ours, theirs = ([value for _, value in itertools.islice(buffer, self.size)] for buffer in held)
         for one in ours:
             for other in theirs:
                 emit(index, (one, other), None)
 
-    def end(self, state: Any, key: Any, emit: Emit) -> None:
+    def end(self, state: Any, key: Any, emit: Emitter) -> None:
         """Buffered elements have no partner, and are dropped."""

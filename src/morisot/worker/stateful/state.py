@@ -15,7 +15,7 @@ from morisot.worker.aggregate.accumulators import (
 )
 from morisot.worker.codec.stored import NOTHING, Layout
 from morisot.worker.report.origin import Origin, OwnFailure
-from morisot.worker.stateful.machine import AT_END, Emit
+from morisot.worker.stateful.machine import AT_END, Emitter
 
 _UNCHANGING = frozenset((int, float, bool, str, bytes, type(None)))
 """Classes of immutable values: an output that is also the state needs no copy."""
@@ -39,7 +39,7 @@ class FoldMachine:
     def start(self) -> Any:
         return NOTHING
 
-    def take(self, state: Any, key: Any, values: Sequence[Any], times: Sequence[int] | None, emit: Emit) -> Any:
+    def take(self, state: Any, key: Any, values: Sequence[Any], times: Sequence[int] | None, emit: Emitter) -> Any:
         accumulator = self.accumulator
         add = accumulator.add
         for value in values:
@@ -49,7 +49,7 @@ class FoldMachine:
                 self._failed(value, error, emit)
         return state
 
-    def _failed(self, value: Any, error: BaseException, emit: Emit) -> None:
+    def _failed(self, value: Any, error: BaseException, emit: Emitter) -> None:
         """Skips an element on which a function failed. A sum or a comparison that fails stops the job."""
         if isinstance(error, OwnFailure):
             error = error.__cause__ or error
@@ -57,7 +57,7 @@ class FoldMachine:
             raise self.origin.failed(value, error) from error
         self.origin.leave_out(value, error, emit.notes)
 
-    def end(self, state: Any, key: Any, emit: Emit) -> None:
+    def end(self, state: Any, key: Any, emit: Emitter) -> None:
         if state is not NOTHING:
             emit(AT_END, self.accumulator.finish(state), None)
 
@@ -71,12 +71,12 @@ class Firsts:
     def start(self) -> Any:
         return False
 
-    def take(self, state: Any, key: Any, values: Sequence[Any], times: Sequence[int] | None, emit: Emit) -> Any:
+    def take(self, state: Any, key: Any, values: Sequence[Any], times: Sequence[int] | None, emit: Emitter) -> Any:
         if not state:
             emit(0, values[0], times[0] if times else None)
         return True
 
-    def end(self, state: Any, key: Any, emit: Emit) -> None:
+    def end(self, state: Any, key: Any, emit: Emitter) -> None:
         """The element is emitted when it arrives."""
 
 
@@ -97,7 +97,7 @@ class RichMachine:
     def start(self) -> Any:
         return copy.deepcopy(self.init)
 
-    def take(self, state: Any, key: Any, values: Sequence[Any], times: Sequence[int] | None, emit: Emit) -> Any:
+    def take(self, state: Any, key: Any, values: Sequence[Any], times: Sequence[int] | None, emit: Emitter) -> Any:
         function, keyed, spreads = self.function, self.keyed, self.out == "flat_map"
         outputs: list[Any] = []
         given = iter(values)
@@ -120,7 +120,7 @@ class RichMachine:
         self._emit(outputs, times, emit)
         return state
 
-    def _emit(self, outputs: list[Any], times: Sequence[int] | None, emit: Emit) -> None:
+    def _emit(self, outputs: list[Any], times: Sequence[int] | None, emit: Emitter) -> None:
         if self.out == "map" and self.origin.policy is None:
             emit.each(outputs, times)
             return
@@ -133,7 +133,7 @@ class RichMachine:
             for result in results:
                 emit(index, result, times[index] if times else None)
 
-    def end(self, state: Any, key: Any, emit: Emit) -> None:
+    def end(self, state: Any, key: Any, emit: Emitter) -> None:
         """The state is not a result."""
 
 
@@ -158,7 +158,7 @@ class Sorter:
     def start(self) -> Any:
         return []
 
-    def take(self, state: Any, key: Any, values: Sequence[Any], times: Sequence[int] | None, emit: Emit) -> Any:
+    def take(self, state: Any, key: Any, values: Sequence[Any], times: Sequence[int] | None, emit: Emitter) -> Any:
         for index, value in enumerate(values):
             try:
                 by = self.key(*value) if self.keyed else self.key(value)
@@ -167,7 +167,7 @@ class Sorter:
             state.append((by, value, times[index] if times else None))
         return state
 
-    def end(self, state: Any, key: Any, emit: Emit) -> None:
+    def end(self, state: Any, key: Any, emit: Emitter) -> None:
         try:
             state.sort(key=lambda entry: entry[0])
         except Exception as error:
@@ -188,11 +188,11 @@ class Limiter:
     def start(self) -> Any:
         return 0
 
-    def take(self, state: Any, key: Any, values: Sequence[Any], times: Sequence[int] | None, emit: Emit) -> Any:
+    def take(self, state: Any, key: Any, values: Sequence[Any], times: Sequence[int] | None, emit: Emitter) -> Any:
         last = self.offset + self.n
         for index in range(max(0, self.offset - state), min(len(values), last - state)):
             emit(index, values[index], times[index] if times else None)
         return min(state + len(values), last)
 
-    def end(self, state: Any, key: Any, emit: Emit) -> None:
+    def end(self, state: Any, key: Any, emit: Emitter) -> None:
         """Elements are emitted when they arrive."""

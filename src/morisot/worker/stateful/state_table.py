@@ -18,7 +18,7 @@ from morisot.worker.codec.ipc import pack_batch, unpack_batch
 from morisot.worker.codec.keys import canonical
 from morisot.worker.codec.stored import Layout, all_pickled, loaded
 
-_IDENTITIES: dict[Type | None, pa.DataType] = {INT: pa.int64(), STR: pa.string(), BYTES: pa.binary()}
+IDENTITIES: dict[Type | None, pa.DataType] = {INT: pa.int64(), STR: pa.string(), BYTES: pa.binary()}
 """Types of keys that are stored as they are. For others the canonical bytes are stored."""
 _NAMES = ["key", "state"]
 
@@ -29,7 +29,7 @@ class StateTable:
     def __init__(
         self, saved: bytes | None, keys: Sequence[Any], type_: Type | None, layout: Layout, dumps: Dumps
     ) -> None:
-        kind = _IDENTITIES.get(type_)
+        kind = IDENTITIES.get(type_)
         identities = keys if kind is not None else list(map(canonical, keys))
         self._keys = pa.array(identities, kind or pa.binary())
         self._layout = layout

@@ -23,7 +23,7 @@ from morisot.worker.codec.stored import (
     of_values,
 )
 from morisot.worker.report.origin import Origin
-from morisot.worker.stateful.machine import AT_END, Emit
+from morisot.worker.stateful.machine import AT_END, Emitter
 from morisot.worker.stateful.timers import TimedRows, moment_bytes
 from morisot.worker.stateful.windows import results_of
 
@@ -48,7 +48,7 @@ class Holding(Protocol):
     def add(self, held: Any, value: Any) -> Any:
         """The content after one more element."""
 
-    def give(self, start: int, end: int, row_order: bytes, held: Any, emit: Emit) -> None:
+    def give(self, start: int, end: int, row_order: bytes, held: Any, emit: Emitter) -> None:
         """Emits the results of a window. `row_order` is that of its first element."""
 
 
@@ -82,7 +82,7 @@ class Measuring:
     def add(self, parts: list[Any], value: Any) -> list[Any]:
         return [measure.add(part, value) for measure, part in zip(self.measures, parts, strict=True)]
 
-    def give(self, start: int, end: int, row_order: bytes, parts: list[Any], emit: Emit) -> None:
+    def give(self, start: int, end: int, row_order: bytes, parts: list[Any], emit: Emitter) -> None:
         """Emits the result of a window. Windows with the same end are in the order of their first elements."""
         value = results_of(self.measures, parts, self.row, self.origin)
         if self.bounds:
@@ -113,7 +113,7 @@ class Sliding:
     def start(self) -> Any:
         return {}
 
-    def take(self, state: Any, rows: TimedRows, closed: int | None, emit: Emit) -> list[int]:
+    def take(self, state: Any, rows: TimedRows, closed: int | None, emit: Emitter) -> list[int]:
         size, slide, offset, add = self.size, self.slide, self.offset, self.measuring.add
         first_open = None if closed is None else closed + 2 - size
         late: list[int] = []
@@ -141,7 +141,7 @@ class Sliding:
                 raise self.measuring.origin.failed(value, error) from error
         return late
 
-    def close(self, state: Any, watermark: int, emit: Emit) -> None:
+    def close(self, state: Any, watermark: int, emit: Emitter) -> None:
         for start in sorted(start for start in state if start + self.size - 1 <= watermark):
             for key, row_order, parts in state.pop(start).values():
                 emit.key = key
@@ -204,7 +204,7 @@ class Sessions:
     def start(self) -> Any:
         return [0, {}]
 
-    def take(self, state: Any, rows: TimedRows, closed: int | None, emit: Emit) -> list[int]:
+    def take(self, state: Any, rows: TimedRows, closed: int | None, emit: Emitter) -> list[int]:
         count, sessions = state
         late: list[int] = []
         for number, time in enumerate(rows.times):
@@ -233,7 +233,7 @@ class Sessions:
         one.absorb(new)
         sessions[begin:end] = [one]
 
-    def close(self, state: Any, watermark: int, emit: Emit) -> None:
+    def close(self, state: Any, watermark: int, emit: Emitter) -> None:
         sessions = state[1]
         for same in [same for same, own in sessions.items() if own[0].last + self.gap <= watermark]:
             own = sessions[same]
@@ -242,7 +242,7 @@ class Sessions:
             if not own:
                 del sessions[same]
 
-    def _emit(self, session: Session, emit: Emit) -> None:
+    def _emit(self, session: Session, emit: Emitter) -> None:
         parts: Any = None
         for index, (_, value) in enumerate(session.items):
             try:

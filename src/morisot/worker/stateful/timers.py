@@ -21,7 +21,7 @@ from morisot.worker.codec.stored import Layout
 from morisot.worker.garbage import no_garbage_collection
 from morisot.worker.report.origin import Origin
 from morisot.worker.stateful.buckets import as_bytes
-from morisot.worker.stateful.machine import LAST, Emit, encode_results, keys_and_values
+from morisot.worker.stateful.machine import LAST, Emitter, encode_results, keys_and_values
 
 SIGN = 2**63
 
@@ -97,10 +97,10 @@ class TimeMachine(Protocol):
     def start(self) -> Any:
         """The state before the first element."""
 
-    def take(self, state: Any, rows: TimedRows, closed: int | None, emit: Emit) -> list[int]:
+    def take(self, state: Any, rows: TimedRows, closed: int | None, emit: Emitter) -> list[int]:
         """Processes some more elements. Returns the indices of late ones, whose windows all end by `closed`."""
 
-    def close(self, state: Any, watermark: int, emit: Emit) -> None:
+    def close(self, state: Any, watermark: int, emit: Emitter) -> None:
         """Emits the windows that are complete at a watermark, and removes them."""
 
     def deadline(self, state: Any) -> int | None:
@@ -127,7 +127,7 @@ class WindowBucket:
         layout = self.machine.layout
         seen, state = layout.unpacked(saved) if saved is not None else (None, self.machine.start())
         late: LateElements | None = None
-        emit = Emit(isinstance(self.input, Keyed), ordered=True)
+        emit = Emitter(isinstance(self.input, Keyed), ordered=True)
         with no_garbage_collection():
             if packed:
                 late = self._take(packed, state, moment.closed(seen, direct=self.direct), moment.now, emit)
@@ -139,7 +139,7 @@ class WindowBucket:
         return BucketOutcome(results, late, layout.packed(seen, state, self.dumps), self.machine.deadline(state))
 
     def _take(
-        self, packed: Sequence[bytes], state: Any, closed: int | None, now: int | None, emit: Emit
+        self, packed: Sequence[bytes], state: Any, closed: int | None, now: int | None, emit: Emitter
     ) -> LateElements | None:
         batch = in_order(packed)
         keyed = isinstance(self.input, Keyed)
@@ -169,7 +169,7 @@ class WindowBucket:
             return keys
         return list(map(canonical, keys))
 
-    def _packed(self, emit: Emit) -> bytes:
+    def _packed(self, emit: Emitter) -> bytes:
         """The results as one value, with the row orders that the machine set."""
         batch = encode_results(emit, self.output, self.stamps, self.origin, self.dumps)
         row_orders = pa.array(emit.row_orders, pa.binary())

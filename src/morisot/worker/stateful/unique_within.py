@@ -9,7 +9,7 @@ from typing import Any
 
 from morisot.types.element import ANY, Type
 from morisot.worker.codec.stored import Layout, form_of_identities, of_items
-from morisot.worker.stateful.machine import AT_END, Emit
+from morisot.worker.stateful.machine import AT_END, Emitter
 from morisot.worker.stateful.timers import TimedRows, WindowBucket
 
 
@@ -34,14 +34,14 @@ class DeduplicateWithin:
     def start(self) -> Any:
         return []
 
-    def take(self, state: Any, key: Any, values: Sequence[Any], times: Sequence[int] | None, emit: Emit) -> Any:
+    def take(self, state: Any, key: Any, values: Sequence[Any], times: Sequence[int] | None, emit: Emitter) -> Any:
         assert times is not None
         for index, time in enumerate(times):
             if retain(state, time, self.within):
                 emit(index, values[index], time)
         return state
 
-    def end(self, state: Any, key: Any, emit: Emit) -> None:
+    def end(self, state: Any, key: Any, emit: Emitter) -> None:
         """Elements are emitted when they arrive."""
 
 
@@ -62,7 +62,7 @@ class DeduplicateByTime:
     def start(self) -> Any:
         return {}
 
-    def take(self, state: Any, rows: TimedRows, closed: int | None, emit: Emit) -> list[int]:
+    def take(self, state: Any, rows: TimedRows, closed: int | None, emit: Emitter) -> list[int]:
         late: list[int] = []
         for number, time in enumerate(rows.times):
             if closed is not None and time <= closed:
@@ -72,7 +72,7 @@ class DeduplicateByTime:
                 emit(AT_END, rows.values[number], time)
         return late
 
-    def close(self, state: Any, watermark: int, emit: Emit) -> None:
+    def close(self, state: Any, watermark: int, emit: Emitter) -> None:
         """Removes the times to which no element after the watermark can be close."""
         for same, retained in list(state.items()):
             del retained[: bisect_left(retained, watermark + 2 - self.within)]

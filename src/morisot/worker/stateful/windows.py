@@ -13,7 +13,7 @@ from morisot.types.windows import Assigned, CustomWindow, Tx, Windowed
 from morisot.worker.aggregate.accumulators import Accumulates, form_in_windows
 from morisot.worker.codec.stored import PLAIN, Form, Layout
 from morisot.worker.report.origin import Origin
-from morisot.worker.stateful.machine import AT_END, NOT_STARTED, Emit
+from morisot.worker.stateful.machine import AT_END, NOT_STARTED, Emitter
 
 
 class Windower(Protocol):
@@ -223,7 +223,9 @@ class Windows:
         except Exception as error:
             raise self.origin.failed(None, error) from error
 
-    def take(self, state: KeyWindows, key: Any, values: Sequence[Any], times: Sequence[int] | None, emit: Emit) -> Any:
+    def take(
+        self, state: KeyWindows, key: Any, values: Sequence[Any], times: Sequence[int] | None, emit: Emitter
+    ) -> Any:
         assign, windows = self.windower.assign, state.open
         if self.keeps_keys:
             state.key = key
@@ -251,7 +253,7 @@ class Windows:
             state.count += 1
         return state
 
-    def end(self, state: KeyWindows, key: Any, emit: Emit) -> None:
+    def end(self, state: KeyWindows, key: Any, emit: Emitter) -> None:
         try:
             names = list(self.windower.end(state.of_windower, state.open))
         except Exception as error:
@@ -259,7 +261,7 @@ class Windows:
         for name in names:
             self._emit(state.open.pop(name, None), AT_END, emit)
 
-    def _emit(self, held: OpenWindow | None, index: int, emit: Emit) -> None:
+    def _emit(self, held: OpenWindow | None, index: int, emit: Emitter) -> None:
         if held is None:
             return
         value = results_of(self.measures, held.parts, self.row, self.origin)

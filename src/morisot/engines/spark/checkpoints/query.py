@@ -7,11 +7,12 @@ A micro-batch that Spark has committed is a snapshot. Its number is in `offsets`
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from morisot.engines.spark.checkpoints.ownership import Hold
+from morisot.engines.spark.checkpoints.rescaling import Rescaling
 from morisot.engines.spark.checkpoints.sink_records import SinkFiles
 from morisot.engines.spark.checkpoints.snapshot_files import read_record, write_record
 from morisot.engines.spark.internals import query_log, spark_log
@@ -23,6 +24,11 @@ from morisot.plan.nodes.sink import SinkNode, WriteSink
 from morisot.plan.snapshots import Snapshot
 from morisot.private import private_directory
 from morisot.runtime.metrics import StateMetrics
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_OPERATORS = "operators.json"
 
 
 class Checkpoint:
@@ -48,7 +54,9 @@ class Checkpoint:
         self._sizes = directory / "sizes"
         self._restoring_file = directory / "going-back"
         self._sources = directory / "sources.json"
+        self._operators = directory / _OPERATORS
         self._end = directory / "end.json"
+        self.rescaling = Rescaling(self._spark, directory / "rescaled.json")
         self.idle_inputs = directory / "told"
         """The directory through which idle inputs get the watermark of the others. It is not used after a restart."""
         self.bounded_inputs = directory / "ended"
@@ -76,7 +84,7 @@ class Checkpoint:
             shutil.rmtree(directory / "spark", ignore_errors=True)
             shutil.rmtree(directory / "sizes", ignore_errors=True)
             shutil.rmtree(directory / "ended", ignore_errors=True)
-            for name in ("going-back", "sources.json", "end.json"):
+            for name in ("going-back", "sources.json", "end.json", "rescaled.json"):
                 (directory / name).unlink(missing_ok=True)
         self._save_plan(plan)
 
@@ -93,10 +101,10 @@ class Checkpoint:
             self.refuse_missing(restart)
             self._restore(restart)
         query_log.check(self._spark, self._logs_of_files, ignored=self.idle_inputs, replays_input=replays_input)
-        committed = self._committed()
+        committed = self._delivered()
         if committed:
             for written in self._written:
-                written.refuse_lost(committed[-1])
+                written.refuse_lost(committed[-1], without=self.rescaling.added)
             for written in self._written:
                 written.remove_uncommitted()
         self._save_plan(plan)
@@ -111,6 +119,26 @@ class Checkpoint:
     def latest_name(self) -> str | None:
         """The last committed micro-batch with the name of its job; None if there is none."""
         return f"{self.names[0]}:{self._latest()}" if self.has_begun else None
+
+    def note_operators(self, operators: Sequence[Mapping[str, str]]) -> None:
+        """Stores which operators have a state, for readers without the program."""
+        write_record(self._operators, "operators", list(operators))
+
+    def settings(self, default: Mapping[str, int]) -> Mapping[str, int]:
+        """The settings on which the states depend, which are fixed when a job starts from scratch."""
+        saved = _saved_in(self._directory)
+        return default if saved is None else saved["settings"]
+
+    def rescale(self, spark: SparkSession, partitions: int, operators: Callable[[], Sequence[str]]) -> bool:
+        """Changes the number of state partitions, if it differs. Returns False if a micro-batch is open."""
+        self.rescaling.finish(spark)
+        if self.rescaling.partitions() not in (None, partitions):
+            if self.rescaling.has_open_batch:
+                return False
+            self.rescaling.change(spark, partitions, operators)
+        for written in self._written:
+            written.skip(spark, self.rescaling.added)
+        return True
 
     def _latest(self) -> int:
         """The last committed micro-batch; -1 if there is none."""
@@ -158,6 +186,7 @@ class Checkpoint:
         for log, last in self._logs_of_files(offsets):
             spark_log.cut(log, last)
         query_log.cut(self._spark, number)
+        self.rescaling.forget_after(number)
         self._end.unlink(missing_ok=True)
         self._restoring_file.unlink()
 
@@ -229,8 +258,9 @@ class Checkpoint:
         return SinkFiles(self._by_sink[sink] / f"sink-{together.index(sink)}")
 
     def completed(self) -> list[int]:
-        """The committed micro-batches that are retained, whose snapshots are complete."""
-        return query_log.done(self._spark)
+        """The committed micro-batches of the job that are retained, whose snapshots are complete."""
+        added = self.rescaling.added
+        return [number for number in query_log.done(self._spark) if number not in added]
 
     def newest(self) -> tuple[int, int]:
         """The last micro-batch that was started, and the last committed one; -1 if there is none."""
@@ -241,11 +271,16 @@ class Checkpoint:
     def numbers(self) -> list[int]:
         """The snapshots from which a job can resume. Spark also reads the one before it."""
         committed = self._committed()
-        return [each for each in committed if (each == 0 or each - 1 in committed) and self._is_complete(each)]
+        return [each for each in self._delivered() if (each == 0 or each - 1 in committed) and self._is_complete(each)]
 
     def _committed(self) -> list[int]:
         started = set(query_log.started(self._spark))
         return [number for number in query_log.done(self._spark) if number in started]
+
+    def _delivered(self) -> list[int]:
+        """The committed micro-batches without those that changed the number of state partitions."""
+        added = self.rescaling.added
+        return [number for number in self._committed() if number not in added]
 
     def _is_complete(self, number: int) -> bool:
         try:
@@ -330,6 +365,12 @@ class Checkpoint:
         """Removes the checkpoint."""
         for directory in self._directories:
             shutil.rmtree(directory, ignore_errors=True)
+
+
+def saved_operators(directory: Path) -> Iterator[tuple[Path, list[dict[str, str]]]]:
+    """The queries below a directory of snapshots, each with its operators that have a state."""
+    for file in sorted(directory.glob(f"streams/*/{_OPERATORS}")):
+        yield file.parent / "spark", read_record(file, "operators")
 
 
 def was_alone(directory: Path) -> bool:

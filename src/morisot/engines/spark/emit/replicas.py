@@ -63,7 +63,7 @@ def emit_on_demand(node: ApplyOnDemand, emission: Emission, frame: Frame) -> Fra
     policy = calls.origin.policy
     account = emission.account([policy] if policy is not None else [])
     numbers = unquoted(_NUMBER) if node.bounded else None
-    task = RunOnDemand(calls, frame.type, dumps, len(frame.hidden), frame.has_row_order, account, numbers)
+    task = RunOnDemand(calls, frame.type, node.type, dumps, len(frame.hidden), frame.has_row_order, account, numbers)
     added = f", {_NUMBER} BIGINT" if node.bounded else ""
     results = spread.df.mapInArrow(in_worker(task), frame.ddl(node.type) + added)
     if not node.bounded:
@@ -97,7 +97,7 @@ def emit_fixed(node: ApplyFixed, emission: Emission, frame: Frame) -> Frame:
 def emit_fixed_unbounded(node: ApplyFixed, emission: Emission, frame: Frame) -> Frame:
     type_ = Keyed(INT, node.type)
     machine = ReplicaMachine(calls_of(node, emission), node.stored)
-    results = in_buckets(node, emission, frame, machine, type_=type_)
+    results = in_buckets(node, emission, frame, machine, type_=type_, keys=node.replicate)
     return results.select(node.type, results.columns_under(1))
 
 
@@ -123,7 +123,7 @@ def calls_of(node: Apply, emission: Emission) -> Calls:
     carry_value(node.process.original.__self__)  # type: ignore[attr-defined]
     started, _ = emission.query.newest()
     user = placed(node, node.process.function, node.replicate, emission)
-    return Calls(user, origin(node, emission), node.type, node.copies, task_now(), started)
+    return Calls(user, origin(node, emission), node.output, node.copies, node.sender, node.has_ids, task_now(), started)
 
 
 def task_now() -> Callable[[], TaskNow]:

@@ -14,12 +14,13 @@ from morisot.engines.spark.emit.frames.sql import quoted, render
 from morisot.physical.ops import ColumnsOp
 from morisot.plan.nodes.closure import Closure
 from morisot.plan.nodes.rowwise import Filter, FilterMap, FlatMap, Flatten, Map, MapMemo, Rowwise
+from morisot.plan.nodes.state import WithoutIds
 from morisot.types.element import Keyed, arguments, leaves
 
 _EXPLODED = quoted("item")
 
 
-@emits(ColumnsOp, Map)
+@emits(ColumnsOp, Map, WithoutIds)
 def emit_map(node: Map | MapMemo, emission: Emission, frame: Frame) -> Frame:
     frame, values = frame.composable(compiled(node, node.function, emission, frame))
     key = frame.references_to(0) if isinstance(frame.type, Keyed) else []

@@ -29,6 +29,7 @@ _OFFSETS, _COMMITS, _SOURCES, _STATES, _METADATA = "offsets", "commits", "source
 _FILE_OFFSET = "logOffset"
 """The key of the offset of a file source: the number of an entry of its log."""
 _WATERMARK, _NEXT_WATERMARK, _TIME = "batchWatermarkMs", "nextBatchWatermarkMs", "batchTimestampMs"
+_SETTINGS, _PARTITIONS = "conf", "spark.sql.shuffle.partitions"
 _STATE_FILE = re.compile(r"(\d+)(_[\w-]+)?\.(zip|changelog|delta|snapshot)")
 _VERSION = re.compile(rb"v?\d+\s")
 _RESTORE_INPUT = "restore the file as it was, or start from scratch with restart=None"
@@ -63,6 +64,15 @@ def started_at(query: Path, number: int) -> datetime.datetime:
 def watermark(query: Path, number: int) -> int:
     """The watermark of a micro-batch."""
     return int(_metadata(query, number)[_WATERMARK])
+
+
+def partitions(query: Path, number: int) -> int | None:
+    """The number of state partitions in a micro-batch; None if there are no stateful operators."""
+    states = query / _STATES
+    if not states.is_dir() or not any(each.name.isdigit() for each in states.iterdir()):
+        return None
+    found = _metadata(query, number).get(_SETTINGS, {}).get(_PARTITIONS)
+    return None if found is None else int(found)
 
 
 def _metadata(query: Path, number: int) -> Any:

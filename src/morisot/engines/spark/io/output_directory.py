@@ -9,16 +9,22 @@ from __future__ import annotations
 
 import re
 import shutil
+from collections.abc import Collection, Iterable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from morisot.engines.spark.internals import file_sink, file_sink_log, spark_log
 from morisot.engines.spark.internals.file_sink_log import LoggedFile
+from morisot.engines.spark.internals.streaming import add_nothing
 from morisot.errors import SinkError
 from morisot.plan.analysis.graph import walk
 from morisot.plan.analysis.validate import gives_running_values
 from morisot.plan.files import is_local
 from morisot.plan.nodes.sink import WriteSink
 from morisot.runtime.snapshot_errors import damaged, missing
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 _BATCH, _UNFINISHED = re.compile(r"batch=(\d+)"), "_writing-"
 _RESTORE = "restore the output of the job from a backup, or start from scratch with restart=None"
@@ -49,8 +55,16 @@ class OutputDirectory:
     def exists(self) -> bool:
         return self._directory.is_dir()
 
-    def refuse_lost(self, committed: int) -> None:
-        """Raises an error if results of committed micro-batches are missing."""
+    def skip(self, spark: SparkSession, numbers: Iterable[int]) -> None:
+        """Notes in the log that some micro-batches have no elements, unless it has later entries."""
+        last = max(spark_log.numbers(self._log), default=-1) if self.is_local and self._log.is_dir() else None
+        if last is not None:
+            for number in numbers:
+                if number > last:
+                    add_nothing(spark, self._log, number)
+
+    def refuse_lost(self, committed: int, *, without: Collection[int] = ()) -> None:
+        """Raises an error if results of committed micro-batches are missing; some of them have no elements."""
         if not self.is_local:
             return
         if not self.exists:
@@ -63,7 +77,8 @@ class OutputDirectory:
                 self._refuse_lost_file(file)
         elif self._running:
             there = {directory.name for directory in self._directory.glob("batch=*")}
-            lost = next((name for name in map("batch={}".format, range(committed + 1)) if name not in there), None)
+            expected = (f"batch={number}" for number in range(committed + 1) if number not in without)
+            lost = next((name for name in expected if name not in there), None)
             if lost is not None:
                 raise missing(self._directory / lost, advice=_RESTORE)
         else:

@@ -9,8 +9,8 @@ from typing import Protocol
 
 from morisot.engines.spark.session.ending import Worker
 from morisot.engines.spark.session.jvm_death import JvmEnded
-from morisot.errors import JobError, MorisotError
-from morisot.plan.snapshots import Snapshot
+from morisot.errors import JobError, MorisotError, PlanError
+from morisot.plan.snapshots import Snapshot, StateRow
 from morisot.runtime.metrics import BoundedSinkMetrics, JobMetrics, LeftOutMetrics
 from morisot.runtime.tally import merged
 from morisot.types.replicas import Placement
@@ -38,6 +38,11 @@ class Part(Protocol):
         ...
 
     def snapshots(self) -> list[Snapshot]: ...
+
+    def state(self, name: str) -> list[StateRow] | None: ...
+
+    @property
+    def stateful(self) -> list[str]: ...
 
 
 class Job:
@@ -103,6 +108,20 @@ class Job:
         A replica that moved to another process is listed for each of them.
         """
         return self._placement()
+
+    def state(self, name: str) -> list[StateRow]:
+        """The state of an operator in the last complete snapshot, also after the job was stopped.
+
+        `name` is the operator's `name(…)`, or its method if there is one such operator. A row is (key, value): the
+        user's state, the accumulator of an aggregate, the open windows, or the replica and its key store. The key is
+        None if there are no keys.
+        """
+        found = (part.state(name) for part in self._parts)
+        rows = next((each for each in found if each is not None), None)
+        if rows is None:
+            known = ", ".join(dict.fromkeys(name for part in self._parts for name in part.stateful))
+            raise PlanError(f"the job has no operator {name!r} with a state", advice=f"pass one of {known or 'none'}")
+        return rows
 
     def metrics(self) -> JobMetrics:
         """Elements read, delivered and skipped, micro-batches and rates, in total and for each sink."""
@@ -173,4 +192,11 @@ class ThreadPart:
 
     def snapshots(self) -> list[Snapshot]:
         """None: the snapshots of a bounded run are those of its loops."""
+        return []
+
+    def state(self, name: str) -> list[StateRow] | None:  # noqa: ARG002 - a bounded run keeps no state
+        return None
+
+    @property
+    def stateful(self) -> list[str]:
         return []

@@ -9,9 +9,11 @@ from typing import Any
 from morisot.engines.spark.emit.core.emission import counted_as
 from morisot.plan.analysis.query_groups import STATELESS
 from morisot.plan.nodes.node import Node
+from morisot.plan.nodes.partition import Ordered
 from morisot.runtime.metrics import OperatorMetrics, QueryMetrics, StateMetrics
 
 _MILLISECONDS = 1000
+_STATELESS = (*STATELESS, Ordered)
 
 
 def state_sizes(progress: Mapping[str, Any], nodes: Sequence[Node]) -> dict[str, StateMetrics]:
@@ -21,7 +23,7 @@ def state_sizes(progress: Mapping[str, Any], nodes: Sequence[Node]) -> dict[str,
     get the titles of the plan's operators.
     """
     operators = list(progress["stateOperators"])[::-1]
-    keeping = [node for node in nodes if node.inputs and not node.bounded and not isinstance(node, STATELESS)]
+    keeping = [node for node in nodes if node.inputs and not node.bounded and not isinstance(node, _STATELESS)]
     if len(operators) == len(keeping):
         names = [node.title for node in keeping]
     else:

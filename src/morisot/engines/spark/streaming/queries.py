@@ -6,8 +6,16 @@ from pyspark.sql import DataFrame
 
 from morisot.engines.spark.internals import streaming
 from morisot.engines.spark.internals.sessions import is_connect
+from morisot.physical.ops import KeyedStateOp, NativeAggregateOp, TimersOp
+from morisot.physical.plan import Plan
 from morisot.plan.nodes.node import Node
 from morisot.plan.nodes.window import Window, WindowJoin
+
+
+def stateful(root: Node, plan: Plan) -> list[Node]:
+    """The operators that keep a state, in the order in which Spark numbers them: each before its inputs."""
+    keeps = not root.bounded and isinstance(plan.operators.get(root), KeyedStateOp | TimersOp | NativeAggregateOp)
+    return [*([root] if keeps else []), *(node for value in root.inputs for node in stateful(value, plan))]
 
 
 def uses_timers(node: Node) -> bool:

@@ -6,7 +6,7 @@ import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name every Spark program uses
@@ -75,6 +75,10 @@ class QueryInputs:
     """The trigger of the query."""
     end: int | None = None
     """The micro-batch at the end of its sources, in which operators emit what they still hold; None: it is unknown."""
+    settings: Callable[[Mapping[str, int]], Mapping[str, int]] = lambda default: default
+    """Returns the saved settings on which states depend; for a job from scratch the given ones."""
+    is_part: bool = False
+    """Whether the query is a resumable part of a bounded job."""
     newest: Callable[[], tuple[int, int]] = lambda: (-1, -1)
     """Returns the last micro-batch that an earlier attempt has started, and the last committed one."""
 
@@ -104,6 +108,8 @@ class Emission:
         self.optimistic: set[Node] = set()
         self.shipping = Shipping(resources.spark)
         """The pickles of the tasks, with large captured values that operators share."""
+        self.states: dict[Node, Any] = {}
+        """The operators whose states are in buckets, with the task that reads and writes them."""
         self._bounded_inputs: dict[Node, Frame] = {}
         self._persisted: dict[Node, DataFrame] = {}
         """The frames that are persisted until the emission is released."""
@@ -318,6 +324,8 @@ def failing_type(node: Node) -> Type:
     """The type of the elements on which an operator may fail: that of its input."""
     if isinstance(node, WithoutFailures):  # it reads the results of windows
         return node.element
+    if isinstance(node, Apply):  # its elements are numbered, and its failures are not
+        return ANY
     return node.inputs[0].type if node.inputs else ANY
 
 

@@ -19,7 +19,7 @@ from morisot.plan.endpoints import OffsetSource
 from morisot.plan.life_cycle import uses_store
 from morisot.plan.nodes.source import StreamOffsets
 from morisot.types.element import Type
-from morisot.types.replicas import having_store
+from morisot.types.replicas import having_store, sent
 from morisot.worker.codec.batches import Misfit, encode
 from morisot.worker.replicas.replica import LiveReplica, Placed, has_ended, replica_of
 from morisot.worker.report.failure import SOURCE, WorkerFailure
@@ -31,7 +31,9 @@ def stream(spark: SparkSession, node: StreamOffsets, placed: Placed | None) -> D
 
     `placed` is the source as an object with callbacks, if it has any.
     """
-    reader = OffsetReader(node.source, node.type, f"{node.operator} ({node.location})", current_seal(), placed)
+    reader = OffsetReader(
+        node.source, node.type, f"{node.operator} ({node.location})", current_seal(), placed, has_ids=node.has_ids
+    )
     name = f"morisot_{uuid.uuid4().hex}"
 
     class UsersSource(DataSource):
@@ -62,8 +64,16 @@ class OffsetReader(SimpleDataSourceStreamReader):
     """Spark's interface of a source, which calls the user's source."""
 
     def __init__(
-        self, source: OffsetSource[Any], type_: Type, title: str, seal: Seal, placed: Placed | None = None
+        self,
+        source: OffsetSource[Any],
+        type_: Type,
+        title: str,
+        seal: Seal,
+        placed: Placed | None = None,
+        *,
+        has_ids: bool = False,
     ) -> None:
+        self._has_ids = has_ids
         self._source = source
         self._placed = placed
         self._stored = uses_store(source)
@@ -108,7 +118,11 @@ class OffsetReader(SimpleDataSourceStreamReader):
 
     def _rows(self, asked: str, given: list[Any]) -> Iterator[tuple[Any, ...]]:
         try:
+            if self._has_ids:
+                given = [*map(sent, given)]
             columns = [as_plain(column) for column in encode(given, self._type, dumps)]
+        except TypeError as error:
+            raise self._failed(asked, error) from None
         except Misfit as error:
             raise self._failed(asked, TypeError(f"{error}; correct the type given to stream(…)")) from None
         return iter(list(zip(*columns, strict=True)))  # the iterator of a list, which Spark copies to read it again

@@ -62,10 +62,11 @@ class BucketProcessor(Processor):
         import pandas as pd
 
         packed, ends = packed_rows(rows)
-        saved = self._states.get()
+        stored = self._states.get()
+        saved = None if stored is None else bytes(stored[0])
         with reporting(self._seal):
-            results, left_out, states = self.task(packed, None if saved is None else bytes(saved[0]), ends=ends)
-        if states is not None:
+            results, left_out, states = self.task(packed, saved, ends=ends)
+        if states is not None and states != saved:  # a large state that is not changed is not written
             self._states.update((states,))
         if results is not None or left_out is not None:
             noted = None if left_out is None else pickle.dumps(left_out)

@@ -56,6 +56,7 @@ def in_buckets_with_timers(
     node: Node, emission: Emission, frame: Frame, rows: DataFrame, where: str, bucket: TimerBucket, clock: Clock
 ) -> Frame:
     """The frame after buckets with timers, over rows of the frame. `where` is the expression of a row's bucket."""
+    emission.states[node] = bucket
     packed = gathered_in_buckets(frame, rows, where, stream_end(emission))
     results = packed.groupBy("bucket").transformWithStateInPandas(
         TimerProcessor(bucket, clock, current_seal()),

@@ -13,12 +13,13 @@ from morisot.engines.spark.streaming.query.counts import BatchCounts
 from morisot.engines.spark.streaming.query.lifecycle import Lifecycle
 from morisot.engines.spark.streaming.query.spec import QuerySpec
 from morisot.engines.spark.streaming.query.starter import QueryAttempt, QueryStarter
+from morisot.engines.spark.streaming.query.states import names_of, state_of
 from morisot.engines.spark.streaming.query.steps import POLL_SECONDS, QuerySteps
 from morisot.engines.spark.streaming.query.watch import Watch
 from morisot.engines.spark.streaming.sinks import SinkWriter
 from morisot.overrides import OVERRIDES
 from morisot.plan.analysis.graph import walk
-from morisot.plan.snapshots import Snapshot
+from morisot.plan.snapshots import Snapshot, StateRow
 from morisot.runtime.activity import ACTIVITY
 from morisot.runtime.metrics import BacklogMetrics, CountedSinkMetrics, JobMetrics, SinkMetrics
 
@@ -55,6 +56,16 @@ class StreamPart:
 
     def snapshots(self) -> list[Snapshot]:
         return self._spec.checkpoint.snapshots() if self._spec.snapshots is not None else []
+
+    def state(self, name: str) -> list[StateRow] | None:
+        """The state of an operator in the last complete snapshot; None if there is no such operator."""
+        spec = self._spec
+        return state_of(spec.runner.spark, spec.group.stream, self._starter.emission, spec.checkpoint, name)
+
+    @property
+    def stateful(self) -> list[str]:
+        """The names of the operators with a state."""
+        return list(names_of(self._spec.group.stream, self._starter.emission))
 
     def clean(self) -> None:
         """Removes the snapshots."""

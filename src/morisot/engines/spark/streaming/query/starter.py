@@ -18,6 +18,8 @@ from morisot.engines.spark.streaming.progress import Reports
 from morisot.engines.spark.streaming.queries import source_numbers
 from morisot.engines.spark.streaming.query.lifecycle import Lifecycle
 from morisot.engines.spark.streaming.query.spec import QuerySpec
+from morisot.engines.spark.streaming.query.states import descriptions
+from morisot.plan.analysis.resumable import StoreSplits
 from morisot.plan.nodes.sink import WriteSink
 
 
@@ -49,6 +51,8 @@ class QueryStarter:
         self._lifecycle = lifecycle
         self.end: int | None = None
         """The micro-batch at the end of the sources, if it is planned."""
+        self.finishes = False
+        """Whether the query only finishes the open micro-batch, before the number of state partitions is changed."""
         self._attempts = 0
         self._plan()
 
@@ -56,7 +60,13 @@ class QueryStarter:
         spec, checkpoint = self._spec, self._spec.checkpoint
         self.query = spec.runner.planned_query(spec.group, spec.trigger, operator_metrics=spec.counts_operators)
         inputs = QueryInputs(
-            checkpoint.idle_inputs, checkpoint.bounded_inputs, spec.trigger, self.end, checkpoint.newest
+            checkpoint.idle_inputs,
+            checkpoint.bounded_inputs,
+            spec.trigger,
+            self.end,
+            checkpoint.settings,
+            isinstance(spec.group.stream, StoreSplits),
+            checkpoint.newest,
         )
         self.emission = spec.runner.emission(self.query.stream, query=inputs)
         """The emission of the next query, or of the running one."""
@@ -87,6 +97,7 @@ class QueryStarter:
         self._spec.runner.run_loops(self.query.stream.steps, self.emission)
         df = self.emission.frame(self._spec.group.stream).df
         self._spec.checkpoint.note_sources(source_numbers(df))
+        self._spec.checkpoint.note_operators(descriptions(self._spec.group.stream, self.emission))
         wanted = query_settings(
             spark, parallelism=self.emission.parallelism, keep=keep, narrow_rows=self.query.stream.plan.rows_are_narrow
         )
@@ -118,6 +129,8 @@ class QueryStarter:
     def _writer(self, df: DataFrame, mode: str) -> DataStreamWriter:
         trigger = self.query.trigger
         writer = df.writeStream.outputMode(mode).option("checkpointLocation", self._spec.checkpoint.location)
+        if self.finishes:
+            return writer.trigger(once=True)
         if trigger.once:
             return writer.trigger(availableNow=True)
         if trigger.seconds is None:

@@ -15,7 +15,7 @@ from morisot.engines.spark.streaming.query.channel_reader import ChannelReader
 from morisot.engines.spark.streaming.query.counts import BatchCounts
 from morisot.engines.spark.streaming.query.lifecycle import Lifecycle
 from morisot.engines.spark.streaming.query.restart_policy import RestartPolicy
-from morisot.engines.spark.streaming.query.resume import resume_or_begin
+from morisot.engines.spark.streaming.query.resume import plan_timers, rescale, resume_or_begin
 from morisot.engines.spark.streaming.query.spec import QuerySpec
 from morisot.engines.spark.streaming.query.starter import QueryAttempt, QueryStarter
 from morisot.errors import MorisotError, SinkError
@@ -55,6 +55,9 @@ class QuerySteps:
         for writer in spec.writers:
             writer.attach(spec.checkpoint, spec.restart)
         resumes = resume_or_begin(spec, self._starter.emission)
+        if resumes:
+            self._starter.finishes = not rescale(spec, self._starter.emission)
+            plan_timers(spec, self._starter.emission)
         for writer in spec.writers:
             writer.open(resumes=resumes)
         copy_bounded_inputs(self._starter.query, spec.runner, spec.checkpoint.bounded_inputs)
@@ -73,6 +76,9 @@ class QuerySteps:
         if query.query.awaitTermination(POLL_SECONDS):  # type: ignore[arg-type]
             if not self._lifecycle.stop_requested:
                 refuse_stopped(self._spark)
+                if self._starter.finishes:
+                    self._rescale(query)
+                    return False
             return True
         self._counts.count(query)
         self._tell_of_snapshots(query)
@@ -88,6 +94,17 @@ class QuerySteps:
         if self._end_is_committed:  # by a job that resumed: there are elements after it
             self._starter.end = None
         return False
+
+    def _rescale(self, query: QueryAttempt) -> None:
+        """Changes the number of state partitions when the open micro-batch is committed, and starts the query."""
+        self._counts.count(query)
+        self._tell_of_snapshots(query)
+        self._spec.runner.ledger.take(query.emission.run)
+        if self._lifecycle.restart():
+            self._starter.finishes = not rescale(self._spec, query.emission)
+            plan_timers(self._spec, query.emission)
+            self._starter.plan_again()
+            self._starter.start()
 
     def _tell_of_snapshots(self, query: QueryAttempt) -> None:
         """Tells users' operators and sinks which snapshot is complete."""
