@@ -13,7 +13,7 @@ from morisot.engines.spark.emit.frames.frame import ROW_ORDER, TIME, Frame, name
 from morisot.engines.spark.emit.frames.sql import quoted
 from morisot.engines.spark.emit.frames.widen import as_type
 from morisot.engines.spark.emit.python.fused_stage import dumps
-from morisot.engines.spark.emit.python.in_order import ORDER, numbered, restored, with_canonical
+from morisot.engines.spark.emit.python.in_order import NUMBER, ORDER, numbered, restored, with_canonical
 from morisot.engines.spark.emit.stateful.row_order import with_own_row_order
 from morisot.physical.choose.join import compares_natively, is_broadcast
 from morisot.physical.ops import NativeJoinOp, TableJoinOp
@@ -74,9 +74,18 @@ class Side:
 
 def side(frame: Frame, prefix: str, *, ordered: bool, extra: tuple[str, ...] = ()) -> Side:
     """A frame as one side of a join: its rows are numbered if their order matters, and its columns are renamed."""
-    rows = numbered(frame.df) if ordered and not frame.order else frame.df
-    named = [f"{quoted(name)} AS {quoted(f'{prefix}/{name}')}" for name in rows.columns]
-    return Side(rows.selectExpr(*named, f"true AS {quoted(f'{prefix}/{_MATCHED}')}", *extra), frame, prefix)
+    if extra and ordered and not frame.order:  # numbered before `extra` copies rows
+        frame = Frame(numbered(frame.df), frame.type, frame.timed)
+        return side(frame, prefix, ordered=False, extra=extra)
+    if frame.pending.expressions is None:  # there may be other columns than the leaves
+        columns = {name: quoted(name) for name in frame.df.columns}
+    else:
+        columns = dict(zip((leaf.column for leaf in leaves(frame.type)), frame.references_to(), strict=True))
+        columns |= {unquoted(name): name for name in frame.hidden}
+    if ordered and not frame.order:
+        columns[unquoted(ORDER)] = NUMBER
+    named = [f"{column} AS {quoted(f'{prefix}/{name}')}" for name, column in columns.items()]
+    return Side(frame.projected([*named, f"true AS {quoted(f'{prefix}/{_MATCHED}')}", *extra]), frame, prefix)
 
 
 @emits(NativeJoinOp, Join)

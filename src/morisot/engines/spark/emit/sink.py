@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from pyspark.sql import DataFrame
 
 from morisot.engines.spark.emit.core.emission import Emission
@@ -26,7 +28,7 @@ from morisot.plan.nodes.sink import (
     WriteTo,
 )
 from morisot.plan.nodes.window import Window, WindowJoin
-from morisot.types.element import NONE, Type, leaves, table_columns
+from morisot.types.element import NONE, Type, table_columns
 from morisot.worker.codec.batches import field_name
 
 
@@ -66,17 +68,18 @@ def emit_write_kafka(node: WriteKafka, emission: Emission, frame: Frame) -> Fram
 def as_table(frame: Frame) -> DataFrame:
     """A DataFrame with one column for each field: a record's names, `_0`, `_1`… for tuples, key and value, or value."""
     columns = table_columns(frame.type)
-    return frame.df.selectExpr(*(f"{rebuilt(path, type_, frame)} AS {quoted(name)}" for name, path, type_ in columns))
+    parts = (f"{rebuilt(path, type_, frame.references_to)} AS {quoted(name)}" for name, path, type_ in columns)
+    return frame.projected(list(parts))
 
 
-def rebuilt(path: tuple[int, ...], type_: Type, frame: Frame) -> str:
-    """A part of the element as one column. Products become structs."""
+def rebuilt(path: tuple[int, ...], type_: Type, leaves_under: Callable[..., list[str]]) -> str:
+    """A part of the element as one column, over the given columns of its leaves. Products become structs."""
     if not type_.children:
-        (leaf,) = [leaf for leaf in leaves(frame.type) if leaf.path == path]
+        (leaf,) = leaves_under(*path)
         # files cannot have a column of the type VOID
-        return "CAST(NULL AS STRING)" if type_ == NONE else quoted(leaf.column)
+        return "CAST(NULL AS STRING)" if type_ == NONE else leaf
     parts = [
-        f"{rebuilt((*path, index), child, frame)} AS {quoted(field_name(type_, name))}"
+        f"{rebuilt((*path, index), child, leaves_under)} AS {quoted(field_name(type_, name))}"
         for index, (name, child) in enumerate(type_.children)
     ]
     return f"struct({', '.join(parts)})"

@@ -27,6 +27,8 @@ TIME = quoted("time")
 """The hidden column with the timestamps, in ticks: milliseconds, or microseconds for datetimes."""
 
 
+_NAME = re.compile("`[^`]+`")
+"""The quoted name of a column."""
 _REFERENCE = re.compile("\0(.*?)\0")
 """A reference to a leaf of a frame in SQL text, which is replaced later. No literal contains this character."""
 _LONGEST = 400
@@ -63,12 +65,16 @@ class Frame:
     @functools.cached_property
     def df(self) -> DataFrame:
         """The rows after the pending operators."""
-        df = self.rows
-        if self.pending.conditions:
-            df = df.where(" AND ".join(f"({condition})" for condition in self.pending.conditions))
-        if self.pending.expressions is not None:
-            df = df.selectExpr(*named(self.pending.expressions, self.type), *self.hidden)
-        return df
+        if self.pending.expressions is None:
+            return self._kept
+        return self._kept.selectExpr(*named(self.pending.expressions, self.type), *self.hidden)
+
+    @property
+    def _kept(self) -> DataFrame:
+        """The rows for which the pending conditions hold."""
+        if not self.pending.conditions:
+            return self.rows
+        return self.rows.where(" AND ".join(f"({condition})" for condition in self.pending.conditions))
 
     @property
     def hidden(self) -> list[str]:
@@ -100,7 +106,9 @@ class Frame:
         return [leaf for leaf in leaves(self.type) if leaf.path[: len(path)] == path]
 
     def select(self, type_: Type, expressions: Sequence[str]) -> Frame:
-        """The frame of another type whose leaves are the given SQL expressions."""
+        """The frame of another type whose leaves are the given SQL expressions. New names of columns are pending."""
+        if all(map(_NAME.fullmatch, expressions)):
+            return dataclasses.replace(self._emitted(), type=type_, pending=Pending((), tuple(expressions)))
         return self.over(self.df.selectExpr(*named(expressions, type_), *self.hidden), type_)
 
     def where(self, condition: str) -> Frame:
@@ -126,6 +134,11 @@ class Frame:
         conditions = (*frame.pending.conditions, frame._resolved(condition))
         return dataclasses.replace(frame, pending=Pending(conditions, frame.pending.expressions))
 
+    def projected(self, expressions: Sequence[str]) -> DataFrame:
+        """One select of SQL expressions over references to the leaves, and over hidden columns."""
+        frame = self if self._may_replace(expressions, _LONGEST) else self._emitted()
+        return frame._kept.selectExpr(*map(frame._resolved, expressions))
+
     def _emitted(self) -> Frame:
         return self.over(self.df)
 
@@ -146,7 +159,7 @@ class Frame:
         computed = {
             column: text
             for column, text in self._expressions_by_column().items()
-            if uses[column] and text != quoted(column)
+            if uses[column] and not _NAME.fullmatch(text)
         }
         if not computed:
             return True

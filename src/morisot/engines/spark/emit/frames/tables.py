@@ -57,11 +57,14 @@ def leaf_expressions(expression: str, type_: Type) -> list[str]:
 
 
 def plain_parquet_schema(node: StreamParquet) -> spark.StructType | None:
-    """The columns of one local Parquet file, if they are of types that Arrow and Spark read alike."""
+    """The columns of local Parquet files, if all have the same, of types that Arrow and Spark read alike."""
     files = local_files(node.path) if is_local(node.path) else []
-    if len(files) != 1:
+    if not 0 < len(files) <= _MOST_FOOTERS_READ:
         return None
-    columns = [(field.name, _READ_ALIKE.get(str(field.type))) for field in pq.read_schema(files[0])]
+    schema, *others = map(pq.read_schema, files)
+    if not all(map(schema.equals, others)):
+        return None
+    columns = [(field.name, _READ_ALIKE.get(str(field.type))) for field in schema]
     if any(type_ is None for _, type_ in columns):
         return None
     return spark.StructType([spark.StructField(name, type_, True) for name, type_ in columns if type_ is not None])

@@ -27,7 +27,7 @@ def widened(path: tuple[int, ...], source: Type, target: Type, frame: Frame) -> 
     if source == target:
         return [quoted(leaf.column) for leaf in leaves(frame.type) if leaf.path[: len(path)] == path]
     if isinstance(target, Optional):
-        return [rebuilt(path, source, frame)]
+        return [rebuilt(path, source, frame.columns_under)]
     pairs = zip(source.children, target.children, strict=True)
     return [
         column

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from morisot.engines.spark.emit.core.emission import Emission
 
 ORDER, CANONICAL = quoted("order"), quoted("canonical")
+NUMBER = "monotonically_increasing_id()"
+"""The number of a row in partition order."""
 _ORDER_COLUMNS = [quoted(name) for name in ORDER_COLUMNS]
 
 
@@ -66,7 +68,7 @@ def origin(node: Node, emission: Emission | None = None) -> Origin:
 
 def numbered(df: DataFrame, by: Sequence[str] = ()) -> DataFrame:
     """The rows with their number in stream order, or with the columns `by` which they are ordered as one value."""
-    order = _as_one(by) if by else "monotonically_increasing_id()"
+    order = _as_one(by) if by else NUMBER
     return df.selectExpr("*", f"{order} AS {ORDER}")
 
 

@@ -39,7 +39,7 @@ def tagged(frame: Frame, side: int, sides: tuple[Frame, Frame], ordered: bool) -
     if isinstance(frame.type, Keyed):
         type_, key, path = Keyed(frame.type.key, type_), frame.columns_under(0), (1,)
     nothing = [f"X'{dumps(None).hex()}'" if value == ANY else "NULL" for value in values]
-    own = rebuilt(path, arguments(frame.type)[-1], frame)
+    own = rebuilt(path, arguments(frame.type)[-1], frame.columns_under)
     parts = [own, nothing[1]] if side == 0 else [nothing[0], own]
     columns = [
         f"{expression} AS {quoted(leaf.column)}"
