@@ -50,17 +50,24 @@ class Selection:
     """How an aggregate selects an element with an extreme value.
 
     The rungs, in the order in which they are tried: `value`, if no later operator can see which of several elements it
-    is; `guard`, which fails unless all elements of a group agree in the leaves that are read; `struct`, which takes the
-    first in row order. `candidates` is `struct` over the elements with the extreme value, which another scan finds.
+    is; `guard`, which fails unless all elements of a group agree in the leaves that are read; `packed`, which compares
+    the value and the row order as one int, and fails if they are too large; `struct`, which compares them as a struct,
+    and takes the first in row order. `candidates` is `struct` over the elements with the extreme value, which another
+    scan finds.
     """
 
-    rung: Literal["value", "guard", "candidates", "struct"]
+    rung: Literal["value", "guard", "packed", "candidates", "struct"]
     parts: Mapping[tuple[int, ...], SelectedLeaf]
     """By the path of the leaf in the element."""
 
     @property
     def observes_order(self) -> bool:
-        return self.rung in ("candidates", "struct")
+        return self.rung in ("packed", "candidates", "struct")
+
+    @property
+    def may_fail(self) -> bool:
+        """Whether the next rung is used if this one fails."""
+        return self.rung in ("guard", "packed")
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,11 +16,13 @@ from morisot.plan.nodes.closure import Closure
 from morisot.plan.nodes.iterate import DeltaIterate, Loop
 from morisot.plan.nodes.join import Join
 from morisot.plan.nodes.node import Node
-from morisot.types.element import BOOL, DATE, DATETIME, INT, STR, Keyed, Leaf, contains_any, leaves
+from morisot.types.element import BOOL, DATE, DATETIME, FLOAT, INT, STR, Keyed, Leaf, contains_any, leaves
 from morisot.types.infer import without_none
 
 _SAME_IF_EQUAL = frozenset({INT, STR, BOOL, DATE, DATETIME})
 """The types whose equal values cannot be distinguished. 0.0 and -0.0 can."""
+_FIXED = frozenset({INT, BOOL, DATE, DATETIME, FLOAT})
+"""The types of which Spark keeps the value of a selected element in a hash map."""
 _GUARDED = frozenset({INT, BOOL, DATE, DATETIME})
 """The types of which Spark keeps an extreme in a hash map."""
 _AT_ONCE = (sink.CollectVec, sink.CollectCount, sink.WriteTo, sink.WriteSink)
@@ -52,7 +54,7 @@ def select_rungs(
             continue
         selecting = _Selecting(node, choices, compared, live.get(node, every(node.type)))
         selection = selecting.best(exact=_may_fail(choice), guards=guards and node not in failed)
-        may_fail = choice.may_fail or selection.rung == "guard"
+        may_fail = choice.may_fail or selection.may_fail
         found[node] = dataclasses.replace(choice, selection=selection, may_fail=may_fail)
     return found
 
@@ -126,8 +128,10 @@ class _Selecting:
         if SELECTED not in parts.values():
             return Selection("value", unread | parts)
         guarded = [leaf for leaf in read if parts[leaf.path] == SELECTED]
-        if not guards or not self._agree(guarded):
+        if not guards:
             return last
+        if not self._agree(guarded):
+            return Selection("packed", unread | parts) if self._packs(guarded) else last
         return Selection("guard", unread | parts | dict.fromkeys((leaf.path for leaf in guarded), GUARDED))
 
     def _part(self, leaf: Leaf) -> SelectedLeaf:
@@ -161,6 +165,36 @@ class _Selecting:
         ((join, side),) = (each for each in found if each is not None)
         group = [_origin(self.source, leaf.path, self.choices) for leaf in _leaves_of_key(self.source)]
         return all(each in group for each in self._keys_of(join, side))
+
+    def _packs(self, selected: list[Leaf]) -> bool:
+        """Whether value and row order may fit into one int, by which Spark selects leaves in a hash map.
+
+        The row order is one number: of the elements of a source, or of the right side of a join. Then all elements of a
+        group are expected to be of one element of the left side.
+        """
+        if not isinstance(self.node, aggregate.MinElement | aggregate.MaxElement) or not self.node.keyed:
+            return False
+        if self.choices[self.node].columns[self.node.value].type != INT:
+            return False
+        if any(without_none(leaf.type) not in _FIXED for leaf in selected):
+            return False
+        before = self._not_rowwise(self.source)
+        if not isinstance(before, Join):
+            return not before.inputs
+        group = [_origin(self.source, leaf.path, self.choices) for leaf in _leaves_of_key(self.source)]
+        return (
+            before.variant == "inner"
+            and all(not self._not_rowwise(side).inputs for side in before.inputs)
+            and all(each in group for each in self._keys_of(before, 0))
+        )
+
+    def _not_rowwise(self, node: Node) -> Node:
+        """The last operator that is not a row-wise one as columns."""
+        while len(node.inputs) == 1 and (choice := self.choices.get(node)) is not None:
+            if choice.kind is not ops.ColumnsOp:
+                return node
+            (node,) = node.inputs
+        return node
 
     def _keys_of(self, join: Join, side: int) -> Iterator[tuple[Node, Path] | None]:
         """The values by which a side is joined, as leaves of the result of the join."""

@@ -9,11 +9,12 @@ from morisot.compile.aggregates.folds import leaf_values
 from morisot.compile.ir.expressions import Input
 from morisot.engines.spark.emit.core.emission import Emission
 from morisot.engines.spark.emit.core.registry import emits
-from morisot.engines.spark.emit.frames.frame import Frame
+from morisot.engines.spark.emit.frames.frame import ORDERS, Frame, unquoted
 from morisot.engines.spark.emit.frames.guards import NAN, guard_of_rung
 from morisot.engines.spark.emit.frames.sql import guard, literal, quoted, render
 from morisot.engines.spark.emit.groups import by_key, grouped_to, in_stream_order, value_column
 from morisot.engines.spark.emit.python.in_order import (
+    NUMBER,
     ORDER,
     restored,
     reversed_order,
@@ -30,7 +31,9 @@ from morisot.plan.nodes.aggregate import (
 )
 from morisot.types.element import FLOAT, Keyed, Optional
 
-_VALUE, _CHOSEN = quoted("by"), quoted("chosen")
+_VALUE, _CHOSEN, _PACKED = quoted("by"), quoted("chosen"), quoted("packed")
+_ROW_BITS, _PARTITION_BITS = 27, 7
+"""The bits of the numbers of rows and partitions in one int: 134 million rows in each of 128 partitions."""
 
 
 @emits(NativeAggregateOp, MinElement)
@@ -87,6 +90,8 @@ def chosen(node: MinElement | MaxElement, emission: Emission, frame: Frame, by: 
     selection = emission.plan.choices[node].selection
     if selection is not None and not selection.observes_order:
         return any_of_equal(node, emission, frame, selection, by.removesuffix("_by"))
+    if selection is not None and selection.rung == "packed":
+        return packed(node, emission, frame, selection, by.removesuffix("_by"))
     columns = [*frame.columns, *frame.order]
     frame, value, value_type = value_column(node, node.value, emission, frame)
     if value_type == FLOAT:  # Python's min() and max() depend on the position of a NaN
@@ -114,6 +119,52 @@ def any_of_equal(node: Aggregation, emission: Emission, frame: Frame, selection:
                 aggregates[leaf.column] = best
                 results.append(column)
     return grouped_to(node, emission, frame, aggregates, results)
+
+
+def packed(
+    node: MinElement | MaxElement, emission: Emission, frame: Frame, selection: Selection, extreme: str
+) -> Frame:
+    """The selected element by the value and the last number of the row order, as one int: Spark keeps it in a hash map.
+
+    The elements of a group must agree in the other numbers of the row order.
+    """
+    if not frame.order:
+        frame = Frame(frame.df.selectExpr("*", f"{NUMBER} AS {ORDERS[0]}"), frame.type, order=ORDERS[:1])
+    others, last = frame.order[:-1], frame.order[-1]
+    base = [*frame.columns, *frame.order]
+    frame, value, _ = value_column(node, node.value, emission, frame)
+    compared = as_one_int(_VALUE, last, largest=extreme == "max")
+    rows = frame.df.selectExpr(*base, f"{value} AS {_VALUE}").selectExpr("*", f"{compared} AS {_PACKED}")
+    aggregates = {f"{kind}/{unquoted(name)}": f"{kind}({name})" for name in others for kind in ("min", "max")}
+    same = [f"{quoted(f'min/{name}')} <=> {quoted(f'max/{name}')}" for name in map(unquoted, others)]
+    keys, results = frame.columns_under(0), list[str]()
+    for leaf in frame.leaves_under(1):
+        column, part = quoted(leaf.column), selection.parts[leaf.path[1:]]
+        match part.how:
+            case "unread":
+                results.append(literal(None, leaf.type))
+            case "key":
+                results.append(keys[part.index])
+            case how:
+                by = f"({column})" if how == "compared" else f"_by({column}, {_PACKED})"
+                aggregates[leaf.column] = extreme + by
+                other = guard_of_rung("elements of a group have several keys")
+                results.append(f"CASE WHEN {' AND '.join(same)} THEN {column} ELSE {other} END" if same else column)
+    return grouped_to(node, emission, Frame(rows, frame.type, order=frame.order), aggregates, results)
+
+
+def as_one_int(value: str, number: str, *, largest: bool) -> str:
+    """A value and the number of a row as one int: of the values, the first row has the extreme one.
+
+    The number of a row has that of its partition above its 33 lower bits. The value is above both.
+    """
+    row, partition = f"({number} & {2**33 - 1}L)", f"shiftright({number}, 33)"
+    bits = _ROW_BITS + _PARTITION_BITS
+    dense = f"({partition} * {2**_ROW_BITS}L + {row})"
+    most = 2 ** (62 - bits)
+    fits = f"{value} BETWEEN {-most}L AND {most}L AND {row} < {2**_ROW_BITS}L AND {partition} < {2**_PARTITION_BITS}"
+    one = f"{value} * {2**bits}L {'-' if largest else '+'} {dense}"
+    return f"CASE WHEN {fits} THEN {one} ELSE {guard_of_rung('a value or a row order is too large')} END"
 
 
 def agreed(column: str, optional: bool) -> str:

@@ -125,7 +125,7 @@ class Emission:
     def guarded(self) -> set[Node]:
         """The operators that fail only by the guard of a rung."""
         choices = self.plan.choices.items()
-        return {node for node, each in choices if each.selection is not None and each.selection.rung == "guard"}
+        return {node for node, each in choices if each.selection is not None and each.selection.may_fail}
 
     @property
     def seals(self) -> list[Seal]:
