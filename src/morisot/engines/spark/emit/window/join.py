@@ -11,7 +11,7 @@ from morisot.engines.spark.emit.core.emission import Emission
 from morisot.engines.spark.emit.core.registry import emits
 from morisot.engines.spark.emit.frames.frame import TIME, Frame
 from morisot.engines.spark.emit.frames.sql import quoted
-from morisot.engines.spark.emit.python.in_order import CANONICAL, ORDER, numbered, with_canonical
+from morisot.engines.spark.emit.python.in_order import CANONICAL, NUMBER, ORDER, numbered, with_canonical
 from morisot.engines.spark.emit.window.count_window import positioned
 from morisot.engines.spark.emit.window.grouping import END, POSITION, START, in_their_order, with_bounds
 from morisot.engines.spark.emit.window.panes import exploded
@@ -35,44 +35,43 @@ def emit_window_join(node: WindowJoin, emission: Emission, left: Frame, right: F
     else:
         assigned = [assigned_side(node, each) for each in named]
     (left_rows, group), right_rows = (assigned[0], named[0][1]), assigned[1]
+    (key, left_value), (_, right_value) = (columns_of(*each) for each in zip(frames, ("left", "right"), strict=True))
     right_rows = right_rows.selectExpr(
         *(f"{column} AS {quoted(f'other{index}')}" for index, column in enumerate(group)),
         f"{START} AS {quoted('other_start')}",
         f"{ORDER} AS {_RIGHT_ORDER}",
-        *columns_of(right_rows, "right"),
+        *right_value,
     )
     same = [f"{column} <=> {quoted(f'other{index}')}" for index, column in enumerate(group)]
     pairs = left_rows.withColumnRenamed("order", "left_order").join(
         right_rows, F.expr(" AND ".join([*same, f"{START} = {quoted('other_start')}"]))
     )
-    key = columns_of(left_rows, "key")
-    values = [*columns_of(left_rows, "left"), *columns_of(right_rows, "right")]
     stamps = [f"{END} AS {TIME}"] if node.time is not None else []
     order = [END if node.kind.timed else START, _LEFT_ORDER, _RIGHT_ORDER]
-    return in_their_order(node, emission, pairs, [*key, *with_bounds(node, values)], stamps, order)
+    return in_their_order(node, emission, pairs, [*key, *with_bounds(node, [*left_value, *right_value])], stamps, order)
 
 
-def columns_of(df: DataFrame, part: str) -> list[str]:
-    return [quoted(name) for name in df.columns if name.startswith(f"{part}:")]
+def columns_of(frame: Frame, name: str) -> tuple[list[str], list[str]]:
+    """The names of the columns of the key and of the value in the rows of a side."""
+    keyed = isinstance(frame.type, Keyed)
+    key, value = (frame.columns_under(0), frame.columns_under(1)) if keyed else ([], frame.columns)
+    return [quoted(f"key:{index}") for index in range(len(key))], [
+        quoted(f"{name}:{index}") for index in range(len(value))
+    ]
 
 
 def side(node: WindowJoin, frame: Frame, name: str) -> tuple[DataFrame, list[str]]:
     """The rows of one side, numbered, with renamed columns, and the grouping columns of the key."""
-    keyed = isinstance(frame.type, Keyed)
-    key, value = (frame.columns_under(0), frame.columns_under(1)) if keyed else ([], frame.columns)
-    rows = numbered(frame.df)
-    canonical = by_canonical(node)
-    if canonical:
-        assert isinstance(frame.type, Keyed)
-        rows = with_canonical(node, rows, frame.type.key)
-    rows = rows.selectExpr(
-        *(f"{column} AS {quoted(f'key:{index}')}" for index, column in enumerate(key)),
-        *(f"{column} AS {quoted(f'{name}:{index}')}" for index, column in enumerate(value)),
-        *([CANONICAL] if canonical else []),
-        *([TIME] if node.kind.timed else []),
-        ORDER,
-    )
-    return rows, [CANONICAL] if canonical else columns_of(rows, "key")
+    key, value = columns_of(frame, name)
+    time = [TIME] if node.kind.timed else []
+    columns = [*key, *value]
+    if not by_canonical(node):
+        renamed = [f"{leaf} AS {column}" for leaf, column in zip(frame.references_to(), columns, strict=True)]
+        return frame.projected([*renamed, *time, f"{NUMBER} AS {ORDER}"]), key
+    assert isinstance(frame.type, Keyed)
+    rows = with_canonical(node, numbered(frame.df), frame.type.key)
+    renamed = [f"{leaf} AS {column}" for leaf, column in zip(frame.columns, columns, strict=True)]
+    return rows.selectExpr(*renamed, CANONICAL, *time, ORDER), [CANONICAL]
 
 
 def by_canonical(node: WindowJoin) -> bool:
