@@ -65,5 +65,6 @@ def emit_ordered(node: Ordered, emission: Emission, frame: Frame) -> Frame:
 @emits(CacheOp, Cache)
 def emit_cache(node: Cache, emission: Emission, frame: Frame) -> Frame:
     """Retains the stream for later jobs, if the plan does so."""
-    emission.retain(node, frame)
-    return frame
+    retained = frame.over(frame.df)  # downstream operators start from the persisted frame
+    emission.retain(node, retained)
+    return retained
