@@ -62,8 +62,11 @@ JOIN_KEYS = {
     "pair": ("lambda t: t[0]", "lambda t: t", "lambda t: tuple(reversed(t))"),
 }
 """Keys that never fail, natively and in Python."""
-SORT_KEYS = {**plans.ORDERS, "maybe": ("lambda m: m or 0", "lambda m: (m is None, m or 0)")}
-"""Sort keys that never fail."""
+SORT_KEYS_WITH_NONE = {
+    "maybe": ("lambda m: m or 0", "lambda m: (m is None, m or 0)"),
+    "pair": ("lambda t: (t[0] is None, t[1] is None)", "lambda t: str(t)"),
+}
+"""Sort keys that never fail, although None cannot be compared."""
 
 
 # -- several streams ---------------------------------------------------------------------------------------------------
@@ -140,7 +143,8 @@ def join(draw: st.DrawFn, plan: Plan) -> Plan:
 
 
 def sorted_by(draw: st.DrawFn, plan: Plan) -> Plan:
-    text = draw(st.sampled_from(SORT_KEYS[table(plan.element)]))
+    keys = SORT_KEYS_WITH_NONE if plans.has_none(plan.element) else plans.ORDERS
+    text = draw(st.sampled_from(keys[table(plan.element)]))
     key = compiled(text if plan.key is None else keyed(text))
     return then(plan, "sorted_by", lambda s: s.sorted_by(key), text, ordered=True)
 
