@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -336,9 +336,22 @@ class Adder:
         return n + self.by
 
 
+class Model:
+    """Loads what it calls when it is called first."""
+
+    def __init__(self) -> None:
+        self.function: Callable[[int], int] | None = None
+
+    def __call__(self, n: int) -> int:
+        if self.function is None:
+            self.function = Adder(2)
+        return self.function(n)
+
+
 def test_attributes_that_a_function_sets_are_no_state() -> None:
     numbers = mo.StreamContext(engine="reference").stream_iter([1, 2])
     with pytest.warns(RuntimeWarning, match="Counter sets calls, and each task sets that of its own copy") as caught:
         numbers.map(Counter())
     assert caught[0].filename == __file__
     assert numbers.map(Adder(1)).collect() == [2, 3]  # warnings are errors
+    assert numbers.map(Model()).collect() == [3, 4]

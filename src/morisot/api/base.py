@@ -179,13 +179,17 @@ KEYED_ADVICE = "on a keyed stream functions take (key, value); on a plain one, t
 
 
 def warn_of_lost_changes(function: Any, location: Location) -> None:
-    """Warns of an object whose `__call__` sets its attributes: they are no state."""
+    """Warns of an object whose `__call__` sets its attributes: they are no state.
+
+    An attribute that is still None is what the first call makes, such as a model: each copy makes its own.
+    """
     called = vars(type(function)).get("__call__")
     code = getattr(called, "__code__", None)
     if code is None:  # a function, or an object of C
         return
     stored = {each.argval for each in dis.get_instructions(code) if each.opname == "STORE_ATTR"}
-    changed = sorted(stored & getattr(function, "__dict__", {}).keys())
+    values = getattr(function, "__dict__", {})
+    changed = sorted(name for name in stored if values.get(name) is not None)
     if changed:
         warnings.warn_explicit(
             f"{type(function).__name__} sets {', '.join(changed)}, and each task sets that of its own copy: it is no "

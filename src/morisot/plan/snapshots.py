@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -44,7 +43,7 @@ class Snapshots:
 
     def __post_init__(self) -> None:
         path: Any = self.path
-        if not isinstance(path, str | os.PathLike) or not os.fspath(path):
+        if not isinstance(path, str | Path) or not str(path):
             raise ConfigError(f"path is {path!r}: give the path of a directory.")
         if "://" in str(self.path):
             raise ConfigError(f"path is {str(self.path)!r}: give a directory that this machine and the workers share.")
