@@ -34,9 +34,10 @@ def table(document: Mapping[str, Any]) -> str:
 def _conditions(measured: list[Mapping[str, Any]]) -> str:
     facts = measured[0]["machine"]
     sizes = sorted({f"{each['size']:,} {each['unit']}" for each in measured})
-    runs = {len(mode["runs"]) for each in measured for mode in each["modes"].values()}
+    counts = {len(mode["runs"]) for each in measured for mode in each["modes"].values()}
+    runs = " or ".join(map(str, sorted(counts)))
     return (
-        f"Morisot: {' or '.join(sizes)}, the median of {max(runs)} runs in a warm session; the ratio to the time "
+        f"Morisot: {' or '.join(sizes)}, the median of {runs} runs in a warm session; the ratio to the time "
         "without snapshots; in parentheses their number, the size of the saved files, and the mean interval divided "
         f"by the requested one (lag). {facts['cores']} cores, {facts['memory_gb']} GB, PySpark {facts['pyspark']}."
     )
