@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 import pickle
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import pytest
 
@@ -31,6 +31,13 @@ class Place:
     name: str
 
 
+class Doubled(Point):
+    """Its constructor runs once: a key that is read back is made without it."""
+
+    def __new__(cls, x: int, y: float) -> Self:
+        return super().__new__(cls, 2 * x, y)
+
+
 KEYS: list[tuple[Any, Type]] = [
     (7, INT),
     (-3, INT),
@@ -44,6 +51,7 @@ KEYS: list[tuple[Any, Type]] = [
     (datetime.datetime(2024, 2, 29, 1, 2, 3, tzinfo=datetime.UTC), ANY),
     ((1, ("a", None)), Tuple((INT, Tuple((STR, Optional(INT)))))),
     (Point(1, 2.0), of_record_class(Point)),
+    (Doubled(1, 2.0), of_record_class(Doubled)),
     (frozenset({1, 2}), ANY),
     (b"a:b", ANY),
 ]

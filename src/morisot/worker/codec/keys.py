@@ -25,6 +25,7 @@ from morisot.types.element import (
     contains_any,
     leaves,
 )
+from morisot.types.records import maker
 from morisot.worker.codec.numpy_scalars import is_numpy_scalar
 
 
@@ -171,6 +172,6 @@ def _typed(key: Any, type_: Type) -> Any:
         case Tuple(items):
             return tuple(map(_typed, key, items))
         case Record() if isinstance(key, tuple):
-            return type_.cls(*map(_typed, key, type_.items))
+            return maker(type_.cls)(*map(_typed, key, type_.items))
     classes = {BOOL: bool, FLOAT: float}
     return classes[type_](key) if type_ in classes else key
