@@ -65,6 +65,6 @@ def emit_ordered(node: Ordered, emission: Emission, frame: Frame) -> Frame:
 @emits(CacheOp, Cache)
 def emit_cache(node: Cache, emission: Emission, frame: Frame) -> Frame:
     """Retains the stream for later jobs, if the plan does so."""
-    retained = frame.over(frame.df)  # downstream operators start from the persisted frame
+    retained = frame.emitted()
     emission.retain(node, retained)
     return retained

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from pyspark.sql import functions as F  # noqa: N812 - the name every Spark program uses
 
 from morisot.compile.aggregates.extremes import ACCUMULATOR, NativeExtreme
@@ -29,7 +31,7 @@ from morisot.plan.nodes.aggregate import (
     Reduce,
     ReduceAssoc,
 )
-from morisot.types.element import FLOAT, Keyed, Optional
+from morisot.types.element import FLOAT, Keyed, Optional, Type
 
 _VALUE, _CHOSEN, _PACKED = quoted("by"), quoted("chosen"), quoted("packed")
 _ROW_BITS, _PARTITION_BITS = 27, 7
@@ -102,6 +104,21 @@ def chosen(node: MinElement | MaxElement, emission: Emission, frame: Frame, by: 
 
 def any_of_equal(node: Aggregation, emission: Emission, frame: Frame, selection: Selection, extreme: str) -> Frame:
     """The leaves of the selected element that are read, as plain aggregates: they do not depend on the row order."""
+
+    def best(column: str, how: str, type_: Type) -> str:
+        return agreed(column, isinstance(type_, Optional)) if how == "guarded" else f"{extreme}({column})"
+
+    aggregates, results = selected_leaves(frame, selection, best)
+    return grouped_to(node, emission, frame, aggregates, results)
+
+
+def selected_leaves(
+    frame: Frame,
+    selection: Selection,
+    aggregate: Callable[[str, str, Type], str],
+    result: Callable[[str], str] = lambda column: column,
+) -> tuple[dict[str, str], list[str]]:
+    """The aggregates of the leaves that are read, by column, and an expression over them for each leaf."""
     keyed = isinstance(frame.type, Keyed)
     keys = frame.columns_under(0) if keyed else []
     aggregates: dict[str, str] = {}
@@ -114,11 +131,9 @@ def any_of_equal(node: Aggregation, emission: Emission, frame: Frame, selection:
             case "key":
                 results.append(keys[part.index])
             case how:
-                guarded = how == "guarded"
-                best = agreed(column, isinstance(leaf.type, Optional)) if guarded else f"{extreme}({column})"
-                aggregates[leaf.column] = best
-                results.append(column)
-    return grouped_to(node, emission, frame, aggregates, results)
+                aggregates[leaf.column] = aggregate(column, how, leaf.type)
+                results.append(result(column))
+    return aggregates, results
 
 
 def packed(
@@ -137,20 +152,16 @@ def packed(
     rows = frame.df.selectExpr(*base, f"{value} AS {_VALUE}").selectExpr("*", f"{compared} AS {_PACKED}")
     aggregates = {f"{kind}/{unquoted(name)}": f"{kind}({name})" for name in others for kind in ("min", "max")}
     same = [f"{quoted(f'min/{name}')} <=> {quoted(f'max/{name}')}" for name in map(unquoted, others)]
-    keys, results = frame.columns_under(0), list[str]()
-    for leaf in frame.leaves_under(1):
-        column, part = quoted(leaf.column), selection.parts[leaf.path[1:]]
-        match part.how:
-            case "unread":
-                results.append(literal(None, leaf.type))
-            case "key":
-                results.append(keys[part.index])
-            case how:
-                by = f"({column})" if how == "compared" else f"_by({column}, {_PACKED})"
-                aggregates[leaf.column] = extreme + by
-                other = guard_of_rung("elements of a group have several keys")
-                results.append(f"CASE WHEN {' AND '.join(same)} THEN {column} ELSE {other} END" if same else column)
-    return grouped_to(node, emission, Frame(rows, frame.type, order=frame.order), aggregates, results)
+    other = guard_of_rung("elements of a group have several keys")
+
+    def best(column: str, how: str, _: Type) -> str:
+        return extreme + (f"({column})" if how == "compared" else f"_by({column}, {_PACKED})")
+
+    def checked(column: str) -> str:
+        return f"CASE WHEN {' AND '.join(same)} THEN {column} ELSE {other} END" if same else column
+
+    selected, results = selected_leaves(frame, selection, best, checked)
+    return grouped_to(node, emission, Frame(rows, frame.type, order=frame.order), {**aggregates, **selected}, results)
 
 
 def as_one_int(value: str, number: str, *, largest: bool) -> str:

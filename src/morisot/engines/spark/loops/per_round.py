@@ -46,7 +46,7 @@ def run(node: Loop, emit_body: EmitBody, emission: Emission, rounds: Rounds) -> 
         entering = iterate.as_type(emission.frame(node.input).untimed(), node.body.input.type)
         if not node.feedback:
             entering = with_saved_input(entering, rounds)
-            entering = entering.over(entering.df)  # rounds start from the persisted frame
+            entering = entering.emitted()
             held.enter_context(persisted(entering.df))
         given = side_inputs(node.body, emission, held)
         native = native_round_fold(node, emission)
@@ -173,8 +173,7 @@ _BROADCAST = "spark.sql.autoBroadcastJoinThreshold"
 
 def side_inputs(body: Body, emission: Emission, held: ExitStack) -> dict[Node, Frame]:
     """The side inputs of all rounds, computed and persisted before the first round."""
-    frames = {side: emission.frame(side) for side in body.side_inputs}
-    given = {side: frame.over(frame.df) for side, frame in frames.items()}  # rounds start from the persisted frames
+    given = {side: emission.frame(side).emitted() for side in body.side_inputs}
     for frame in given.values():
         held.enter_context(persisted(frame.df))
         frame.df.count()

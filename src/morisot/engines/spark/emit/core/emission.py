@@ -158,7 +158,7 @@ class Emission:
         if node not in self.plan.shared:
             return frame
         self.persist(node, frame.df)
-        return frame.over(frame.df)  # downstream operators start from the persisted frame
+        return frame.emitted()
 
     def begin(self, node: Node) -> Physical:
         """The operator that computes a node's elements, which is about to be emitted or run."""

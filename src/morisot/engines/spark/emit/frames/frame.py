@@ -108,7 +108,7 @@ class Frame:
     def select(self, type_: Type, expressions: Sequence[str]) -> Frame:
         """The frame of another type whose leaves are the given SQL expressions. New names of columns are pending."""
         if all(map(_NAME.fullmatch, expressions)):
-            return dataclasses.replace(self._emitted(), type=type_, pending=Pending((), tuple(expressions)))
+            return dataclasses.replace(self.emitted(), type=type_, pending=Pending((), tuple(expressions)))
         return self.over(self.df.selectExpr(*named(expressions, type_), *self.hidden), type_)
 
     def where(self, condition: str) -> Frame:
@@ -123,23 +123,24 @@ class Frame:
 
     def compose(self, type_: Type, expressions: Sequence[str]) -> Frame:
         """The frame of another type whose leaves are SQL expressions over references to this one's leaves."""
-        frame = self if self._may_replace(expressions, _LONGEST) else self._emitted()
+        frame = self if self._may_replace(expressions, _LONGEST) else self.emitted()
         resolved = tuple(frame._resolved(expression) for expression in expressions)
         pending = Pending(frame.pending.conditions, resolved)
         return dataclasses.replace(frame, type=type_, pending=pending)
 
     def filtered(self, condition: str) -> Frame:
         """The elements for which a condition over references to the leaves holds."""
-        frame = self if self._may_replace([condition], _LONGEST_TWICE) else self._emitted()
+        frame = self if self._may_replace([condition], _LONGEST_TWICE) else self.emitted()
         conditions = (*frame.pending.conditions, frame._resolved(condition))
         return dataclasses.replace(frame, pending=Pending(conditions, frame.pending.expressions))
 
     def projected(self, expressions: Sequence[str]) -> DataFrame:
         """One select of SQL expressions over references to the leaves, and over hidden columns."""
-        frame = self if self._may_replace(expressions, _LONGEST) else self._emitted()
+        frame = self if self._may_replace(expressions, _LONGEST) else self.emitted()
         return frame._kept.selectExpr(*map(frame._resolved, expressions))
 
-    def _emitted(self) -> Frame:
+    def emitted(self) -> Frame:
+        """The frame with its pending expressions in a DataFrame: what is added reads this one, if it is persisted."""
         return self.over(self.df)
 
     def _resolved(self, text: str) -> str:
